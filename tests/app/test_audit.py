@@ -401,7 +401,7 @@ WRONG = [
     ({"fail_on": "sometimes"}, 2, "the input `fail-on` has an invalid value, sometimes"),
     ({"require_timestamp": "yes"}, 2, "Choose one of: false, true."),
     ({"require_evidence": "much"}, 2, "Choose one of: affirming, warning."),
-    ({"require_evidence": "affirming"}, 2, "require-evidence needs verifier-key"),
+    ({"require_evidence": "affirming"}, 2, "the input `require-evidence` needs `verifier-key`"),
     ({"trust": "missing.pem"}, 4, "missing.pem"),
     ({"base": "missing"}, 3, "no such commit: missing"),
     ({"report": "missing/found.json"}, 3, "No such file"),

@@ -264,7 +264,7 @@ def test_file_changed_since_the_plan_is_left_alone(places):
     change = plan_hook_install(agent, path, environment, state)
     path.parent.mkdir()
     path.write_text("{}")
-    with pytest.raises(UnreadableInput, match="changed in the meantime"):
+    with pytest.raises(UnreadableInput, match="changed the file in the meantime"):
         change.make(state)
     assert path.read_text() == "{}"
 
@@ -303,7 +303,7 @@ def test_foreign_plugin_is_left_alone(places):
     path = agent.path(USER_SCOPE, environment, home)
     path.parent.mkdir(parents=True)
     path.write_text("export const Mine = async () => ({})\n")
-    with pytest.raises(UnreadableInput, match="another plugin, not the one of vacr"):
+    with pytest.raises(UnreadableInput, match="another plugin has this file name"):
         plan_hook_install(agent, path, environment, state)
 
 

@@ -171,7 +171,7 @@ def test_missing_journal_is_named(journal, folder):
     capture(journal, b"one\n")
     journal.checkpoint()
     get_session_journal_path(folder, NAME).unlink()
-    assert list_findings(folder) == [f"{NAME}: the journal of 3 frames is missing"]
+    assert list_findings(folder) == [f"{NAME}: its journal is missing; it had 3 frames"]
 
 
 def test_tampered_checkpoints_are_named(journal, folder):

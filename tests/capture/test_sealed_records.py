@@ -51,9 +51,9 @@ def test_record_and_journal_name_each_other(journal, tmp_path):
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        ({"head": "00" * 32}, "the journal never had the state"),
-        ({"frames": 100}, "the journal never had the state"),
-        ({"session": "claude-code/other"}, "there is no journal of this session"),
+        ({"head": "00" * 32}, "the journal does not contain the frames"),
+        ({"frames": 100}, "the journal does not contain the frames"),
+        ({"session": "claude-code/other"}, "the journal does not have this session"),
         ({"identity": "00" * 32}, "made from another journal"),
         ({"head": 7}, "does not name a journal"),
     ],

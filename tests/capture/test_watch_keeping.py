@@ -87,6 +87,6 @@ def test_missing_anchor_is_reported(machine, tmp_path):
 
 
 def test_empty_capture_is_reported(machine):
-    assert "To capture older ones: --all" in machine.once().err
+    assert "To capture older sessions, add --all." in machine.once().err
     add(machine.transcript(), lines(2))
-    assert "To capture older ones: --all" not in machine.once().err
+    assert "To capture older sessions, add --all." not in machine.once().err

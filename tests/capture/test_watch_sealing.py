@@ -223,7 +223,7 @@ def test_broken_journal_is_not_deleted(machine):
     path.write_bytes(data)
     output = machine.once("--quiet-after", 0).err
     assert re.search(rf"{re.escape(name)}\.frames: frame \d+ was changed", output)
-    assert output.count("a new one continues it; run vacr journal verify") == 1
+    assert output.count("a new one continues it; for details, run vacr journal verify") == 1
     machine.once("--quiet-after", 0, "--limit", 0)
     assert name in machine.names()
     assert path.read_bytes() == data

@@ -113,7 +113,7 @@ def test_longer_of_two_recordings_counts(vacr, tmp_path, session):
     (tmp_path / "longer.jsonl").write_bytes(session.native())
     done = vacr("attribute", "s.jsonl", "longer.jsonl", "--history")
     assert len(done.out.splitlines()) == 2
-    assert "s.jsonl: skipped, because it is a shorter recording of longer.jsonl" in done.err
+    assert "s.jsonl: skipped: a shorter recording of the session in longer.jsonl" in done.err
 
 
 @pytest.mark.usefixtures("session")
@@ -191,7 +191,7 @@ def test_records_are_checked_with_the_records_attributed_with_them(vacr, tmp_pat
         done = vacr("attribute", "--check", *names)
         assert done.returncode == 0, done.out
     done = vacr("attribute", "--check", "joined/s.attributed.acr.json")
-    assert (done.returncode, "also name the records attributed with it" in done.out) == (1, True)
+    assert (done.returncode, "made from several records; name all of them" in done.out) == (1, True)
 
 
 @pytest.mark.usefixtures("session")
@@ -298,7 +298,7 @@ def test_base_of_another_project_is_reported(vacr, tmp_path):
     (folder / "b.py").write_text("b\n")
     commit(folder)
     assert (
-        "or it is the wrong repository"
+        "either it is the wrong repository, or all of them are new"
         in vacr("attribute", "s.jsonl", "--base", folder, "-o", "-").err
     )
 
@@ -376,7 +376,7 @@ def test_attribution_without_its_session_is_not_replaced(vacr):
     vacr("convert", "s.attributed.acr.json", "--to", "v1", "-o", "old.acr.json")
     done = vacr("attribute", "old.acr.json", "-o", "-")
     assert (done.returncode, done.out) == (3, "")
-    assert "It may be a part of a record, or of version 1." in done.err
+    assert "It may be a part of a record, or have version 1." in done.err
 
 
 def test_unreadable_inputs_are_named(vacr, tmp_path):
@@ -385,7 +385,7 @@ def test_unreadable_inputs_are_named(vacr, tmp_path):
     done = vacr("attribute", "bad.acr.json")
     assert (done.returncode, done.err.startswith("vacr: bad.acr.json: line 1")) == (3, True)
     done = vacr("replay", "part.acr.json")
-    assert (done.returncode, done.err.startswith("vacr: part.acr.json: not a record")) == (
+    assert (done.returncode, done.err.startswith("vacr: part.acr.json: not the record")) == (
         3,
         True,
     )
@@ -397,4 +397,4 @@ def test_results_with_the_same_name_do_not_overwrite_each_other(vacr, tmp_path):
         (tmp_path / folder).mkdir()
         (tmp_path / f"{name}.jsonl").rename(tmp_path / folder / "same.jsonl")
     done = vacr("attribute", "x/same.jsonl", "y/same.jsonl", "-o", "out/", "--overwrite")
-    assert (done.returncode, "two results" in done.err) == (2, True)
+    assert (done.returncode, "two records would be written to" in done.err) == (2, True)

@@ -299,7 +299,7 @@ def test_token_authenticates_the_caller(vacr, signed_folder, service):
         signed_folder, (service.url, "r/a.acr.json.cose"), (NOBODY, "r/a.acr.json.cose")
     )
     done = vacr("register", "--pending", "--token-file", "token")
-    assert (done.returncode, "a token is for one" in done.err) == (2, True)
+    assert (done.returncode, "a token works for only one" in done.err) == (2, True)
     assert vacr("register", "--pending", "--token-file", "token", *url).returncode == 0
 
 

@@ -161,7 +161,7 @@ def test_whole_input_is_shown_in_full_detail(vacr, two_records):
 def test_empty_result_lists_the_tools(vacr):
     done = vacr("show", EXAMPLES / "claude-code.jsonl", "--tool", "bash")
     assert (done.returncode, done.out) == (1, "")
-    assert "no entries match\n  Tools in it: Bash, Edit, Read." in done.err
+    assert "no entries match\n  Tools that occur: Bash, Edit, Read." in done.err
 
 
 def test_json_is_one_document(vacr):

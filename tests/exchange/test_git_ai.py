@@ -77,7 +77,7 @@ def test_note_becomes_a_file_attribution():
     assert second["path"] == "docs/my file.md"
     assert record["vcs"] == {"type": "git", "revision": "ae20f6f29e22293875cbfa6e6252db59360d960a"}
     assert record["session"]["humans"]
-    assert "transcripts in it: 1" in read_note(NOTE).notices[0].message
+    assert "transcripts in the note: 1" in read_note(NOTE).notices[0].message
 
 
 def test_imported_note_is_exported_unchanged():

@@ -7,6 +7,7 @@ import { VerificationError } from "./verification-error";
 
 interface Algorithm {
   name: string;
+  /** The kinds of keys that it accepts. */
   kinds: Key["kind"][];
   hash?: string;
 }
@@ -28,12 +29,14 @@ const ALGORITHMS: Record<number, Algorithm> = {
 /** Algorithms that `vacr verify` supports and browsers do not. */
 const PYTHON_ONLY: Record<number, string> = { [-53]: "Ed448", [-48]: "ML-DSA-44", [-49]: "ML-DSA-65", [-50]: "ML-DSA-87" };
 
+/** The length of a signature in bytes, by the kind of key. */
 const SIZES: Partial<Record<Key["kind"], number>> = { "P-256": 64, "P-384": 96, "P-521": 132 };
 const PRIME = 2n ** 255n - 19n;
 const ORDER_8 = 0x05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826n;
 /** The encodings of points of small order. Such a key is worthless: a signature by it can be made without a private key. */
 const SMALL_ORDER = new Set([0n, 1n, PRIME - 1n, PRIME, PRIME + 1n, ORDER_8, PRIME - ORDER_8]);
 
+/** Return the name of an algorithm by its COSE number; throws a VerificationError if `vacr verify` does not know it either. */
 export function nameAlgorithm(number: unknown): string {
   const name = ALGORITHMS[number as number]?.name ?? PYTHON_ONLY[number as number];
   if (typeof number !== "number" || name === undefined)
@@ -46,7 +49,7 @@ export function isSupported(number: unknown): boolean {
   return (number as number) in ALGORITHMS;
 }
 
-/** Return whether a key may be used with an algorithm. */
+/** Return whether a key is of a kind that a supported algorithm accepts, and not a weak one. */
 export function acceptsKey(number: unknown, key: Key): boolean {
   const isStrong = !hasSmallOrder(key) && (key.kind !== "RSA" || key.x.length >= 256);
   return ALGORITHMS[number as number].kinds.includes(key.kind) && isStrong;
@@ -63,6 +66,7 @@ export async function checkSignature(number: unknown, key: Key, signature: Bytes
     throw new VerificationError("Not signed by this key", "signature");
 }
 
+/** Return whether a signature is valid; false if the key is malformed. */
 async function verifySignature(algorithm: Algorithm, key: Key, signature: Bytes, data: Bytes): Promise<boolean> {
   if (key.kind === "Ed25519") return verifyEd25519(key, signature, data);
   try {
@@ -84,6 +88,7 @@ async function verifySignature(algorithm: Algorithm, key: Key, signature: Bytes,
   }
 }
 
+/** Return whether an Ed25519 signature is valid, also in browsers that lack the algorithm. */
 async function verifyEd25519(key: Key, signature: Bytes, data: Bytes): Promise<boolean> {
   let imported: CryptoKey;
   try {
@@ -95,6 +100,7 @@ async function verifyEd25519(key: Key, signature: Bytes, data: Bytes): Promise<b
   return crypto.subtle.verify({ name: "Ed25519" }, imported, signature, data);
 }
 
+/** Return whether an Ed25519 key is a point of small order; false for other kinds of keys. */
 function hasSmallOrder(key: Key): boolean {
   if (key.kind !== "Ed25519") return false;
   let y = 0n;

@@ -14,6 +14,7 @@ import { makeVisible } from "./text";
 import { Timeline } from "./timeline";
 import { RowCount, Toolbar } from "./toolbar";
 
+/** The whole page; it connects the state from the worker with the views. `openRecords` sends the records to the worker. */
 export function App({ island, worker, openRecords }: { island: Island; worker: Worker; openRecords: () => void }) {
   const state = usePageState(island, worker, openRecords);
   const { rows, shown, overview, filter } = state;
@@ -34,6 +35,7 @@ export function App({ island, worker, openRecords }: { island: Island; worker: W
   const rowsByName = useMemo(() => indexRows(rows), [rows]);
   const wrote = useMemo(() => indexWrittenLines(overview), [overview]);
 
+  /** Select a row and scroll to it; a negative index does nothing. */
   const go = (row: number, focus = true) => {
     if (row < 0) return;
     setTab("conversation");
@@ -175,7 +177,7 @@ export function App({ island, worker, openRecords }: { island: Island; worker: W
   );
 }
 
-/** Index the rows by everything that a link may name: anchors, ids and JSON Pointers, also of results. */
+/** Return the index of each row by every name that a link may use: anchors, ids and JSON Pointers, also of results. */
 function indexRows(rows: PageRow[]): Map<string, number> {
   const index = new Map<string, number>();
   rows.forEach((row, at) => {
@@ -190,7 +192,7 @@ function indexRows(rows: PageRow[]): Map<string, number> {
   return index;
 }
 
-/** Index the attributed lines by the entries that wrote them. */
+/** Return the attributed lines by the session and the entry that wrote them. */
 function indexWrittenLines(overview: Overview | null): Map<string, WrittenLines[]> {
   const index = new Map<string, WrittenLines[]>();
   for (const file of overview?.files ?? [])

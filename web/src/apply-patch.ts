@@ -1,10 +1,13 @@
 /** The patch language of the tool `apply_patch`. Mirrors the parser in `vacr.edits`. */
 
+/** The change of one file. */
 export interface FilePatch {
   kind: "add" | "delete" | "update";
   path: string;
+  /** The new path of a moved file, or null. */
   to: string | null;
   parts: { anchor: string; old: string[]; new: string[] }[];
+  /** The content of an added file. */
   text: string;
 }
 
@@ -14,6 +17,7 @@ const FILE_HEADERS = [
   ["*** Update File: ", "update"],
 ] as const;
 
+/** Return the changes in a patch, one for each file; empty if the text has no patch. */
 export function parseApplyPatch(text: string): FilePatch[] {
   const start = text.indexOf("*** Begin Patch");
   if (start < 0) return [];
@@ -26,6 +30,7 @@ export function parseApplyPatch(text: string): FilePatch[] {
   return files;
 }
 
+/** Read a line: start a new file, or add the line to the last one. */
 function readLine(files: FilePatch[], line: string): void {
   for (const [head, kind] of FILE_HEADERS)
     if (line.startsWith(head)) {
@@ -37,6 +42,7 @@ function readLine(files: FilePatch[], line: string): void {
   else if (file?.kind === "update") readUpdateLine(file, line);
 }
 
+/** Add a line to the update of a file: its new path, the anchor of a new part, or an old, new or unchanged line. */
 function readUpdateLine(file: FilePatch, line: string): void {
   if (line.startsWith("*** Move to: ")) file.to = line.slice(13).trim();
   else if (line.startsWith("@@"))

@@ -9,7 +9,7 @@ import { makeVisible } from "./text";
 
 const VERDICT_LABELS = {
   verified: "✓ verified",
-  signed: "signed",
+  signed: "signed by an untrusted key",
   failed: "✗ verification failed",
   unsigned: "not signed",
 } as const;
@@ -18,12 +18,14 @@ const SORTS = { start: "newest first", cost: "cost", tokens: "tokens", errors: "
 const BATCH_SIZE = 200;
 type Sort = keyof typeof SORTS;
 
+/** Return the comparison of two conversations for an order. */
 function comparePages(sort: Sort): (left: SitePage, right: SitePage) => number {
   if (sort === "name") return (left, right) => left.name.localeCompare(right.name);
   if (sort === "start") return (left, right) => right.start.localeCompare(left.start);
   return (left, right) => right[sort] - left[sort];
 }
 
+/** A list to choose one value from; "" stands for all. */
 function Choice({ label, values, value, set }: { label: string; values: string[]; value: string; set: (value: string) => void }) {
   return (
     <select aria-label={label} value={value} onChange={(event) => set(event.currentTarget.value)}>
@@ -38,6 +40,7 @@ function Choice({ label, values, value, set }: { label: string; values: string[]
   );
 }
 
+/** Return the counts of a conversation, such as "1 prompt, 4 calls, 1 failed". */
 function describeCounts(page: SitePage): string {
   const pluralize = (count: number, noun: string) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
   const counts = [
@@ -50,6 +53,7 @@ function describeCounts(page: SitePage): string {
   return counts.filter(Boolean).join(", ");
 }
 
+/** The page of an archive: search, totals, charts, and a card for each conversation. */
 export function ArchiveIndex({ site, title, producer }: { site: Site; title: string; producer: string }) {
   const [typed, setTyped] = useState("");
   const [agent, setAgent] = useState("");
@@ -111,7 +115,7 @@ export function ArchiveIndex({ site, title, producer }: { site: Site; title: str
           <Bars title="Output tokens by model" bars={addUpByName(shown.flatMap((page) => page.spent))} />
           <Bars title="Calls by tool" bars={addUpByName(shown.flatMap((page) => page.tools))} />
         </Charts>
-        <p class="note">The verdicts date from when this archive was built; each page verifies its record again.</p>
+        <p class="note">The verdicts here are from the time when this archive was built. Each page verifies its record again.</p>
         <ul class="cards">
           {shown.slice(0, limit).map((page) => (
             <li>

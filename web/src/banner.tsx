@@ -15,7 +15,7 @@ interface Headline {
 const MARKS = { passed: "✓", failed: "✗", "not decidable": "?" } as const;
 const OUTCOMES = { passed: "passed", failed: "failed", "not decidable": "not checked" } as const;
 
-/** Summarize a verdict. A failure that `vacr view` found when it made the page counts, even if all checks of the page pass. */
+/** Return colour, title and text of the banner. A failure that `vacr view` found when it made the page counts, even if all checks of the page pass. */
 export function summarizeVerdict(verdict: Verdict, stored: StoredVerification | null, hasRoots: boolean): Headline {
   const failed = verdict.checks.find((check) => check.outcome === "failed");
   if (verdict.state === "unsigned")
@@ -57,6 +57,7 @@ export function summarizeVerdict(verdict: Verdict, stored: StoredVerification | 
   };
 }
 
+/** The verdicts about all records of the page, or that they are still being verified, or that a record is unreadable. */
 export function Banner({ island, state }: { island: Island; state: PageState }) {
   if (state.failed)
     return (
@@ -97,6 +98,7 @@ interface VerdictProps {
   name: string;
 }
 
+/** The verdict about one record, with a button that shows the checks. */
 function VerdictBanner({ verdict, stored, hasRoots, name }: VerdictProps) {
   const [open, setOpen] = useState(false);
   const headline = summarizeVerdict(verdict, stored, hasRoots);
@@ -122,17 +124,20 @@ function VerdictBanner({ verdict, stored, hasRoots, name }: VerdictProps) {
   );
 }
 
+/** Return the claimed issuer; "" if there is none, or if it only repeats the key. */
 function describeIssuer(verdict: Verdict): string {
   const issuer = verdict.claims?.issuer;
   return issuer && issuer !== verdict.signer ? `, claimed issuer ${makeVisible(issuer)}` : "";
 }
 
+/** Return the time in a log, or else the claimed time of signing; "" if both are unknown. */
 function describeTime(verdict: Verdict): string {
   if (verdict.loggedAt) return `, in a log since ${verdict.loggedAt}`;
   const time = verdict.claims?.issuedAt;
   return time === undefined ? "" : `, claimed signing time ${new Date(time * 1000).toISOString().slice(0, 19)}Z`;
 }
 
+/** The checks that the page made, and further checks that vacr made earlier. */
 function Details({ verdict, stored }: { verdict: Verdict; stored: StoredVerification | null }) {
   const decided = new Set(verdict.checks.filter((check) => check.outcome !== "not decidable").map((check) => check.name));
   const hasFailed = (name: string) => verdict.checks.some((check) => check.name === name && check.outcome === "failed");
@@ -185,6 +190,7 @@ function KeyComparison({ signer }: { signer: string }) {
   );
 }
 
+/** A check with its outcome and details. */
 function CheckItem({ check }: { check: Check }) {
   return (
     <li class={check.outcome === "failed" ? "failed" : check.outcome === "passed" ? "passed" : "open"}>

@@ -7,6 +7,7 @@
 
 import { type Bytes, concatBytes } from "./bytes";
 
+/** A tagged value, except for big numbers, which become a bigint. */
 export class Tag {
   constructor(
     readonly tag: number,
@@ -14,11 +15,15 @@ export class Tag {
   ) {}
 }
 
+/** The input is not CBOR, or not in the strict form that the decoder accepts. */
 export class MalformedCbor extends Error {}
 
 export interface Limits {
+  /** How deeply arrays, maps and tags may be nested. */
   depth: number;
+  /** How many items the input may have in total. */
   items: number;
+  /** Whether integers must be in their shortest form. */
   shortest: boolean;
 }
 
@@ -30,7 +35,7 @@ const ARGUMENT_SIZES: Record<number, number> = { 24: 1, 25: 2, 26: 4, 27: 8 };
 const LEAST_VALUES: Record<number, bigint> = { 24: 24n, 25: 1n << 8n, 26: 1n << 16n, 27: 1n << 32n };
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Decode one item; maps become `Map` objects. */
+/** Decode one item; throws MalformedCbor. Maps become `Map` objects, floats `Float`, and large integers bigint. */
 export function decodeCbor(data: Bytes, limits: Limits): unknown {
   const decoder = new Decoder(data, limits);
   const value = decoder.readItem(0);
@@ -51,6 +56,7 @@ class Decoder {
     this.view = new DataView(data.buffer, data.byteOffset, data.byteLength);
   }
 
+  /** Read the next item; `depth` counts the arrays, maps and tags around it. */
   readItem(depth: number): unknown {
     if (--this.itemsLeft < 0) throw new MalformedCbor("too many items");
     const head = this.take(1)[0];
@@ -76,6 +82,7 @@ class Decoder {
     return this.readTagged(Number(argument), depth);
   }
 
+  /** Return the next bytes, and move past them. */
   private take(count: number): Bytes {
     const left = this.data.length - this.offset;
     if (count > left) throw new MalformedCbor(`${count} bytes expected, but only ${left} left`);
@@ -83,6 +90,7 @@ class Decoder {
     return this.data.subarray(this.offset - count, this.offset);
   }
 
+  /** Read the argument of a head: a value, a length or a count; `info` are the low bits of the head. */
   private readArgument(info: number): number | bigint {
     if (info < 24) return info;
     if (!(info in ARGUMENT_SIZES))
@@ -93,6 +101,7 @@ class Decoder {
     return value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : value;
   }
 
+  /** Return the number of items of an array or map; throws if the input is too short for that many. */
   private checkCount(argument: number | bigint): number {
     if (argument > this.data.length - this.offset) throw new MalformedCbor(`${argument} items expected, but fewer bytes left`);
     return Number(argument);
@@ -110,6 +119,7 @@ class Decoder {
     return Array.from({ length: count }, () => this.readItem(depth + 1));
   }
 
+  /** Read the members of a map; throws if two keys are equal. */
   private readMap(count: number, depth: number): Map<unknown, unknown> {
     const members = new Map<unknown, unknown>();
     const seen = new Set<unknown>();
@@ -128,6 +138,7 @@ class Decoder {
     return members;
   }
 
+  /** Read the value after a tag; tags 2 and 3 make it a big number. */
   private readTagged(tag: number, depth: number): unknown {
     const value = this.readItem(depth + 1);
     if ((tag !== 2 && tag !== 3) || !(value instanceof Uint8Array)) return new Tag(tag, value);
@@ -137,6 +148,7 @@ class Decoder {
     return tag === 2 ? number : -1n - number;
   }
 
+  /** Read true, false, null, undefined or a float; `info` are the low bits of the head. */
   private readSimple(info: number): unknown {
     if (info === 20 || info === 21) return info === 21;
     if (info === 22) return null;
@@ -158,6 +170,7 @@ class Decoder {
 /** A number encoded as a float. Unlike the integer 1, the float 1.0 is not a header label. */
 export class Float extends Number {}
 
+/** Return the value of a float of 16 bits. */
 function decodeHalf(bits: number): number {
   const exponent = (bits >> 10) & 31;
   const fraction = bits & 1023;
@@ -191,6 +204,7 @@ export function toPlainObjects(value: unknown): unknown {
   return object;
 }
 
+/** Encode the head of an item: its major type, and a value, length or count below 2^32. */
 export function encodeHead(major: number, argument: number): Bytes {
   if (argument < 24) return Uint8Array.of((major << 5) | argument);
   if (argument < 0x100) return Uint8Array.of((major << 5) | 24, argument);

@@ -7,7 +7,7 @@ import { makeVisible } from "./text";
 const MAX_BARS = 6;
 const WIDTH = 100;
 
-/** Draw the largest counts or, if the names are days, the latest. */
+/** A chart of the six largest counts or, if the names are days, of the six latest; null without counts. */
 export function Bars({ title, bars, days = false }: { title: string; bars: NamedCount[]; days?: boolean }) {
   if (!bars.length) return null;
   const sorted = bars.toSorted((left, right) => (days ? right.name.localeCompare(left.name) : right.value - left.value));

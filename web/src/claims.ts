@@ -4,15 +4,18 @@ import { Float } from "./cbor";
 import { VerificationError } from "./verification-error";
 
 const [ISS, SUB, EXP, NBF, IAT] = [1, 2, 4, 5, 6];
+/** Seconds that the clocks of signer and reader may differ. */
 const CLOCK_TOLERANCE = 300;
 const LAST_SECOND = Date.UTC(9999, 11, 31) / 1000;
 
 export interface Claims {
   issuer?: string;
   subject?: string;
+  /** In seconds since the epoch. */
   issuedAt?: number;
 }
 
+/** Read the claims in a header; throws a VerificationError if they are malformed, expired or not valid yet at the time `now`. */
 export function readClaims(header: unknown, now: number): Claims {
   if (!(header instanceof Map)) throw new VerificationError("The claims are not a CBOR map", "claims-malformed");
   for (const label of header.keys())
@@ -31,6 +34,7 @@ export function readClaims(header: unknown, now: number): Claims {
   };
 }
 
+/** Return the time in a claim, in seconds since the epoch. */
 function readTime(value: unknown, label: number): number {
   if (typeof value !== "number" && typeof value !== "bigint" && !(value instanceof Float))
     throw new VerificationError(`Claim ${label} is not a time`, "claims-malformed");
@@ -40,6 +44,7 @@ function readTime(value: unknown, label: number): number {
   return time;
 }
 
+/** Check that claims are valid at the time `now`: issued in the past, begun, and not expired. */
 function checkTimes(times: Map<number, number>, now: number): void {
   const [issued, notBefore, expires] = [IAT, NBF, EXP].map((label) => times.get(label));
   if ((issued ?? 0) > now + CLOCK_TOLERANCE)

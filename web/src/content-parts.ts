@@ -19,21 +19,25 @@ export function listContentParts(content: Value): Part[] {
     .flatMap(parsePart);
 }
 
+/** Return the parts of a tool's output; empty if there is none. */
 export function listOutputParts(output: Value): Part[] {
   return listBlocks(output).flatMap(parsePart);
 }
 
+/** Return a list as it is, a single value as a list of one, and null or undefined as an empty list. */
 function listBlocks(content: Value): Value[] {
   if (content === null || content === undefined) return [];
   return Array.isArray(content) ? content : [content];
 }
 
+/** Return whether a block is a tool call, a result or a thought: these are entries, too. */
 function isEntry(block: Value): boolean {
   if (!isObject(block)) return false;
   if (typeof block.type === "string") return ENTRY_TYPES.has(block.type);
   return block.thought === true || tables.partWrappers.some((name) => isObject(block[name]));
 }
 
+/** Return the parts of a block; empty for an empty text. */
 function parsePart(block: Value): Part[] {
   if (typeof block === "string") return block ? [{ is: "text", text: block }] : [];
   if (!isObject(block)) return [{ is: "other", kind: nameType(block), value: block }];
@@ -59,7 +63,7 @@ function nameType(value: Value): string {
   return { boolean: "bool", bigint: "int" }[typeof value as string] ?? "bytes";
 }
 
-/** Return the output of a tool from an object with the usual members, such as stdout and exitCode. */
+/** Return the parts of a tool's output with the usual members, such as stdout and exitCode; any other object is one part. */
 function parseOutput(value: Value): Part[] {
   if (!isObject(value)) return listOutputParts(value);
   if (!Object.keys(value).every((name) => OUTPUT_MEMBERS.has(name)))
@@ -71,6 +75,7 @@ function parseOutput(value: Value): Part[] {
   return code === null || code === undefined ? parts : [...parts, { is: "text", text: `exit code ${code}` }];
 }
 
+/** Return the image in a block, in the notation of any agent; null if it is not an image. */
 function parseImage(block: Value): Part | null {
   if (block.type === "image" && isObject(block.source))
     return buildImage(getText(block.source, "media_type"), getText(block.source, "data"), getText(block.source, "url"));
@@ -96,6 +101,7 @@ function buildImage(mediaType: string, data: string, address: string, name = "")
   return { is: "image", mediaType, data, address, name };
 }
 
+/** Return a member of a block; "" if it is not a text. */
 function getText(block: Value, name: string): string {
   return typeof block[name] === "string" ? block[name] : "";
 }

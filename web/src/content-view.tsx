@@ -13,10 +13,11 @@ const BASE64 = /^[A-Za-z0-9+/\s]+={0,2}\s*$/;
 
 interface Cut {
   text: string;
+  /** The number of characters that were cut off. */
   left: number;
 }
 
-/** Cut a long text, which would be slow to lay out. */
+/** Cut a text after a number of lines or 12,000 characters: a long text is slow to lay out. */
 function cutText(text: string, lines = MAX_LINES): Cut {
   let end = Math.min(text.length, MAX_LENGTH);
   let at = -1;
@@ -28,6 +29,7 @@ function cutText(text: string, lines = MAX_LINES): Cut {
   return { text: text.slice(0, end), left: text.length - end };
 }
 
+/** A button that shows the rest of a cut text; null if nothing was cut. */
 function ShowMore({ left, onClick }: { left: number; onClick: () => void }) {
   return left > 0 ? (
     <button type="button" class="more" onClick={onClick}>
@@ -36,6 +38,7 @@ function ShowMore({ left, onClick }: { left: number; onClick: () => void }) {
   ) : null;
 }
 
+/** A text as it is, cut to some lines at first. */
 export function PlainText({ text, lines, look = "plain" }: { text: string; lines?: number; look?: string }) {
   const [whole, setWhole] = useState(false);
   const shown = whole ? { text, left: 0 } : cutText(text, lines);
@@ -47,6 +50,7 @@ export function PlainText({ text, lines, look = "plain" }: { text: string; lines
   );
 }
 
+/** A text rendered as Markdown, cut at first. */
 function MarkdownText({ text }: { text: string }) {
   const [whole, setWhole] = useState(false);
   const shown = whole ? { text, left: 0 } : cutText(text);
@@ -59,6 +63,7 @@ function MarkdownText({ text }: { text: string }) {
   );
 }
 
+/** An image if the page contains it in a safe format; otherwise its size or its address as text. */
 function Image({ part }: { part: Part & { is: "image" } }) {
   const name = makeVisible(part.name || part.mediaType || "without a type");
   if (IMAGE_TYPES.test(part.mediaType) && BASE64.test(part.data))
@@ -73,6 +78,7 @@ function Image({ part }: { part: Part & { is: "image" } }) {
   );
 }
 
+/** The parts of a message or an output; `marked` renders texts as Markdown. */
 export function Content({ parts, marked = false, lines }: { parts: Part[]; marked?: boolean; lines?: number }) {
   return (
     <>

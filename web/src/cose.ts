@@ -31,7 +31,9 @@ export const HEADER = {
 
 export type Headers = Map<unknown, unknown>;
 
+/** A parsed COSE_Sign1 message. A payload of null is detached: it is not part of the message. */
 export interface Sign1 {
+  /** The protected header as received. */
   protectedBytes: Bytes;
   protected: Headers;
   unprotected: Headers;
@@ -58,6 +60,7 @@ const UNDERSTOOD: readonly unknown[] = [
   HEADER.CTT,
 ];
 
+/** Parse a COSE_Sign1 message; throws a VerificationError if it is malformed or has critical headers that are not `understood`. */
 export function parseSign1(data: Bytes, understood = UNDERSTOOD): Sign1 {
   let value = decodePart(data, "Not CBOR", "cbor");
   const tagged = value instanceof Tag;
@@ -93,6 +96,7 @@ export function buildSignedBytes(protectedBytes: Bytes, payload: Bytes): Bytes {
   );
 }
 
+/** Decode CBOR; throws a VerificationError that begins with `problem` if it is malformed. */
 function decodePart(data: Bytes, problem: string, reason: string): unknown {
   try {
     return decodeCbor(data, LIMITS);
@@ -102,10 +106,12 @@ function decodePart(data: Bytes, problem: string, reason: string): unknown {
   }
 }
 
+/** Return whether a value may be a header label: a number or a text. */
 function isLabel(label: unknown): boolean {
   return typeof label === "number" || typeof label === "bigint" || typeof label === "string";
 }
 
+/** Check that every header label is a number or a text, and that no label is in both headers. */
 function checkLabels(headers: Headers, unprotected: Headers): void {
   for (const label of [...headers.keys(), ...unprotected.keys()])
     if (!isLabel(label)) throw new VerificationError("A header label is neither a number nor a text", "label-type");

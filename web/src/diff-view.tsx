@@ -7,12 +7,13 @@ import type { FileDiff } from "./tool-calls";
 const MAX_LENGTH = 500;
 const LOOKS: Record<string, string> = { "+": "added", "-": "removed", "@": "gap" };
 
-/** Count the added and the removed lines. */
+/** Return the number of added and the number of removed lines in diffs. */
 export function countLines(diffs: FileDiff[]): [number, number] {
   const count = (mark: string) => diffs.reduce((sum, diff) => sum + diff.lines.filter((line) => line.startsWith(mark)).length, 0);
   return [count("+"), count("-")];
 }
 
+/** A line of a diff; a button shows the rest of a long one. */
 function Line({ line }: { line: string }) {
   const [whole, setWhole] = useState(false);
   const long = line.length > MAX_LENGTH && !whole;
@@ -28,7 +29,7 @@ function Line({ line }: { line: string }) {
   );
 }
 
-/** A diff; `named` shows the path of the file. */
+/** A diff, cut to `maxLines` lines at first; `named` shows the path of the file. */
 export function Diff({ diff, maxLines, named }: { diff: FileDiff; maxLines: number; named: boolean }) {
   const [whole, setWhole] = useState(false);
   const lines = diff.lines[0] === "@@" ? diff.lines.slice(1) : diff.lines;

@@ -6,6 +6,7 @@ import { type Key, parseCertificateKey, parseCoseKey, UNUSABLE_KEY } from "./key
 import { HASHES } from "./payload";
 import { VerificationError } from "./verification-error";
 
+/** Return the key in the kccs header; null if there is none, or if the page cannot read it but it may be the signer's. */
 export async function readKccsKey(message: Sign1): Promise<Key | null> {
   const kccs = message.protected.get(HEADER.KCCS) ?? message.unprotected.get(HEADER.KCCS);
   if (kccs === undefined) return null;
@@ -20,6 +21,7 @@ export async function readKccsKey(message: Sign1): Promise<Key | null> {
   return parameters.get(1) === 2 ? null : UNUSABLE_KEY;
 }
 
+/** Return the key of the first certificate; null if there is none. Throws if the x5t header names another certificate. */
 export async function readCertificateKey(message: Sign1): Promise<Key | null> {
   if (message.unprotected.has(HEADER.X5T)) throw new VerificationError("The x5t header is not protected", "x5t-unprotected");
   const chain = message.protected.get(HEADER.X5CHAIN) ?? message.unprotected.get(HEADER.X5CHAIN);

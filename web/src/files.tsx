@@ -18,17 +18,20 @@ function assignColours(files: AttributedFile[]): Map<string, string> {
   return new Map(models.map((model, index) => [model, `ai-${index % COLOURS}`]));
 }
 
+/** Return the CSS class of a range: the colour of its model, or the kind of its author. */
 function chooseColour(range: Range, colours: Map<string, string>): string {
   return range.type === "ai" ? (colours.get(range.model) ?? "ai-0") : range.type;
 }
 
 interface Props {
   state: PageState;
+  /** Show an entry of a session in the conversation. */
   go: (session: number, entry: string) => void;
   /** The path of the file to highlight. */
   selected: string | null;
 }
 
+/** The files with attributed lines, and a legend of the colours. */
 export function Files({ state, go, selected }: Props) {
   const files = state.overview?.files ?? [];
   const colours = assignColours(files);
@@ -61,6 +64,7 @@ export function Files({ state, go, selected }: Props) {
   );
 }
 
+/** A file: its path, a strip of its lines in the colours of their authors, and a table of its ranges. */
 function File({
   file,
   colours,
@@ -137,14 +141,17 @@ function nameEntry(entry: string): string {
     : makeVisible(entry).slice(-12);
 }
 
+/** Return "line 3" or "lines 3–7". */
 export function describeLines(range: Range): string {
   return range.start === range.end ? `line ${range.start}` : `lines ${range.start}–${range.end}`;
 }
 
+/** Return the model of a range by an AI, "AI" if it is unknown, or the kind of another author. */
 function nameAuthor(range: Range): string {
   return range.type === "ai" ? makeVisible(range.model) || "AI" : range.type;
 }
 
+/** The table rows of a range: lines, author, evidence and entries and, if it is open, the text of the lines. */
 function RangeRows({
   file,
   range,

@@ -15,7 +15,7 @@ export function isObject(value: Value): boolean {
   return value !== null && typeof value === "object" && !Array.isArray(value) && !(value instanceof Uint8Array);
 }
 
-/** Read a record in JSON or CBOR; the first byte shows which it is. */
+/** Read a record in JSON or CBOR, by its first byte; throws an Error if it is neither. */
 export function readRecord(data: Bytes): Value {
   if (!data.length) throw new Error("The record is empty");
   if (data[0] >= 0x80) {
@@ -65,6 +65,7 @@ export function prettyJson(value: Value, indent = ""): string {
   return canonicalJson(value);
 }
 
+/** A JSON parser that keeps large integers as bigint, and throws a SyntaxError for members that occur twice. */
 class ExactParser {
   private at = 0;
 
@@ -137,6 +138,7 @@ class ExactParser {
     return this.fail();
   }
 
+  /** Parse true, false, null or a number; an integer that a double cannot hold becomes a bigint. */
   private parseScalar(): Value {
     const pattern = /(?:true|false|null|-?\d[\d.eE+-]*)/y;
     pattern.lastIndex = this.at;

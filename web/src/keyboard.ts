@@ -3,6 +3,7 @@
 import { useEffect } from "preact/hooks";
 import type { PageState } from "./page-state";
 
+/** Keys, and what they do. */
 export const KEYS: [string, string][] = [
   ["j, k", "next row, previous row"],
   ["], [", "next prompt, previous prompt"],
@@ -25,6 +26,7 @@ interface Props {
   files: () => void;
 }
 
+/** Handle the shortcuts while the page is shown, except in text fields, in dialogs and with Ctrl, Alt or Meta. */
 export function useKeyboard({ state, selected, go, toggle, search, help, files }: Props): void {
   const { shown, rows } = state;
   /** Go to the next or previous row on the page that matches a condition. */

@@ -58,6 +58,7 @@ export async function parseCoseKey(value: unknown): Promise<Key | null> {
   throw new VerificationError("Not a COSE key of a supported kind", "kccs-malformed");
 }
 
+/** Return a parameter of a key that must be a byte string and, with `size`, of that length. */
 function readBytes(value: Map<unknown, unknown>, label: number, size?: number): Bytes {
   const bytes = value.get(label);
   if (!isBytes(bytes) || (size !== undefined && bytes.length !== size))
@@ -65,10 +66,12 @@ function readBytes(value: Map<unknown, unknown>, label: number, size?: number): 
   return bytes;
 }
 
+/** Return a key with its thumbprint, the hash of its encoded parameters. */
 async function addThumbprint(key: Omit<Key, "thumbprint">, encoded: Bytes): Promise<Key> {
   return { ...key, thumbprint: await computeHash("SHA-256", encoded) };
 }
 
+/** Encode the parameters of a key as a CBOR map, in the order given. */
 function encodeCoseKey(...members: [number, number | Bytes][]): Bytes {
   const encoded = members.map(([label, value]) =>
     concatBytes(encodeInteger(label), typeof value === "number" ? encodeInteger(value) : encodeByteString(value)),
@@ -80,7 +83,7 @@ function encodeInteger(value: number): Bytes {
   return value < 0 ? encodeHead(1, -1 - value) : encodeHead(0, value);
 }
 
-/** Read the key from the SubjectPublicKeyInfo of a certificate; everything else in the certificate is ignored. */
+/** Return the key of a certificate, without checking the certificate; null for a compressed point. */
 export async function parseCertificateKey(der: Bytes): Promise<Key | null> {
   try {
     const [body] = parseDer(parseDer(der)[0].content);
@@ -93,6 +96,7 @@ export async function parseCertificateKey(der: Bytes): Promise<Key | null> {
   }
 }
 
+/** Parse a SubjectPublicKeyInfo; returns null for a compressed point, and UNUSABLE_KEY for an unsupported algorithm. */
 async function parseSpki(spki: Bytes): Promise<Key | null> {
   const [algorithm, bits] = parseDer(parseDer(spki)[0].content);
   // The object identifiers of the algorithm and of the curve, as their bytes in decimal.
@@ -134,11 +138,12 @@ async function parseSpki(spki: Bytes): Promise<Key | null> {
 
 interface DerItem {
   tag: number;
+  /** The bytes after tag and length. */
   content: Bytes;
   whole: Bytes;
 }
 
-/** Split DER into its items. */
+/** Split DER into its items, without the items inside them. */
 function parseDer(der: Bytes): DerItem[] {
   const items: DerItem[] = [];
   for (let offset = 0; offset < der.length;) {

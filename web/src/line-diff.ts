@@ -3,7 +3,9 @@
  * that both texts contain, then repeat on each side of it.
  */
 
+/** A run of equal lines: where it begins in each text, and its length. */
 type Block = [a: number, b: number, size: number];
+/** A change of lines a1 to a2 into lines b1 to b2; the ends are not included. */
 type Change = [kind: "equal" | "replace" | "delete" | "insert", a1: number, a2: number, b1: number, b2: number];
 
 /** In texts with at least this many lines, difflib ignores lines that make up more than 1 % of the text. */
@@ -20,7 +22,7 @@ export function diffLines(a: string[], b: string[], context: number): string[] {
   );
 }
 
-/** Index the lines of a text by their content. */
+/** Return the positions of each line in a text, without the lines that difflib ignores. */
 function indexLines(b: string[]): Map<string, number[]> {
   const positions = new Map<string, number[]>();
   b.forEach((line, at) => (positions.get(line) ?? positions.set(line, []).get(line)!).push(at));
@@ -29,6 +31,7 @@ function indexLines(b: string[]): Map<string, number[]> {
   return positions;
 }
 
+/** Return the longest run of equal lines within a range of both texts; its length is 0 if there is none. */
 function findLongestMatch(a: string[], b: string[], positions: Map<string, number[]>, [alo, ahi, blo, bhi]: number[]): Block {
   let [besti, bestj, size] = [alo, blo, 0];
   let lengths = new Map<number, number>();
@@ -48,6 +51,7 @@ function findLongestMatch(a: string[], b: string[], positions: Map<string, numbe
   return [besti, bestj, size];
 }
 
+/** Return all runs of equal lines in order; the last is an empty run at the ends of both texts. */
 function listMatches(a: string[], b: string[]): Block[] {
   const positions = indexLines(b);
   const open = [[0, a.length, 0, b.length]];
@@ -63,6 +67,7 @@ function listMatches(a: string[], b: string[]): Block[] {
   return [...matches.sort((left, right) => left[0] - right[0] || left[1] - right[1]), [a.length, b.length, 0]];
 }
 
+/** Return the changes that turn one text into the other, with the equal runs between them. */
 function listChanges(a: string[], b: string[]): Change[] {
   const changes: Change[] = [];
   let [i, j] = [0, 0];

@@ -8,10 +8,12 @@ import { createResponder } from "./worker";
 
 const SCRIPT = "script[type=module]";
 
+/** Return the text of the first element that a CSS selector finds; null if it finds none. */
 function readText(selector: string): string | null {
   return document.querySelector(selector)?.textContent ?? null;
 }
 
+/** Start this script again, as the worker of the page. */
 function startWorker(): Worker {
   const script = URL.createObjectURL(new Blob([readText(SCRIPT)!], { type: "text/javascript" }));
   return new Worker(script);
@@ -24,6 +26,7 @@ function sendRecords(worker: Worker, island: Island): void {
   worker.postMessage({ do: "open", island, records, statements } satisfies WorkerRequest);
 }
 
+/** Show the page of a record or the index of an archive, by the description in the document. */
 function renderPage(): void {
   const root = document.getElementById("app")!;
   const description = readText("#vacr-page");

@@ -46,6 +46,7 @@ const MAX_TARGET_LENGTH = 80;
 
 let hasHooks = false;
 
+/** Make the sanitizer escape control characters, restrict links, and lower the levels of headings. */
 function addHooks(): void {
   hasHooks = true;
   // Control characters may hide in HTML entities, so escape them again after parsing.
@@ -96,6 +97,7 @@ function escapeHtml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 }
 
+/** Return Markdown as HTML that is safe to insert into the page. */
 export function renderMarkdown(text: string): string {
   if (!hasHooks) addHooks();
   return DOMPurify.sanitize(marked.parse(text, { async: false }), {

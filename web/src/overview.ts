@@ -8,6 +8,7 @@ import { formatTime, toMilliseconds } from "./time";
 const BUCKETS = 120;
 const MAX_COST = 1e15;
 
+/** Build the overview; names and sizes belong to the records, and rows are the rows of all records. */
 export function buildOverview(records: Value[], names: string[], sizes: number[], rows: PageRow[]): Overview {
   const tools = new Map<string, number>();
   for (const row of rows) if (row.tool) tools.set(row.tool, (tools.get(row.tool) ?? 0) + 1);
@@ -25,6 +26,7 @@ export function buildOverview(records: Value[], names: string[], sizes: number[]
   };
 }
 
+/** Return the facts about the session of a record; unknown ones are "". */
 function describeSession(record: Value, name: string, size: number): Session {
   const session = isObject(record.session) ? record.session : {};
   const meta = isObject(session["agent-meta"]) ? session["agent-meta"] : {};
@@ -45,7 +47,7 @@ function describeSession(record: Value, name: string, size: number): Session {
   };
 }
 
-/** Add up the totals, and put the output tokens of each entry into `outputTokens`, by session and pointer. */
+/** Return the totals of all records, and add the output tokens of each entry to `outputTokens`, by session and pointer. */
 function countTotals(records: Value[], rows: PageRow[], outputTokens: Map<string, number>): Totals {
   const totals: Totals = {
     prompts: 0,
@@ -86,11 +88,12 @@ function countTotals(records: Value[], rows: PageRow[], outputTokens: Map<string
   return totals;
 }
 
-/** Limit an absurd cost, so that the sum stays finite. */
+/** Return a cost, limited to 10^15, so that the sum stays finite. */
 function clampCost(cost: number): number {
   return Math.max(-MAX_COST, Math.min(cost, MAX_COST));
 }
 
+/** Call `visit` for each entry and its children; `place` is the pointer of the list. */
 function visitEntries(entries: Value, place: string, visit: (entry: Value, place: string) => void): void {
   if (!Array.isArray(entries)) return;
   entries.forEach((entry, number) => {
@@ -100,7 +103,11 @@ function visitEntries(entries: Value, place: string, visit: (entry: Value, place
   });
 }
 
-/** Divide the conversation into equal spans of time or, if most rows have no time, into equal numbers of rows. */
+/**
+ * Divide the conversation into equal spans of time or, if most rows have no time, into equal numbers of rows.
+ *
+ * Also return the first and the last time, or null if the buckets are not spans of time.
+ */
 function buildTimeline(rows: PageRow[], outputTokens: Map<string, number>): [Bucket[], [string, string] | null] {
   const times = rows.map((row) => toMilliseconds(row.time));
   const known = times.filter((time) => time !== null);
@@ -126,6 +133,7 @@ function buildTimeline(rows: PageRow[], outputTokens: Map<string, number>): [Buc
   return [buckets, timed ? [formatTime(first), formatTime(last)] : null];
 }
 
+/** Return the files in the attribution of a record, with their ranges in order of lines; empty if it has none. */
 function listAttributedFiles(record: Value, session: number): AttributedFile[] {
   const files = record["file-attribution"]?.files ?? record.files;
   const proofs = isObject(record.vacr?.attribution?.files) ? record.vacr.attribution.files : {};
@@ -164,6 +172,7 @@ function listRanges(file: Value, proof: Value): Range[] {
   );
 }
 
+/** Return the objects in a list; empty if the value is not a list. */
 function listObjects(value: Value): Value[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }

@@ -11,9 +11,11 @@ export const DETAILS: Detail[] = ["brief", "normal", "full"];
 
 export interface PageState {
   rows: PageRow[];
+  /** Whether all rows have arrived. */
   done: boolean;
   overview: Overview | null;
   verdicts: Verdict[] | null;
+  /** Why the records cannot be read, or "". */
   failed: string;
   filter: Filter;
   setFilter: (filter: Filter) => void;
@@ -30,23 +32,28 @@ export interface PageState {
   /** The text of attributed lines, after a request; null if it is unknown. */
   lines: Map<string, string[] | null>;
   requestLines: (file: AttributedFile, range: Range) => void;
+  /** The sub-agents whose rows are hidden. */
   folded: Set<string>;
   toggleFold: (agent: string) => void;
 }
 
+/** Return the key of entries in the maps `raw` and `inputs`. */
 export function rawKey(session: number, places: string[]): string {
   return `${session}:${places.join()}`;
 }
 
+/** Return the key of a range in the map `lines`. */
 export function linesKey(file: AttributedFile, range: Range): string {
   return `${file.session}:${file.path}:${range.start}`;
 }
 
+/** Return the JSON Pointers of a row and of its result. */
 export function placesOf(row: PageRow): string[] {
   return row.result ? [row.place, row.result.place] : [row.place];
 }
 
 /** Return the state of the page. `openRecords` sends the worker the records, once its answers have a listener. */
+/** Return the state of the page; it changes as the worker sends data, and as the reader chooses. */
 export function usePageState(island: Island, worker: Worker, openRecords: () => void): PageState {
   const [rows, setRows] = useState<PageRow[]>([]);
   const [done, setDone] = useState(false);

@@ -10,6 +10,7 @@ import { formatDuration } from "./time";
 const MAX_PROMPTS = 1000;
 const MAX_PROMPT_LENGTH = 120;
 
+/** The list of prompts; a click goes to the prompt. */
 export function Prompts({ state, go, selected }: { state: PageState; go: (row: number) => void; selected: number }) {
   const prompts = state.rows.flatMap((row, at) =>
     row.kind === "user" && !row.isInjected && !row.isRepeated && firstText(row) ? [at] : [],
@@ -33,11 +34,13 @@ export function Prompts({ state, go, selected }: { state: PageState; go: (row: n
   );
 }
 
+/** Return the beginning of the first text of a row, in one line; "" if it has no text. */
 function firstText(row: PageRow): string {
   const text = row.parts.find((part) => part.is === "text");
   return text?.is === "text" ? makeVisible(text.text.trim().slice(0, MAX_PROMPT_LENGTH)).replaceAll("\n", " ") : "";
 }
 
+/** Facts about the session: agent, models, folder, time, tokens, cost and record. */
 export function Facts({ overview }: { overview: Overview }) {
   const { totals } = overview;
   const [session] = overview.sessions;
@@ -70,6 +73,7 @@ export function Facts({ overview }: { overview: Overview }) {
   );
 }
 
+/** The dialog with the keyboard shortcuts. */
 export function Help({ close }: { close: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
@@ -94,6 +98,7 @@ export function Help({ close }: { close: () => void }) {
   );
 }
 
+/** The button that switches between the light and the dark theme. */
 export function ThemeSwitch() {
   const [theme, setTheme] = useState<"light" | "dark">(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
   useEffect(() => {

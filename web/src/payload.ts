@@ -8,6 +8,7 @@ import { VerificationError } from "./verification-error";
 export const HASHES: Record<number, string> = { [-16]: "SHA-256", [-43]: "SHA-384", [-44]: "SHA-512" };
 const HASH_SIZES: Record<string, number> = { "SHA-256": 32, "SHA-384": 48, "SHA-512": 64 };
 
+/** Return "hash-envelope", "detached" or "attached"; throws a VerificationError if the headers contradict each other. */
 export function determineProfile(message: Sign1): string {
   for (const label of [HEADER.PAYLOAD_HASH_ALG, HEADER.PREIMAGE_CONTENT_TYPE, HEADER.PAYLOAD_LOCATION])
     if (message.unprotected.has(label)) throw new VerificationError(`Header ${label} is not protected`, "envelope-unprotected");
@@ -16,12 +17,14 @@ export function determineProfile(message: Sign1): string {
     return "hash-envelope";
   }
   for (const label of [HEADER.PREIMAGE_CONTENT_TYPE, HEADER.PAYLOAD_LOCATION])
-    if (message.protected.has(label)) throw new VerificationError(`Header ${label} needs a hash algorithm`, "hash-alg-missing");
+    if (message.protected.has(label))
+      throw new VerificationError(`Header ${label} requires a hash algorithm header (258)`, "hash-alg-missing");
   if (message.payload === null) return "detached";
   if (!message.payload.length) throw new VerificationError("The payload is empty", "payload-empty");
   return "attached";
 }
 
+/** Check that a hash envelope has a supported hash algorithm, a hash of its length as payload, and no content type. */
 function checkHashEnvelope(message: Sign1): void {
   if (message.protected.has(HEADER.CONTENT_TYPE) || message.unprotected.has(HEADER.CONTENT_TYPE))
     throw new VerificationError("A hash envelope must not have a content type", "envelope-content-type");
@@ -33,7 +36,7 @@ function checkHashEnvelope(message: Sign1): void {
     throw new VerificationError(`The payload does not have the length of a ${hash} hash`, "hash-alg-mismatch");
 }
 
-/** Check that a statement is about the bytes of a record. */
+/** Check that a statement is about the bytes of a record; throws a VerificationError if the payload differs. */
 export async function checkContent(message: Sign1, profile: string, record: Bytes): Promise<void> {
   const expected =
     profile === "hash-envelope"

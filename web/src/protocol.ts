@@ -30,10 +30,12 @@ export interface StoredVerification {
   checks: Check[];
 }
 
+/** The index of an archive. */
 export interface Site {
   pages: SitePage[];
 }
 
+/** A conversation in the index of an archive. */
 export interface SitePage {
   href: string;
   name: string;
@@ -91,6 +93,7 @@ export interface Session {
   size: number;
 }
 
+/** A range of lines by one author. */
 export interface Range {
   start: number;
   end: number;
@@ -98,19 +101,23 @@ export interface Range {
   model: string;
   evidence: string;
   hash: string;
+  /** The entries that wrote the lines. */
   entries: string[];
 }
 
 export interface AttributedFile {
   session: number;
   path: string;
+  /** Whether the session shows the whole file. */
   complete: boolean;
   ranges: Range[];
   /** Entries that changed the file at an unknown position. */
   unplaced: string[];
 }
 
+/** A part of the timeline. */
 export interface Bucket {
+  /** The index of its first row, or -1. */
   first: number;
   rows: number;
   tokens: number;
@@ -122,12 +129,14 @@ export interface Overview {
   sessions: Session[];
   totals: Totals;
   buckets: Bucket[];
+  /** The first and the last time, if the buckets are spans of time. */
   span: [string, string] | null;
   files: AttributedFile[];
   tools: [string, number][];
   count: number;
 }
 
+/** A message from the page to the worker. */
 export type WorkerRequest =
   | { do: "open"; island: Island; records: string[]; statements: (string | null)[] }
   | { do: "filter"; number: number; filter: Filter }
@@ -135,6 +144,7 @@ export type WorkerRequest =
   | { do: "inputs"; session: number; place: string }
   | { do: "raw"; session: number; places: string[] };
 
+/** A message from the worker to the page. */
 export type WorkerReply =
   | { is: "verdicts"; verdicts: Verdict[] }
   | { is: "overview"; overview: Overview }

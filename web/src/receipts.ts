@@ -16,6 +16,7 @@ const MAX_RECEIPTS = 64;
 const MAX_PROOFS = 16;
 const MAX_PATH_LENGTH = 64;
 
+/** A verified receipt: an entry of a log, and the claims and the key of the log. */
 export interface Registration {
   claims: Claims;
   size: number;
@@ -29,7 +30,7 @@ interface Proof {
   path: Bytes[];
 }
 
-/** Return the encoded receipts in a statement. */
+/** Return the encoded receipts in a statement; empty if it has none. */
 export function listReceipts(message: Sign1): unknown[] {
   if (message.protected.has(HEADER.RECEIPTS))
     throw new VerificationError("The receipts are in the protected header, which a log cannot change", "receipt-protected");
@@ -52,7 +53,7 @@ export async function buildLogEntry(message: Sign1, rule: string): Promise<Bytes
   return rule === "digest" ? computeHash("SHA-256", entry) : entry;
 }
 
-/** Check a receipt; returns null if it is from a log without a trusted key. */
+/** Check a receipt; returns null if it is from a log without a trusted key, and throws if it is invalid. */
 export async function checkReceipt(receipt: unknown, entry: Bytes, keys: Key[], now: number): Promise<Registration | null> {
   let message: Sign1 | undefined;
   try {
@@ -69,7 +70,7 @@ export async function checkReceipt(receipt: unknown, entry: Bytes, keys: Key[], 
   }
 }
 
-/** Return the unverified name of the log in a receipt. */
+/** Return the unverified name of the log in a receipt, or a description of a receipt without one. */
 export function nameLog(receipt: unknown): string {
   try {
     const claims = parseReceipt(receipt).protected.get(HEADER.CWT_CLAIMS);
@@ -80,6 +81,7 @@ export function nameLog(receipt: unknown): string {
   }
 }
 
+/** Parse a receipt; throws a VerificationError with the reason "receipt-malformed". */
 function parseReceipt(receipt: unknown): Sign1 {
   if (!isBytes(receipt)) throw new VerificationError("A receipt is not a byte string", "receipt-malformed");
   try {
@@ -91,10 +93,12 @@ function parseReceipt(receipt: unknown): Sign1 {
   }
 }
 
+/** Return whether a receipt is for a kind of tree that vacr does not know. */
 function hasOtherTreeKind(message: Sign1): boolean {
   return message.protected.get(HEADER.VDS) !== 1;
 }
 
+/** Return the inclusion proofs of a receipt, at least one; throws if it has other proofs or unprotected headers. */
 function listProofs(message: Sign1): Proof[] {
   if (!message.tagged) throw new VerificationError("A receipt lacks the COSE_Sign1 tag", "receipt-untagged");
   if (message.unprotected.has(HEADER.VDS) || message.unprotected.has(HEADER.ALG))
@@ -113,6 +117,7 @@ function listProofs(message: Sign1): Proof[] {
   return inclusions;
 }
 
+/** Return a list of encoded proofs; empty for null. */
 function checkProofList(proofs: unknown): unknown[] {
   if (proofs === null) return [];
   if (!Array.isArray(proofs) || !proofs.length || proofs.length > MAX_PROOFS)
@@ -120,6 +125,7 @@ function checkProofList(proofs: unknown): unknown[] {
   return proofs;
 }
 
+/** Parse an encoded proof: tree size, entry index and the hashes on the path. */
 function parseProof(data: unknown): Proof {
   let value: unknown;
   try {
@@ -142,6 +148,7 @@ function isInteger(value: unknown): boolean {
   return typeof value === "number" || typeof value === "bigint";
 }
 
+/** Return the root that all proofs lead to from an entry; throws if they lead to different ones. */
 async function computeRoot(proofs: Proof[], entry: Bytes): Promise<Bytes> {
   const leaf = await computeHash("SHA-256", concatBytes(Uint8Array.of(0), entry));
   const roots = await Promise.all(proofs.map((proof) => climb(proof, leaf)));
@@ -150,7 +157,7 @@ async function computeRoot(proofs: Proof[], entry: Bytes): Promise<Bytes> {
   return roots[0];
 }
 
-/** Compute the root from a leaf and the hashes on its path. */
+/** Return the root of the tree, from a leaf and the hashes on its path; throws if their number does not fit the tree. */
 async function climb({ size, index, path }: Proof, leaf: Bytes): Promise<Bytes> {
   if (!(index >= 0 && index < size))
     throw new VerificationError(`Entry ${index} is outside a tree of ${size} entries`, "receipt-index");
@@ -169,6 +176,7 @@ async function climb({ size, index, path }: Proof, leaf: Bytes): Promise<Bytes> 
   return hash;
 }
 
+/** Return the key that signed the root of a receipt; throws the error of the most likely key if none did. */
 async function findSigner(message: Sign1, root: Bytes, keys: Key[]): Promise<Key> {
   if (message.payload !== null && !areEqual(message.payload, root))
     throw new VerificationError("The root in a receipt differs from the root of its proof", "receipt-root");
@@ -199,6 +207,7 @@ export function matchesKeyId(key: Key, message: Sign1): boolean {
   return typeof kid === "string" && [toHex(key.thumbprint), thumbprintUri(key)].includes(kid);
 }
 
+/** Return the claims of a receipt; throws unless they name the log. */
 function readLogClaims(message: Sign1, now: number): Claims {
   let claims: Claims;
   try {

@@ -5,12 +5,15 @@ import { canonicalJson } from "./json";
 import type { Row } from "./rows";
 import type { Input } from "./tool-calls";
 
+/** The criteria of a filter. A row must meet all of them; an empty one accepts every row. */
 export interface Filter {
   kinds: string[];
   tools: string[];
   text: string;
   errors: boolean;
+  /** Ids or JSON Pointers of entries. */
   names: string[];
+  /** Whether to show rows that repeat another entry. */
   repeated: boolean;
 }
 
@@ -32,6 +35,7 @@ export function filterRows<R extends Row>(rows: R[], filter: Filter, inputsOf: (
   return indexes;
 }
 
+/** Return whether a row contains a text, which must be in lower case, anywhere but in the inputs of its call. */
 function rowContains(row: Row, wanted: string): boolean {
   const contains = (text: string) => text.toLowerCase().includes(wanted);
   const parts = [...row.parts, ...(row.result?.parts ?? [])];
@@ -43,6 +47,7 @@ function rowContains(row: Row, wanted: string): boolean {
   );
 }
 
+/** Return the text of a part; other values become JSON, and images have no text. */
 function searchableText(part: Part): string {
   return part.is === "text" ? part.text : part.is === "other" ? canonicalJson(part.value) : "";
 }

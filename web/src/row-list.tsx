@@ -7,13 +7,16 @@ import type { PageRow } from "./protocol";
 import { RowView, type WrittenLines } from "./row-view";
 import { makeVisible } from "./text";
 
+/** The height of a row in pixels until it is measured. */
 const ESTIMATES = { user: 90, assistant: 150, reasoning: 40, tool: 44, event: 40 } as const;
 
+/** A request to scroll to a row. */
 export interface Jump {
   /** The index of the row among all rows. */
   row: number;
   /** Grows with each jump, so that a second jump to the same row takes effect. */
   count: number;
+  /** Whether the row also gets the keyboard focus. */
   focus: boolean;
 }
 
@@ -25,14 +28,17 @@ interface Props {
   selected: number;
   select: (row: number) => void;
   jump: Jump | null;
+  /** The rows that the reader opened (true) or closed (false). */
   opened: Map<number, boolean>;
   toggle: (row: number) => void;
   rawRows: Set<number>;
   toggleRaw: (row: number) => void;
+  /** The lines that each entry wrote, by session and entry. */
   wrote: Map<string, WrittenLines[]>;
   showFile: (path: string) => void;
 }
 
+/** The rows near the screen, at their positions in the list. */
 export function RowList({
   state,
   scroller,
@@ -134,6 +140,7 @@ export function RowList({
   );
 }
 
+/** Return the lines that the call or the result of a row wrote, each once. */
 function listWrittenLines(row: PageRow, wrote: Map<string, WrittenLines[]>): WrittenLines[] {
   const names = row.result ? [row.name, row.place, row.result.name, row.result.place] : [row.name, row.place];
   const lines = [...new Set(names)].flatMap((name) => wrote.get(`${row.session}:${name}`) ?? []);
@@ -141,6 +148,7 @@ function listWrittenLines(row: PageRow, wrote: Map<string, WrittenLines[]>): Wri
   return [...new Map(lines.map((item) => [`${item.lines} ${item.path}`, item])).values()];
 }
 
+/** The button above the rows of a sub-agent, which folds and unfolds them. */
 function AgentHeader({ row, state }: { row: PageRow; state: PageState }) {
   const folded = state.folded.has(row.agent);
   return (

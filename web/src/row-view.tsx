@@ -12,6 +12,7 @@ const TITLES = { user: "User", assistant: "Assistant", reasoning: "Reasoning", t
 const DIFF_LINES = { brief: 0, normal: 12, full: Infinity };
 const OUTPUT_LINES = 40;
 
+/** Lines of a file, such as "lines 3–7". */
 export interface WrittenLines {
   path: string;
   lines: string;
@@ -37,6 +38,7 @@ export function isOpenAtFirst(row: PageRow, detail: Detail): boolean {
   return detail === "full" || (row.kind === "tool" && row.isError && detail === "normal");
 }
 
+/** A row: its head and, if it is open, its content. */
 export function RowView(props: Props) {
   const { row, state } = props;
   const open = props.open ?? isOpenAtFirst(row, state.detail);
@@ -63,6 +65,7 @@ export function RowView(props: Props) {
   );
 }
 
+/** The line at the top of a row: kind or tool, summary, marks, the button for JSON, and a link with the time. */
 function Head({ row, toggle, raw, toggleRaw, opened, body }: Props & { opened: boolean; body: string }) {
   const folds = row.kind === "tool" || row.kind === "reasoning";
   const title = (
@@ -93,11 +96,13 @@ function Head({ row, toggle, raw, toggleRaw, opened, body }: Props & { opened: b
   );
 }
 
+/** Return the beginning of a thought; a thought without text was encrypted by its provider. */
 function previewText(row: PageRow): string {
   const text = row.parts.find((part) => part.is === "text");
   return text?.is === "text" ? makeVisible(text.text.slice(0, 160)).replaceAll("\n", " ") : "encrypted by the provider";
 }
 
+/** Marks of a row: changed lines, failure, missing result, origin, model. */
 function Marks({ row }: { row: PageRow }) {
   const [added, removed] = countLines(row.diffs);
   return (
@@ -117,6 +122,7 @@ function Marks({ row }: { row: PageRow }) {
   );
 }
 
+/** The body of a tool call: diffs and the lines it wrote and, if it is open, inputs and output. */
 function Call({ row, state, opened, wrote, showFile }: Props & { opened: boolean }) {
   const output = row.result?.parts ?? row.parts;
   return (

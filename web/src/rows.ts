@@ -7,6 +7,7 @@ import { buildDiffs, type FileDiff, summarizeCall } from "./tool-calls";
 export type Kind = "user" | "assistant" | "reasoning" | "tool" | "event";
 export const KINDS: Kind[] = ["user", "assistant", "reasoning", "tool", "event"];
 
+/** A step of a conversation: a message, a thought, a tool call with its result, or an event. */
 export interface Row {
   kind: Kind;
   /** The JSON Pointer of its entry. */
@@ -16,20 +17,27 @@ export interface Row {
   depth: number;
   time: string | number | null;
   model: string;
+  /** The sub-agent that made the entry, or "". */
   agent: string;
   parts: Part[];
   tool: string;
+  /** A line about a call or an event. */
   summary: string;
   diffs: FileDiff[];
+  /** The result of a call, or null. */
   result: Row | null;
   isError: boolean;
+  /** Whether the entry comes from the session that this one was forked from. */
   isInherited: boolean;
   /** Whether the agent, not the user, wrote this user message, and marked it so. */
   isInjected: boolean;
+  /** Whether it repeats another entry. */
   isRepeated: boolean;
+  /** Why the session continued without the entry, or "". */
   superseded: string;
 }
 
+/** An entry, and its place in the record. */
 interface PlacedEntry {
   place: string;
   entry: Value;
@@ -105,6 +113,7 @@ function buildRow(placed: PlacedEntry, agent: string, result: PlacedEntry | unde
   return row;
 }
 
+/** Append entries to `found` with their JSON Pointers, each before its children; `place` is the pointer of the list. */
 function flatten(entries: Value, place: string, depth: number, parent: Value | null, found: PlacedEntry[]): void {
   if (!Array.isArray(entries)) return;
   entries.forEach((entry, number) => {
@@ -114,6 +123,7 @@ function flatten(entries: Value, place: string, depth: number, parent: Value | n
   });
 }
 
+/** Return a row with the members that all kinds share; time, model and sub-agent may come from the parent entry. */
 function startRow(kind: Kind, { place, entry, parent }: PlacedEntry, depth: number): Row {
   const above = parent ?? {};
   const marks = isObject(entry.vacr) ? entry.vacr : {};
@@ -138,6 +148,7 @@ function startRow(kind: Kind, { place, entry, parent }: PlacedEntry, depth: numb
   };
 }
 
+/** Return the row of a tool result: its output, and whether the call failed. */
 function buildResultRow(placed: PlacedEntry, depth: number): Row {
   const { entry } = placed;
   const row = startRow("tool", placed, depth);
@@ -146,6 +157,7 @@ function buildResultRow(placed: PlacedEntry, depth: number): Row {
   return row;
 }
 
+/** Return the id of the sub-agent that made an entry; "" if the main agent made it. */
 function nameSubAgent(entry: Value): string {
   return entry.isSidechain === true ? String(entry.agentId || "sub-agent") : "";
 }

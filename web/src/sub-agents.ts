@@ -13,13 +13,15 @@ export function* buildAllRows(records: Value[]): Generator<PageRow> {
   else yield* nestSubAgents(records);
 }
 
+/** Return a row with the index of its record, and the fragment of a link to it. */
 function toPageRow(row: Row, session: number): PageRow {
   return { ...row, session, anchor: session && row.name === row.place ? `${session}:${row.place}` : row.name };
 }
 
+/** Return the rows of the first record, with the rows of each sub-agent after the call that started it, or at the end. */
 function nestSubAgents(records: Value[]): PageRow[] {
   const rowsBySession = records.map((record, session) => Array.from(buildRows(record), (row) => toPageRow(row, session)));
-  // The rows of the sub-agents, by the row that started them; null for those without a known start.
+  // The rows of the sub-agents, by the row that started them; null if that row is unknown.
   const started = new Map<PageRow | null, PageRow[]>();
   records.forEach((record, session) => {
     if (!session) return;
@@ -41,7 +43,11 @@ function nameSubAgent(sessionId: unknown): string {
   return String(sessionId).split("/").pop()!;
 }
 
-/** Find the call that started a sub-agent: a call whose result names it, or else the last call before the sub-agent began. */
+/**
+ * Find the call that started a sub-agent: a call whose result names it, or else the last call before the sub-agent began.
+ *
+ * Without such a call, return the last row before that time; null if there is none, or if the time is unknown.
+ */
 function findStartingCall(record: Value, parent: Value, rows: PageRow[]): PageRow | null {
   const agent = nameSubAgent(record?.session?.["session-id"] ?? "");
   const calls = rows.filter((row) => row.kind === "tool" && STARTING_TOOLS.has(row.tool.toLowerCase()));

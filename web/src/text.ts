@@ -6,17 +6,19 @@ const CONTROLS = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu;
 const JOINER = "\u200d";
 const TAB_WIDTH = 4;
 
+/** Return the lines of a text without their ends, as Python's splitlines does. */
 export function splitLines(text: string): string[] {
   const lines = text.split(LINE_END);
   if (lines[lines.length - 1] === "") lines.pop();
   return lines;
 }
 
+/** Return the words of a text, as Python's split does. */
 export function splitWords(text: string): string[] {
   return text.split(BLANKS).filter(Boolean);
 }
 
-/** Cut a text to a number of characters. */
+/** Return a text of at most `length` characters; a longer one ends in "…". */
 export function truncate(text: string, length: number): string {
   if (text.length <= length) return text;
   const characters = Array.from(text);

@@ -4,6 +4,7 @@ import type { Overview } from "./protocol";
 
 const [WIDTH, HEIGHT] = [600, 48];
 
+/** A bar for each bucket; a click goes to its first row. Null if the conversation is too short for two buckets. */
 export function Timeline({ overview, go }: { overview: Overview; go: (row: number) => void }) {
   const { buckets, span, totals } = overview;
   if (buckets.length < 2) return null;

@@ -6,9 +6,12 @@ import { diffLines } from "./line-diff";
 import tables from "./tables.json";
 import { splitLines, splitWords, truncate } from "./text";
 
+/** The change of one file that a call asks for. */
 export interface FileDiff {
   path: string;
+  /** "edit", "write", "add", "delete" or "move". */
   what: string;
+  /** Lines with their marks: "+", "-", a blank, or "@@" where lines are left out. */
   lines: string[];
 }
 
@@ -21,10 +24,12 @@ const CONTEXT = 3;
 const MAX_COMPARISON = 4_000_000;
 const TOOLS: Record<string, Record<string, string>> = tables.tools;
 
+/** Return a line of at most 200 characters about a call: its command, pattern or file, or else all its arguments. */
 export function summarizeCall(tool: string, input: Value): string {
   return truncate(splitWords(chooseSummary(tool, input)).join(" "), MAX_SUMMARY_LENGTH);
 }
 
+/** Return the most telling argument of a call in full; "" if it has no arguments. */
 function chooseSummary(tool: string, input: Value): string {
   if (tool.toLowerCase().includes("patch")) {
     const text = (typeof input === "string" ? input : findText(input, tables.patches)) ?? "";
@@ -48,17 +53,18 @@ function findText(input: Value, names: string[]): string | null {
   return name === undefined ? null : input[name];
 }
 
-/** Return the members of an input; an input that is not an object becomes a single text without a name. */
+/** Return name and text of each member of an input; an input that is not an object becomes one text with the name "". */
 export function listInputs(input: Value): Input[] {
   if (input === undefined || input === null) return [];
   return isObject(input) ? Object.keys(input).map((name) => [name, toText(input[name])]) : [["", toText(input)]];
 }
 
+/** Return a text as it is, and any other value as JSON. */
 function toText(value: Value): string {
   return typeof value === "string" ? value : canonicalJson(value);
 }
 
-/** Return the file changes that a call asks for. */
+/** Return the file changes that a call asks for; empty if its tool does not change files. */
 export function buildDiffs(agent: string, tool: string, input: Value): FileDiff[] {
   const effects = Object.hasOwn(TOOLS, agent) ? TOOLS[agent] : {};
   const effect = Object.hasOwn(effects, tool) ? effects[tool] : undefined;
@@ -78,6 +84,7 @@ export function buildDiffs(agent: string, tool: string, input: Value): FileDiff[
   return effect === "delete" ? [{ path, what: "delete", lines: [] }] : [];
 }
 
+/** Return the diff of one file in a patch; a moved file has the path "old → new". */
 function diffFilePatch(file: FilePatch): FileDiff {
   if (file.kind === "add") return { path: file.path, what: "add", lines: splitLines(file.text).map((line) => `+${line}`) };
   const lines = file.parts.flatMap((part) => [
@@ -88,7 +95,7 @@ function diffFilePatch(file: FilePatch): FileDiff {
   return { path: file.to ? `${file.path} → ${file.to}` : file.path, what, lines };
 }
 
-/** Return the old and new text of each edit in an input. */
+/** Return the old and new text of each edit in an input; empty if one of them lacks a text. */
 function listEdits(input: Value): [string, string][] {
   const items = Object.hasOwn(input, "edits") ? input.edits : [input];
   const edits: [string, string][] = [];
@@ -100,6 +107,7 @@ function listEdits(input: Value): [string, string][] {
   return edits;
 }
 
+/** Return "@@" and the lines of a diff of two texts; of very long texts, all old lines and then all new ones. */
 function diffTexts(oldText: string, newText: string): string[] {
   let [before, after] = [splitLines(oldText), splitLines(newText)];
   if (before.length * after.length > MAX_COMPARISON) [before, after] = trimCommonLines(before, after);

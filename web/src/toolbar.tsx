@@ -11,6 +11,7 @@ const KIND_LABELS = { user: "Prompts", assistant: "Answers", reasoning: "Reasoni
 /** Milliseconds to wait for more letters before searching. */
 const TYPING_PAUSE = 150;
 
+/** The controls of the filter; typed text takes effect after a short pause. */
 export function Toolbar({ state, search }: { state: PageState; search: Ref<HTMLInputElement> }) {
   const { filter, setFilter, overview } = state;
   const [typed, setTyped] = useState(filter.text);
@@ -66,7 +67,7 @@ export function Toolbar({ state, search }: { state: PageState; search: Ref<HTMLI
   );
 }
 
-/** The number of rows on the page; `prefiltered` says that the page opens with a filter. */
+/** The number of rows on the page, and a button to remove the filter; `prefiltered` if the page opened with one. */
 export function RowCount({ state, prefiltered }: { state: PageState; prefiltered: boolean }) {
   const { filter, shown, rows, setFilter } = state;
   const filtered = JSON.stringify({ ...NO_FILTER, repeated: filter.repeated }) !== JSON.stringify(filter);

@@ -47,6 +47,7 @@ export interface Verdict {
 
 const DIGEST_URN = "urn:sha-256:";
 
+/** Verify a record; without a statement, it is "unsigned". Never throws: a failure becomes a failed check of the verdict. */
 export async function verify(record: Bytes, statement: Bytes | null, policy: Policy, now: number): Promise<Verdict> {
   const contentHash = toHex(await computeHash("SHA-256", record));
   if (statement === null) return { state: "unsigned", checks: [], contentHash };
@@ -55,6 +56,7 @@ export async function verify(record: Bytes, statement: Bytes | null, policy: Pol
   return verification.verdict;
 }
 
+/** One verification; it collects the checks in its verdict. */
 class Verification {
   /** The name of the current check. */
   private current = "structure";
@@ -66,6 +68,7 @@ class Verification {
     readonly verdict: Verdict,
   ) {}
 
+  /** Run all checks; an error becomes the failure of the current check. */
   async run(statement: Bytes): Promise<void> {
     try {
       await this.runChecks(statement);
@@ -77,14 +80,17 @@ class Verification {
     }
   }
 
+  /** Add a check that passed. */
   private pass(name: string, told: string): void {
     this.verdict.checks.push({ name, outcome: "passed", told });
   }
 
+  /** Add a check that the page cannot decide. */
   private leaveOpen(name: string, told: string): void {
     this.verdict.checks.push({ name, outcome: "not decidable", told });
   }
 
+  /** Run the checks in order, and set the state of the verdict; throws at the first failure. */
   private async runChecks(statement: Bytes): Promise<void> {
     const { record, now, verdict } = this;
     const message = parseSign1(statement);
@@ -106,7 +112,10 @@ class Verification {
     const subject = verdict.claims.subject?.toLowerCase();
     if (subject?.startsWith(DIGEST_URN) && subject !== DIGEST_URN + verdict.contentHash)
       throw new VerificationError("The statement is about a file with another hash", "subject-mismatch");
-    this.pass("claims", verdict.claims.issuer === undefined ? "no issuer given" : `issuer ${verdict.claims.issuer}`);
+    this.pass(
+      "claims",
+      verdict.claims.issuer === undefined ? "the statement names no issuer" : `issuer ${verdict.claims.issuer}`,
+    );
 
     this.current = "receipt";
     verdict.loggedAt = await this.checkReceipts(message);
@@ -156,13 +165,13 @@ class Verification {
     return [signer, trusted];
   }
 
-  /** Check the receipts; return the earliest time that a log with a trusted key states. */
+  /** Check the receipts; return the earliest time that a log with a trusted key states, if any. */
   private async checkReceipts(message: Sign1): Promise<string | undefined> {
     const { policy, now } = this;
     const receipts = listReceipts(message);
     if (!policy.logKeys.length) {
       if (receipts.length)
-        this.leaveOpen("receipt", `claims to be from ${nameLog(receipts[0])}; the author of this page gave no key of a log`);
+        this.leaveOpen("receipt", `not checked: claims to be from ${nameLog(receipts[0])}, but this page has no key of a log`);
       return undefined;
     }
     if (!receipts.length) throw new VerificationError("The statement has no receipt of a log", "receipt-missing");
@@ -187,6 +196,7 @@ class Verification {
   }
 }
 
+/** Return the COSE number of the algorithm; throws if it is missing, unprotected or unknown. */
 function readAlgorithm(message: Sign1): unknown {
   if (message.unprotected.has(HEADER.ALG)) throw new VerificationError("The algorithm is not protected", "alg-unprotected");
   if (!message.protected.has(HEADER.ALG)) throw new VerificationError("The statement has no algorithm", "alg-missing");
@@ -195,6 +205,7 @@ function readAlgorithm(message: Sign1): unknown {
   return algorithm;
 }
 
+/** Return the first key that verifies the signature; throws the error of the first key if none does. */
 async function findSigner(message: Sign1, algorithm: unknown, payload: Bytes, keys: Key[]): Promise<Key> {
   const signedBytes = buildSignedBytes(message.protectedBytes, payload);
   let firstError: unknown;
@@ -209,6 +220,7 @@ async function findSigner(message: Sign1, algorithm: unknown, payload: Bytes, ke
   throw firstError;
 }
 
+/** Return the claims of a statement; throws if they are unprotected, or if the issuer is the thumbprint of another key. */
 function checkClaims(message: Sign1, signer: Key | null, now: number): Claims {
   if (message.unprotected.has(HEADER.CWT_CLAIMS))
     throw new VerificationError("The claims are not protected", "claims-unprotected");

@@ -19,6 +19,7 @@ export function createResponder(reply: (message: WorkerReply) => void): (request
   let records: Value[] = [];
   let rows: PageRow[] = [];
 
+  /** Unpack and verify the records, then send the verdicts, the overview and all rows to the page. */
   async function openRecords(island: Island, packed: string[], statements: (string | null)[]): Promise<void> {
     const data = await Promise.all(packed.map((text) => gunzip(fromBase64(text))));
     const signed = statements.map((text) => (text === null ? null : fromBase64(text)));
@@ -39,12 +40,14 @@ export function createResponder(reply: (message: WorkerReply) => void): (request
     while (sent < rows.length);
   }
 
+  /** Send the next chunk of rows; return the index of the first row that is not sent yet. */
   function sendRows(from: number, done: boolean): number {
     const chunk = rows.slice(from, from + CHUNK_SIZE);
     reply({ is: "rows", rows: chunk, done });
     return from + chunk.length;
   }
 
+  /** Verify each record against its statement with the keys in the island, and send the verdicts. */
   async function verifyRecords(island: Island, data: Bytes[], signed: (Bytes | null)[]): Promise<void> {
     const [keys, logKeys] = await Promise.all(
       [island.keys, island.logKeys].map((encoded) => Promise.all(encoded.map((text) => parseStoredKey(fromBase64(text))))),
@@ -54,6 +57,7 @@ export function createResponder(reply: (message: WorkerReply) => void): (request
     reply({ is: "verdicts", verdicts });
   }
 
+  /** Return the rows of a session whose call or result has one of these ids or JSON Pointers. */
   function findRows(session: number, entries: string[]): PageRow[] {
     return rows.filter(
       (row) =>
@@ -62,10 +66,12 @@ export function createResponder(reply: (message: WorkerReply) => void): (request
     );
   }
 
+  /** Return the inputs of the call at a JSON Pointer. */
   function readInputs(session: number, place: string): Input[] {
     return listInputs(resolvePointer(records[session], place)?.input);
   }
 
+  /** Carry out a request, and send its answer. */
   async function handle(request: WorkerRequest): Promise<void> {
     if (request.do === "open") await openRecords(request.island, request.records, request.statements);
     else if (request.do === "filter") {
@@ -93,7 +99,7 @@ export function createResponder(reply: (message: WorkerReply) => void): (request
   };
 }
 
-/** Return the value at a JSON Pointer. */
+/** Return the value at a JSON Pointer, or undefined if there is none. */
 function resolvePointer(record: Value, pointer: string): Value {
   return pointer
     .split("/")

@@ -87,7 +87,7 @@ def read_input_paths(name: str) -> list[str]:
 
 
 def read_choice_input(name: str, choices: tuple[str, ...]) -> str:
-    """Return an input with a fixed set of values; the first is the default.
+    """Return an input with a fixed set of values; if it is not set, the first of them.
 
     Raises:
         UsageError: the input has another value.
@@ -102,10 +102,10 @@ def read_choice_input(name: str, choices: tuple[str, ...]) -> str:
 
 
 def read_flag_input(name: str) -> bool:
-    """Return whether an input is true.
+    """Return whether an input is `true`; an input that is not set counts as `false`.
 
     Raises:
-        UsageError: it is neither true nor false.
+        UsageError: it is neither `true` nor `false`.
     """
     return read_choice_input(name, ("false", "true")) == "true"
 
@@ -258,7 +258,10 @@ def run_action(work: Callable[[GitHubWorkflow], int]) -> int:
 
 
 def _run_annotated(work: Callable[[GitHubWorkflow], int]) -> int:
-    """Call a function with a workflow, and return its exit code, or that of its error."""
+    """Call a function with a workflow, and return its exit code.
+
+    An error becomes an annotation; then return the exit code of the error.
+    """
     workflow = GitHubWorkflow()
     with workflow.stop_commands():
         try:

@@ -178,7 +178,7 @@ def _run_cancellable(command: list[str], environment: dict[str, str]) -> tuple[i
 
 
 def _restore_signal_handlers(handlers: dict[signal.Signals, Any]) -> None:
-    """Set the handlers of signals to earlier ones."""
+    """Make the saved handlers handle their signals again."""
     for number, handler in handlers.items():
         signal.signal(number, handler)
 

@@ -431,9 +431,9 @@ def _make_gap_check(numbers: Sequence[int]) -> Callable[[int, int], bool]:
     Its arguments are indexes of `numbers`, the line numbers of the known lines.
     """
 
-    def apart(low: int, high: int) -> bool:
+    def may_be_apart(low: int, high: int) -> bool:
         if low < 0 or high >= len(numbers):
             return True
         return numbers[high] - numbers[low] != high - low
 
-    return apart
+    return may_be_apart

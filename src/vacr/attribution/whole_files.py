@@ -202,7 +202,8 @@ def delete_path(replay: Replay, path: str, *, folder: bool, pattern: bool) -> No
     folder_key = make_path_key(path.rstrip("/") + "/")
     compiled = _compile_glob(path) if pattern else None
 
-    def matches(key: str) -> bool:
+    def is_deleted(key: str) -> bool:
+        """Return whether the deletion covers the file with a path key."""
         if compiled is None:
             return key == folder_key[:-1] or (folder and key.startswith(folder_key))
         match = compiled.match(key)
@@ -210,12 +211,12 @@ def delete_path(replay: Replay, path: str, *, folder: bool, pattern: bool) -> No
             return False
         return match.end() == len(key) or (folder and key[match.end()] == "/")
 
-    for name in _list_unseen_base_files(replay, matches):
+    for name in _list_unseen_base_files(replay, is_deleted):
         replay.track_unread(name)
     if not folder and not pattern:
         replay.track(path, "")
     for key, tracked in list(replay.files.items()):
-        if matches(key):
+        if is_deleted(key):
             _mark_removed(tracked)
 
 

@@ -253,6 +253,7 @@ def _build_joiner(
     bases: dict[str, BaseFiles | None] = {}
 
     def find_base(revision: str) -> BaseFiles | None:
+        """Return the files of a revision, from a cache; `None` if the repository lacks it."""
         if revision not in bases:
             try:
                 bases[revision] = repository.load_base(revision)

@@ -57,7 +57,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from vacr.errors import InvalidStatement, Unreachable, VacrError
-from vacr.files import describe_file_error, sync_folder
+from vacr.files import sync_folder
 from vacr.record import decode, encode
 from vacr.signing import (
     ATTACHED,
@@ -100,16 +100,16 @@ _CBOR_TAG_START = 0xC0
 
 
 class BrokenJournal(InvalidStatement):
-    """A chain with a missing or changed frame."""
+    """The error for a chain with a missing, changed or invalid frame."""
 
     def __init__(self, problem: str, *, where: str, frame: int) -> None:
-        """Describe the first broken frame; the problem is a predicate, such as "was changed"."""
+        """Describe the first broken frame: its number, and a problem such as "was changed"."""
         super().__init__(f"frame {frame} {problem}", reason="journal-broken", where=where)
         self.frame = frame
 
 
 class UnwritableJournal(Unreachable):
-    """Frames could not be written; the chain is as it was before."""
+    """The error for frames that could not be written; the chain is as it was before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +128,13 @@ class ChainScan:
     """The progress of reading a file of frames."""
 
     head: ChainHead = EMPTY_CHAIN_HEAD
+    """The head after the last intact frame that was read."""
     size: int = 0
-    """Bytes of the intact frames read so far."""
+    """The number of bytes in the intact frames read so far."""
     torn: int = 0
-    """Bytes at the end that are not an intact frame."""
+    """The number of bytes at the end that are not an intact frame; set at the end of the file."""
     required_size: int = 0
-    """Bytes of the frames up to the required head."""
+    """The number of bytes in the frames up to the required head."""
 
 
 class FrameChain:
@@ -149,14 +150,15 @@ class FrameChain:
     def recover(
         self, required: ChainHead = EMPTY_CHAIN_HEAD, *, one_by_one: bool = False
     ) -> Iterator[tuple[ChainHead, bytes]]:
-        """Yield each payload with the head before it, then truncate a torn end.
+        """Open or create the file, yield each payload with the head before it, and cut a torn end.
 
-        Frames can be appended once the iterator is exhausted.
+        Frames can be appended once the iterator is exhausted. `required` and `one_by_one` have the
+        same meaning as in `read_frames`.
 
         Raises:
             BrokenJournal: the chain does not reach the required head intact; or frames that were
                 added one by one are damaged before the last of them.
-            OSError: the file cannot be read.
+            OSError: the file cannot be created, read or written.
         """
         self._handle = os.open(self.path, _OPEN_FLAGS, _OWNER_ONLY)
         scan = ChainScan()
@@ -173,7 +175,7 @@ class FrameChain:
         self.head, self._size = scan.head, scan.size
 
     def _rewrite(self, start: int, end: int) -> None:
-        """Write the bytes from `start` to `end` again.
+        """Write the bytes of the file from offset `start` to `end` over themselves.
 
         After a failed sync the newest frames may exist in the page cache alone, marked clean:
         another sync would not write them.
@@ -183,7 +185,9 @@ class FrameChain:
             os.pwrite(self._handle, data, at)
 
     def append(self, payloads: Sequence[bytes]) -> ChainHead:
-        """Append frames durably, all of them or none, and return the new head.
+        """Append one frame for each payload, all or none, and return the new head of the chain.
+
+        The frames are on the disk when this returns.
 
         Raises:
             UnwritableJournal: writing failed; the chain is as it was before.
@@ -201,27 +205,31 @@ class FrameChain:
             with suppress(OSError):
                 os.ftruncate(self._handle, self._size)
             raise UnwritableJournal(
-                f"cannot be written: {describe_file_error(error)}", where=str(self.path)
+                f"cannot be written: {error.strerror or error}", where=str(self.path)
             ) from error
         self.head = ChainHead(self.head.frames + len(frames), last_hash)
         self._size += len(data)
         return self.head
 
     def _write(self, data: bytes) -> None:
+        """Write all of the data at the end of the file."""
         view, at = memoryview(data), self._size
         while view:
             count = os.pwrite(self._handle, view, at)
             view, at = view[count:], at + count
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, if it is open."""
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
 
 
 def encode_frame(payload: bytes, before: bytes) -> tuple[bytes, bytes]:
-    """Return a frame that follows the hash `before`, and the frame's own hash."""
+    """Return the bytes of a frame with this payload, and the hash of the frame.
+
+    `before` is the hash of the frame before it.
+    """
     hashed_bytes = _LENGTH_FIELD.pack(len(payload)) + before + payload
     digest = hashlib.sha256(hashed_bytes).digest()
     return hashed_bytes + digest, digest
@@ -230,12 +238,12 @@ def encode_frame(payload: bytes, before: bytes) -> tuple[bytes, bytes]:
 def read_frames(
     file: BinaryIO, where: str, scan: ChainScan, required: ChainHead, *, one_by_one: bool = False
 ) -> Iterator[tuple[ChainHead, bytes]]:
-    """Yield each checked payload with the head before it, and keep `scan` up to date.
+    """Yield the payload of each intact frame with the head before it, and keep `scan` up to date.
 
     The chain has to pass through the `required` head, usually the one in the last signed
-    checkpoint. Behind it, the first frame that is not intact begins the torn end: after a crash,
-    any of the later bytes may never have reached the disk. Frames that were added and synced
-    `one_by_one` can be torn in the last frame only.
+    checkpoint. After that, reading ends at the first frame that is not intact, the torn end: after
+    a crash, any of the later bytes may never have reached the disk. Frames that were added and
+    synced `one_by_one` can be torn in the last frame only. `where` names the chain in errors.
 
     Raises:
         BrokenJournal: a frame up to the required head, or before an intact one, is missing or was
@@ -274,7 +282,7 @@ def read_frames(
 
 
 def _has_frame_boundary(data: bytes) -> bool:
-    """Return whether two frames meet somewhere in `data`, so that it is more than one frame."""
+    """Return whether `data` contains the seam between two frames, so it is more than one frame."""
     return any(
         len(set(boundary[1])) > _MIN_DISTINCT_BYTES for boundary in _FRAME_BOUNDARY.finditer(data)
     )
@@ -294,14 +302,16 @@ class JournalCheckpoint:
     before: ChainHead
     """The head of the chain of checkpoints before this one."""
     sessions: Mapping[str, ChainHead]
+    """Session journals that grew since the checkpoint before → their heads."""
     retired: Mapping[str, bytes] = field(default_factory=dict)
     """Journals that were deleted → the digests of the records they were sealed as."""
     spools: Mapping[str, int] = field(default_factory=dict)
     """Spools of the deleted journals → how many bytes of them were read."""
     next_key: PublicKey | None = None
+    """The key of the next epoch, if this checkpoint is the last of its epoch."""
 
     def sign(self, signer: KeySigner, journal: str) -> bytes:
-        """Return the signed statement; its subject is the name of the journal."""
+        """Return the checkpoint as a signed COSE statement; its subject is the URI `journal`."""
         content: dict[str, Any] = {
             "number": self.number,
             "time": self.time,
@@ -334,6 +344,7 @@ class CheckpointAnchor:
     number: int
     """The number of the checkpoint."""
     service: str
+    """The URL of the log."""
     statement: bytes
     """The checkpoint, with the log's receipt in it."""
 
@@ -341,9 +352,10 @@ class CheckpointAnchor:
 def verify_journal_checkpoint(
     statement: bytes, key: PublicKey | None, where: str, frame: int
 ) -> tuple[JournalCheckpoint, PublicKey]:
-    """Verify a checkpoint by the key of its epoch, and return its content and that key.
+    """Verify a signed checkpoint, and return its content and the key that signed it.
 
-    The first checkpoint of a journal is verified by the key that it carries: pass None.
+    `key` is the key of its epoch. Pass None for the first checkpoint of a journal, to use the key
+    that it carries. `where` and `frame` name the chain and the frame in errors.
 
     Raises:
         BrokenJournal: the statement is not a checkpoint, or the key did not sign it.
@@ -359,6 +371,12 @@ def verify_journal_checkpoint(
 
 
 def _verify_message(message: Sign1, key: PublicKey | None) -> tuple[JournalCheckpoint, PublicKey]:
+    """Verify a parsed statement, and return its checkpoint and the key that signed it.
+
+    Raises:
+        InvalidStatement: the key did not sign it.
+        TypeError: it is not a checkpoint, or has no key although `key` is None.
+    """
     key = key if key is not None else find_carried_key(message)
     content_type = message.protected.get(HEADER_CONTENT_TYPE)
     if key is None or message.payload is None or content_type != CHECKPOINT_CONTENT_TYPE:
@@ -369,6 +387,10 @@ def _verify_message(message: Sign1, key: PublicKey | None) -> tuple[JournalCheck
 
 
 def _parse_checkpoint(content: Any) -> JournalCheckpoint:
+    """Build a checkpoint from a decoded CBOR map.
+
+    Raises AttributeError, KeyError, TypeError or ValueError if it is not the map of a checkpoint.
+    """
     next_key = content.get("next-key")
     retired = content.get("retired", {})
     spools = content.get("spools", {})
@@ -390,19 +412,21 @@ def _parse_head(pair: Any) -> ChainHead:
 
 
 def _check_digest(value: Any) -> bytes:
+    """Return the value if it is of type bytes, or raise TypeError."""
     if type(value) is not bytes:
         raise TypeError("not a digest")
     return value
 
 
 def _check_whole_number(value: Any) -> int:
+    """Return the value if it is an integer of at least 0, or raise TypeError."""
     if type(value) is not int or value < 0:
         raise TypeError("not a whole number")
     return value
 
 
 class JournalCoverage:
-    """The sum of a chain of checkpoints: the covered heads, the keys, and the anchors."""
+    """The result of reading a chain of checkpoints: the covered heads, the keys, the anchors."""
 
     def __init__(self, where: str) -> None:
         """Start without checkpoints; `where` names the chain in errors."""
@@ -419,7 +443,9 @@ class JournalCoverage:
         self.entries: list[bytes] = []
         """The digests of the checkpoints' log entries, by checkpoint number."""
         self.sessions: dict[str, ChainHead] = {}
+        """Session journal → the last head that a checkpoint covers."""
         self.retired: dict[str, bytes] = {}
+        """Deleted session journal → the digest of the record it was sealed as."""
         self.spools: dict[str, int] = {}
         """Spools of deleted journals → how many bytes of them were read."""
         self.retired_at: dict[str, int] = {}
@@ -432,11 +458,13 @@ class JournalCoverage:
 
     @property
     def identity(self) -> bytes:
-        """The thumbprint of the first key, which names the journal."""
+        """The thumbprint of the journal's first key, its name; empty without a checkpoint."""
         return compute_thumbprint(self.first_key) if self.first_key is not None else b""
 
     def add_frame(self, payload: bytes, before: ChainHead) -> JournalCheckpoint | CheckpointAnchor:
-        """Verify and add the next frame of the chain; `before` is the head before it.
+        """Verify and add the next frame, and return it as a checkpoint or an anchor.
+
+        `payload` is the content of the frame, and `before` the head of the chain before it.
 
         Raises:
             BrokenJournal: the frame is not a checkpoint or an anchor that belongs there.
@@ -501,17 +529,20 @@ class JournalCoverage:
 
 
 def _hash_log_entry(statement: bytes) -> bytes:
+    """Return the SHA-256 of the log entry for a statement."""
     return hashlib.sha256(build_log_entry(parse_sign1(statement))).digest()
 
 
 def read_checkpoints(
     folder: Path, covered: JournalCoverage, scan: ChainScan | None = None
 ) -> Iterator[JournalCheckpoint | CheckpointAnchor]:
-    """Yield the checkpoints and anchors of a journal, verified and added to `covered`.
+    """Yield the checkpoints and anchors in a journal's folder, each verified.
+
+    Each is also added to `covered`, and `scan` is kept up to date, if given.
 
     Raises:
-        BrokenJournal: one of them does not verify.
-        OSError: they cannot be read.
+        BrokenJournal: a checkpoint or an anchor does not verify.
+        OSError: the file of checkpoints cannot be read.
     """
     path = folder / CHECKPOINTS_FILE
     scan = scan or ChainScan()

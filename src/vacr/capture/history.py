@@ -59,13 +59,17 @@ _MAX_LINEWISE_SWAPS = 8
 
 @dataclass(frozen=True, slots=True)
 class PartRewrite:
-    """A change of captured content in a part."""
+    """A change of bytes that had been captured, in one part of a session."""
 
     part: CapturedPart
     before: bytes
+    """All bytes of the part before the change."""
     after: bytes
+    """All bytes of the part after it."""
     frame: int
+    """The number of the first frame of the change."""
     time: int
+    """When it was captured, in nanoseconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,9 @@ class SettledChange:
 
     difference: EntryDifference
     frame: int
+    """The number of the last frame of the state that was compared."""
     time: int
+    """When that state was captured, in nanoseconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +94,7 @@ class _PendingRewrite:
 
 
 class SessionHistory:
-    """A session's journal, read once from its beginning, without changing it."""
+    """Reads a session's journal once from its beginning, without changing it."""
 
     def __init__(
         self,
@@ -100,9 +106,11 @@ class SessionHistory:
         keep_bytes: bool = True,
         settled: SettledEntries | None = None,
     ) -> None:
-        """Prepare to read a journal up to the required head, and with `further` to its end.
+        """Prepare to read the journal at `path`; it has to reach the required head intact.
 
-        Without `keep_bytes`, the bytes of parts that only grew are not kept in memory.
+        Reading goes on to the end of the file with `further`, or else stops at that head. Without
+        `keep_bytes`, the bytes of parts that only grew are not kept in memory. `settled` collects
+        the settled entries of a session that its agent rewrites.
         """
         self._path = path
         self._name = name
@@ -115,7 +123,9 @@ class SessionHistory:
         self._pending: _PendingRewrite | None = None
 
     def read_changes(self) -> Iterator[PartRewrite | SettledChange]:
-        """Read the journal, and yield the changes of captured content.
+        """Read the journal, and yield each change of content that was captured before.
+
+        Afterwards, `state` and `scan` describe the session after the last frame.
 
         Raises:
             BrokenJournal: the frames do not reach the required head intact.
@@ -133,6 +143,10 @@ class SessionHistory:
         yield from self._finish_rewrite()
 
     def _apply_to_rewritten_session(self, note: JournalNote) -> Iterator[SettledChange]:
+        """Apply a note, and yield the settled entries that differ in the state before it.
+
+        After a note that seals the session, compare the state with that note.
+        """
         time = self.state.changed
         differences: list[EntryDifference] = []
         if note["kind"] == "bytes":
@@ -144,6 +158,7 @@ class SessionHistory:
             yield SettledChange(difference, self.state.frames - 1, time)
 
     def _apply_to_growing_session(self, note: JournalNote) -> Iterator[PartRewrite]:
+        """Apply a note, and yield the rewrite before it if this note is not a part of it."""
         state, pending = self.state, self._pending
         is_change = note["kind"] == "bytes" and note["part"] < len(state.parts)
         part = state.parts[note["part"]] if is_change else None
@@ -161,19 +176,21 @@ class SessionHistory:
             state.parts[-1].content.loaded = None
 
     def _begin_rewrite(self, part: CapturedPart, time: int) -> None:
+        """Remember the bytes of a part before a rewrite; read them again if not in memory."""
         if part.content.loaded is None:
             part.content.replace(self._read_part_again(part))
         before = bytes(part.content.loaded or b"")
         self._pending = _PendingRewrite(part, before, self.state.frames, time)
 
     def _finish_rewrite(self) -> Iterator[PartRewrite]:
+        """Yield the pending rewrite, if there is one, with the current bytes of its part."""
         if pending := self._pending:
             self._pending = None
             after = bytes(pending.part.content.loaded or b"")
             yield PartRewrite(pending.part, pending.before, after, pending.frame, pending.time)
 
     def _read_part_again(self, part: CapturedPart) -> bytearray:
-        """Return the bytes of a part after the notes that were applied so far."""
+        """Replay the journal up to the current frame, and return the bytes of a part there."""
         for state in replay_journal(self._path, self._name, EMPTY_CHAIN_HEAD):
             if state.frames == self.state.frames:
                 return state.parts[part.number].content.loaded or bytearray()
@@ -182,6 +199,8 @@ class SessionHistory:
 
 def restore_first_seen_parts(path: Path, name: str, head: ChainHead) -> dict[str, bytes]:
     """Return the parts of a session, by name, with rewritten content as it was first seen.
+
+    `name` is the name of the session's journal, and `head` the last frame to read.
 
     Raises:
         BrokenJournal: the journal does not reach the head intact.
@@ -221,7 +240,10 @@ class _Improvement:
 
 
 class LineRestorer:
-    """Restores rewritten lines of a session, one rewrite after the other."""
+    """Restores rewritten lines of a session, one rewrite after the other.
+
+    `restore_lines` finds the lines of each rewrite, and `build_parts` applies all of them.
+    """
 
     def __init__(self) -> None:
         """Start without rewrites."""
@@ -233,7 +255,11 @@ class LineRestorer:
         self._bytes_left = _MAX_RESTORE_BYTES
 
     def restore_lines(self, settled: SettledEntries, state: SessionState) -> None:
-        """Find and remember restored lines for a state that contradicts settled entries."""
+        """Find the lines to restore in a state that contradicts the settled entries.
+
+        Lines are swapped one after the other as long as that reduces the differences. The result
+        is remembered for `build_parts`.
+        """
         seen = _split_part_lines(state)
         lines = dict(seen)
         entries = _parse_line_entries(state, lines)
@@ -250,7 +276,11 @@ class LineRestorer:
         lines: PartLines,
         entries: list[ComparableEntry] | None,
     ) -> _Improvement | None:
-        """Return the first swap that brings the entries closer to the settled ones, or `None`."""
+        """Return the first swap that brings the entries closer to the settled ones.
+
+        `entries` are the entries of the current `lines`, or None if these cannot be parsed. Return
+        None if no swap helps, no difference is left, or the tries are used up.
+        """
         weight = _weigh_differences(settled, entries or [])
         if not weight:
             return None
@@ -275,6 +305,7 @@ class LineRestorer:
         return None
 
     def _remember(self, seen: PartLines, lines: PartLines) -> None:
+        """Remember the parts whose lines were restored: as seen, and as restored."""
         restored = {
             number: (self._intern(seen[number]), self._intern(restored_lines))
             for number, restored_lines in lines.items()
@@ -284,10 +315,11 @@ class LineRestorer:
             self._restored.append(restored)
 
     def _intern(self, lines: list[bytes]) -> list[bytes]:
+        """Return equal lines, with one object for all occurrences of the same line."""
         return [self._line_cache.setdefault(line, line) for line in lines]
 
     def build_parts(self, state: SessionState) -> dict[str, bytes]:
-        """Return the parts of a session, by name, with the restored lines."""
+        """Return the bytes of a session's parts, by name, with all remembered lines restored."""
         lines = _split_part_lines(state)
         for restored_parts in reversed(self._restored):
             for number, (seen, restored) in restored_parts.items():
@@ -296,17 +328,19 @@ class LineRestorer:
 
 
 def _split_part_lines(state: SessionState) -> PartLines:
+    """Return the lines of each part of a session, by part number."""
     return {part.number: split_lines(bytes(part.content.loaded or b"")) for part in state.parts}
 
 
 def _parse_line_entries(state: SessionState, lines: PartLines) -> list[ComparableEntry] | None:
+    """Return the entries of a session if its parts had these lines; None if they do not parse."""
     return parse_comparable_entries(
         state.agent, [(part.name, b"".join(lines[part.number])) for part in state.parts]
     )
 
 
 def _weigh_differences(settled: SettledEntries, entries: list[ComparableEntry]) -> int:
-    """Return how much these entries differ from the settled ones."""
+    """Return the sum of the weights of all differences from the settled entries; 0 if none."""
     return sum(difference.weight for difference in settled.find_differences(entries))
 
 
@@ -316,7 +350,11 @@ def _is_lossless_swap(
     before: list[ComparableEntry],
     after: list[ComparableEntry],
 ) -> bool:
-    """Return whether a swap restores known entries only, and drops none without a successor."""
+    """Return whether a swap restores only known entries, and drops none without a replacement.
+
+    `before` and `after` are the entries of the session without and with the swap. An entry is known
+    if it settled, or is a call without a result. Its replacement has the same kind and name.
+    """
     before_counts = Counter(entry.canonical for entry in before)
     after_counts = Counter(entry.canonical for entry in after)
     known = {_identify_entry(entry) for entry in (*settled.entries, *settled.open_calls)}
@@ -336,7 +374,10 @@ def _is_lossless_swap(
 
 
 def _identify_entry(entry: ComparableEntry) -> tuple[str, str]:
-    """Return the identity of an entry; a message keeps it even if its speaker was changed."""
+    """Return the kind and the name of an entry; the kind of any message is "message".
+
+    So a message stays the same entry even if its speaker was changed.
+    """
     kind = "message" if entry.kind in ("user", "assistant") else entry.kind
     return (kind, entry.name)
 
@@ -346,13 +387,17 @@ def _identify_entry(entry: ComparableEntry) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _LineSwap:
-    """Lines at some place, perhaps none, and the lines that replace them, perhaps none."""
+    """A proposal to replace the lines `current`, from line `at` on, by the lines `restored`.
+
+    Either may be empty: then lines are only inserted, or only removed.
+    """
 
     at: int
     current: list[bytes]
     restored: list[bytes]
 
     def apply(self, lines: list[bytes]) -> list[bytes]:
+        """Return the lines of a part after the swap."""
         return [*lines[: self.at], *self.restored, *lines[self.at + len(self.current) :]]
 
 
@@ -364,9 +409,10 @@ def _propose_swaps(
     is_readable: bool,
     linewise_limit: int,
 ) -> Iterator[tuple[int, _LineSwap]]:
-    """Yield swaps that may restore lines, with their part numbers: large ones, then single lines.
+    """Yield swaps that may restore lines, each with its part number: large ones, then single lines.
 
-    In a session that cannot be parsed, small swaps come first: the least that makes it readable.
+    In a session that cannot be parsed (`is_readable` is False), small swaps come first: the least
+    that makes it readable. Hunks of up to `linewise_limit` lines are also proposed line by line.
     """
     settled_lines = {number: split_lines(settled.parts.get(number, b"")) for number in lines}
     hunks = {number: list(find_hunks(old, lines[number])) for number, old in settled_lines.items()}
@@ -391,7 +437,11 @@ def _propose_swaps(
 def _propose_hunk_swaps(
     old: list[bytes], new: list[bytes], hunk: Hunk, linewise_limit: int
 ) -> Iterator[_LineSwap]:
-    """Yield swaps for a hunk: line by line if its lines correspond, whole, or its first lines."""
+    """Yield the swaps that undo a hunk between the `old` and `new` lines of a part.
+
+    First each line by itself, if the hunk replaces lines by as many and at most `linewise_limit`;
+    then the whole hunk; then its first lines, if it also adds lines.
+    """
     old_count, new_count = hunk.old_end - hunk.old_start, hunk.new_end - hunk.new_start
     old_lines = old[hunk.old_start : hunk.old_end]
     new_lines = new[hunk.new_start : hunk.new_end]
@@ -407,7 +457,10 @@ def _propose_hunk_swaps(
 def _propose_single_swaps(
     old: list[bytes], new: list[bytes], hunk: Hunk, *, has_rows: bool
 ) -> Iterator[_LineSwap]:
-    """Yield swaps of single lines: for a similar one, without one, or removing one."""
+    """Yield swaps of a hunk's single lines: an old line in place of each similar new one.
+
+    If each line is a row (`has_rows`), also insert old lines, and remove new ones.
+    """
     old_lines = old[hunk.old_start : hunk.old_end]
     for offset, line in enumerate(old_lines):
         near = hunk.new_start + offset
@@ -433,7 +486,11 @@ def _propose_single_swaps(
 def _merge_restored_lines(
     seen: list[bytes], restored: list[bytes], now: list[bytes]
 ) -> list[bytes]:
-    """Restore lines, found when they were `seen`, in the lines `now`, unless they changed since."""
+    """Return the lines `now`, with the change from `seen` to `restored` applied to them.
+
+    A line that also changed between `seen` and `now` is left as it is now, unless both changes are
+    in different places of that one line.
+    """
     later_hunks = list(_split_even_hunks(find_hunks(seen, now)))
     restored_hunks = list(_split_even_hunks(find_hunks(seen, restored)))
     merged = list(now)
@@ -459,7 +516,7 @@ def _merge_restored_lines(
 
 
 def _sum_growth_before(hunk: Hunk, later_hunks: Iterable[Hunk]) -> int:
-    """Return how many lines more there are before a hunk because of later changes."""
+    """Return how many lines the later hunks add before a hunk; negative if they remove lines."""
     return sum(
         (later.new_end - later.new_start) - (later.old_end - later.old_start)
         for later in later_hunks
@@ -469,7 +526,7 @@ def _sum_growth_before(hunk: Hunk, later_hunks: Iterable[Hunk]) -> int:
 
 
 def _split_even_hunks(hunks: Iterable[Hunk]) -> Iterator[Hunk]:
-    """Split hunks that replace lines by as many lines into hunks of one line."""
+    """Yield hunks; split a hunk that replaces lines by as many lines into hunks of one line."""
     for hunk in hunks:
         count = hunk.old_end - hunk.old_start
         if count != hunk.new_end - hunk.new_start:
@@ -481,11 +538,15 @@ def _split_even_hunks(hunks: Iterable[Hunk]) -> Iterator[Hunk]:
 
 
 def _is_one_line(hunk: Hunk) -> bool:
+    """Return whether a hunk replaces one line by one line."""
     return hunk.old_end - hunk.old_start == hunk.new_end - hunk.new_start == 1
 
 
 def _merge_single_line(seen: bytes, restored: bytes, now: bytes) -> bytes:
-    """Restore a part of a line, unless that part was changed again."""
+    """Return the line `now`, with the change from `seen` to `restored` applied to it.
+
+    Return `now` itself if it was changed in the same place since it was `seen`.
+    """
     at, cut, data = find_splice(seen, restored)
     later_at, later_cut, later_data = find_splice(seen, now)
     if later_at + later_cut <= at:

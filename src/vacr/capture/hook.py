@@ -58,7 +58,11 @@ _is_stopped = False
 
 
 def main(arguments: list[bytes]) -> None:
-    """Append the event to its spool, and log a failure if possible."""
+    """Append the event to its spool; write any failure to the error log instead of raising it.
+
+    The arguments are the name of the agent and perhaps the event; without an event, it is read from
+    standard input.
+    """
     for number in (_signal.SIGTERM, _signal.SIGINT, getattr(_signal, "SIGHUP", _signal.SIGTERM)):
         _signal.signal(number, _stop_reading)
     os.umask(0o077)
@@ -83,7 +87,10 @@ def _stop_reading(_number: int, _frame: object) -> None:
 
 
 def read_event(arguments: list[bytes]) -> tuple[bytes, bytes]:
-    """Return the bytes of the event, and its member that names the session."""
+    """Return the bytes of the event, and the name of its JSON member with the session's id.
+
+    The event is the last argument, if there is one after the agent's name, or else standard input.
+    """
     if len(arguments) > 1:
         return arguments[-1], ARGUMENT_SESSION_MEMBER
     agent = os.fsdecode(arguments[0]) if arguments else ""
@@ -91,7 +98,10 @@ def read_event(arguments: list[bytes]) -> tuple[bytes, bytes]:
 
 
 def read_event_bytes(handle: int) -> bytes:
-    """Read until the end of the file, a complete event, or the timeout."""
+    """Return the bytes from a file descriptor, up to the end of the file or of the event.
+
+    A timeout, the size limit or a signal also ends it; the bytes so far are returned.
+    """
     data = bytearray()
     ready = select.poll()
     ready.register(handle, select.POLLIN)
@@ -109,7 +119,7 @@ def read_event_bytes(handle: int) -> bytes:
 
 
 def is_complete_event(data: bytearray) -> bool:
-    """Return whether all of an event has arrived although the pipe is still open."""
+    """Return whether the bytes so far are a whole JSON object."""
     if not data.rstrip(_WHITE_SPACE).endswith(b"}"):
         return False
     import json
@@ -122,7 +132,10 @@ def is_complete_event(data: bytearray) -> bool:
 
 
 def find_session_id(payload: bytes, member: bytes) -> bytes:
-    """Return the session that an event names in a member of its own, not in a nested one."""
+    """Return the text of an event's top-level member, the id of its session.
+
+    Return empty bytes if the event is not a JSON object, or the member is missing or not a text.
+    """
     session = _find_leading_member(payload, member)
     if session is not None:
         return session
@@ -137,9 +150,9 @@ def find_session_id(payload: bytes, member: bytes) -> bytes:
 
 
 def _find_leading_member(payload: bytes, member: bytes) -> "bytes | None":
-    """Return a string among the first members of an object, or None.
+    """Return the text of a member that comes before any nested value or escape, without a parser.
 
-    Before the first nested object, list or escape, every quote starts or ends a string.
+    Up to there, every quote starts or ends a string. Return None if the member is not found.
     """
     start = payload.find(b"{") + 1
     if not start or payload[: start - 1].strip(_WHITE_SPACE):
@@ -155,7 +168,11 @@ def _find_leading_member(payload: bytes, member: bytes) -> "bytes | None":
 
 
 def make_file_name(name: bytes) -> bytes:
-    """Make a name safe for a file: not a path, not hidden, and not too long."""
+    """Return a name as a safe file name: not a path, not hidden, and not too long.
+
+    Other bytes are percent-encoded, such as `a/b` to `a%2Fb`. A long name is cut, and its digest
+    added. An empty name becomes `unknown`.
+    """
     name = name or UNKNOWN_NAME
     safe = b"".join(
         b"%c" % byte if byte in _SAFE_BYTES else b"%%%02X" % byte for byte in name[:MAX_NAME_LENGTH]
@@ -172,7 +189,10 @@ def make_file_name(name: bytes) -> bytes:
 
 
 def find_state_folder(environment: "os._Environ[bytes]") -> bytes:
-    """Return the state folder of vacr, the same as `vacr.files` finds."""
+    """Return the state folder of vacr: the same one that `vacr.files` finds.
+
+    Here, a relative path in VACR_STATE is ignored: a hook must not fail.
+    """
     for variable, subfolder in (
         (b"VACR_STATE", b""),
         (b"XDG_STATE_HOME", b"vacr"),
@@ -187,7 +207,9 @@ def find_state_folder(environment: "os._Environ[bytes]") -> bytes:
 
 
 def append_event(state: bytes, agent: bytes, session: bytes, payload: bytes) -> None:
-    """Append a frame to the spool of a session, durably.
+    """Append an event to the spool of a session in the folder `state`, and sync it to the disk.
+
+    Missing folders are created.
 
     Raises:
         OSError: the frame cannot be written.
@@ -214,7 +236,7 @@ def append_event(state: bytes, agent: bytes, session: bytes, payload: bytes) -> 
 
 
 def _sync_parent_folders(path: bytes) -> None:
-    """Sync the folders above a folder, as far as we may open them."""
+    """Sync the folders above a path, up to the first that we may not open."""
     try:
         while path != (path := os.path.dirname(path)):
             os.fsync(os.open(path, _FOLDER_FLAGS))
@@ -223,18 +245,27 @@ def _sync_parent_folders(path: bytes) -> None:
 
 
 def _write_frame(handle: int, payload: bytes) -> None:
-    """Write a frame in one piece; write it again if it was cut short, as readers skip that."""
+    """Write a payload as one frame in a single write.
+
+    A frame that was cut short is written again as a whole: readers skip incomplete frames.
+
+    Raises:
+        OSError: the frame was cut short each time, or cannot be written.
+    """
     head = FRAME_MAGIC + len(payload).to_bytes(4, "big") + time.time_ns().to_bytes(8, "big")
     head += crc32(payload, crc32(head)).to_bytes(4, "big")
     for _ in range(_WRITE_TRIES):
         written = os.writev(handle, [head, payload])
         if written == len(head) + len(payload):
             return
-    raise OSError(f"only {written} bytes of a frame could be written")
+    raise OSError(f"only {written} of {len(head) + len(payload)} bytes could be written")
 
 
 def write_error_line(agent: bytes, message: str) -> None:
-    """Append a line to the error log; empty it first if it is too large."""
+    """Append a line with the time, the agent and a message to the error log; never raise.
+
+    A log that is too large is emptied first.
+    """
     try:
         state = find_state_folder(os.environb)
         os.makedirs(state, 0o700, exist_ok=True)

@@ -49,7 +49,9 @@ _MAX_DEPTH = 100
 
 
 def list_hook_commands(text: str) -> dict[str, list[str]]:
-    """Return our commands, by event.
+    """Return the commands of vacr's hooks in the text of a settings file, by event.
+
+    Hooks of others are left out. Return an empty dict if vacr has no hooks there.
 
     Raises:
         UnreadableInput: the text is not a settings file of an agent.
@@ -62,7 +64,10 @@ def list_hook_commands(text: str) -> dict[str, list[str]]:
 
 
 def add_hooks(text: str, layout: HookLayout, wanted: dict[str, str]) -> str:
-    """Return the text with one hook of ours for each event; unchanged if it has them already.
+    """Return the text of a settings file with one hook of vacr for each event.
+
+    `wanted` maps events to commands, and `layout` is the agent's form of hooks. Other hooks of vacr
+    are removed. The text is returned unchanged if it has exactly these hooks.
 
     Raises:
         UnreadableInput: the text is not a settings file of an agent.
@@ -87,7 +92,9 @@ def add_hooks(text: str, layout: HookLayout, wanted: dict[str, str]) -> str:
 
 
 def remove_hooks(text: str) -> str:
-    """Return the text without our hooks, and without lists and objects that they leave empty.
+    """Return the text of a settings file without vacr's hooks.
+
+    Lists and objects that become empty are removed, too. Without such hooks, return the same text.
 
     Raises:
         UnreadableInput: the text is not a settings file of an agent.
@@ -101,20 +108,20 @@ def remove_hooks(text: str) -> str:
 
 
 def format_settings(text: str) -> str:
-    """Return settings with every value on a line of its own and without comments, for display.
+    """Return the text of settings, indented with one value on each line and without comments.
+
+    It is for display only. An empty text stays empty.
 
     Raises:
         UnreadableInput: the text is not JSON.
     """
-    return (
-        json.dumps(parse_jsonc(text).value, ensure_ascii=False, indent=2) + "\n"
-        if text.strip()
-        else ""
-    )
+    if not text.strip():
+        return ""
+    return json.dumps(parse_jsonc(text).value, ensure_ascii=False, indent=2) + "\n"
 
 
 def is_empty_settings(text: str, layout: HookLayout) -> bool:
-    """Return whether a file has nothing but the members that every file needs."""
+    """Return whether settings are `{}`, or have only the members that `layout.opening` requires."""
     return bool(parse_jsonc(text).value in ({}, dict(layout.opening)))
 
 
@@ -125,7 +132,11 @@ def _remove_hook_container(
     group: JsonMember | None,
     handlers: list[JsonMember],
 ) -> str:
-    """Remove the outermost list or object that has nothing but hooks of ours."""
+    """Return the text without the first hook of vacr in an event.
+
+    If it is alone in its group, event or `hooks` object, remove that instead. `group` is None if
+    the hook is directly in the list of the event.
+    """
     hooks = next(member for member in reversed(root.members or []) if member.name == "hooks")
     handler = handlers[0]
     handler_list = group.value.get("hooks") if group else event.value
@@ -141,7 +152,7 @@ def _remove_hook_container(
 def _find_vacr_hooks(
     root: JsonNode,
 ) -> Iterator[tuple[JsonMember, JsonMember | None, list[JsonMember]]]:
-    """Yield the events with hooks of ours: the event, the group if any, and our hooks."""
+    """Yield vacr's hooks: the event, the group of hooks in it or None, and the hooks themselves."""
     hooks = _get_hooks_node(root)
     for event in (hooks.members or []) if hooks else []:
         for item in event.value.items or ():
@@ -155,31 +166,43 @@ def _find_vacr_hooks(
 
 
 def _is_vacr_hook(item: JsonMember) -> bool:
+    """Return whether an item is an object whose `command` is one of vacr's."""
     command = item.value.get("command")
     return command is not None and is_vacr_command(command.scalar)
 
 
 def _parse_settings(text: str) -> JsonNode:
-    """Parse settings, and check that hooks can be added to them."""
+    """Parse the text of settings, and check that hooks can be added; an empty text counts as `{}`.
+
+    Raises:
+        UnreadableInput: the text is not a JSON object, or its `hooks` are not lists in an object.
+    """
     root = parse_jsonc(text if text.strip("\ufeff \t\r\n") else "{}")
     if root.members is None:
-        raise UnreadableInput("not a JSON object", hint=_UNCHANGED_HINT)
+        raise UnreadableInput("the settings are not a JSON object", hint=_UNCHANGED_HINT)
     hooks = _get_hooks_node(root)
     for event in (hooks.members or []) if hooks else []:
         if event.value.items is None:
-            raise UnreadableInput(f"hooks.{event.name} is not a list", hint=_UNCHANGED_HINT)
+            raise UnreadableInput(
+                f"the setting hooks.{event.name} is not a list", hint=_UNCHANGED_HINT
+            )
     return root
 
 
 def _get_hooks_node(root: JsonNode) -> JsonNode | None:
+    """Return the object `hooks` of the settings, or None if it is missing.
+
+    Raises:
+        UnreadableInput: it is not an object.
+    """
     hooks = root.get("hooks")
     if hooks is not None and hooks.members is None:
-        raise UnreadableInput("hooks is not an object", hint=_UNCHANGED_HINT)
+        raise UnreadableInput("the setting hooks is not an object", hint=_UNCHANGED_HINT)
     return hooks
 
 
 def is_vacr_command(command: Any) -> bool:
-    """Return whether a command is one of ours."""
+    """Return whether a value is a command that runs the hook script of vacr."""
     return isinstance(command, str) and HOOK_SCRIPT_MARK in command.replace("\\", "/")
 
 
@@ -188,18 +211,22 @@ def is_vacr_command(command: Any) -> bool:
 
 @dataclass
 class JsonNode:
-    """A value, and its range in the text."""
+    """A JSON value, and its range in the text."""
 
     start: int
     end: int = 0
     scalar: Any = None
+    """The value, if it is neither an object nor a list."""
     members: list[JsonMember] | None = None
     """The members, if it is an object."""
     items: list[JsonMember] | None = None
     """The items, if it is a list."""
 
     def get(self, name: str) -> JsonNode | None:
-        """Return the value of a member, or None; the last of several counts."""
+        """Return the value of a member, or None if it is missing or this is not an object.
+
+        The last of several members with the same name counts.
+        """
         for member in reversed(self.members or ()):
             if member.name == name:
                 return member.value
@@ -207,7 +234,7 @@ class JsonNode:
 
     @property
     def children(self) -> list[JsonMember]:
-        """The members of an object, or the items of a list."""
+        """The members of an object, or the items of a list; empty for other values."""
         return (self.members if self.items is None else self.items) or []
 
     @property
@@ -220,16 +247,19 @@ class JsonNode:
 
 @dataclass
 class JsonMember:
-    """A member of an object or an item of a list, and the offset of the comma after it."""
+    """A member of an object, or an item of a list."""
 
     start: int
+    """The offset of its name, or of the value of an item."""
     value: JsonNode
     name: str = ""
+    """The name of a member; empty for an item."""
     comma: int | None = None
+    """The offset of the comma after it, if there is one."""
 
 
 def parse_jsonc(text: str) -> JsonNode:
-    """Parse a text that is one JSON value, with comments.
+    """Parse a text that is one JSON value; comments and trailing commas are accepted.
 
     Raises:
         UnreadableInput: the text is not JSON.
@@ -249,12 +279,13 @@ class _Parser:
     at: int = 0
 
     def skip_blanks(self) -> str:
-        """Skip white space and comments, and return the next character."""
+        """Skip white space and comments, and return the next character; empty at the end."""
         match = _BLANKS_AND_COMMENTS.match(self.text, self.at)
         self.at = match.end() if match else self.at
         return self.text[self.at : self.at + 1]
 
     def parse_node(self, depth: int) -> JsonNode:
+        """Parse the next value; `depth` is the number of objects and lists around it."""
         first, node = self.skip_blanks(), JsonNode(self.at)
         if depth > _MAX_DEPTH:
             self.fail(f"nested deeper than {_MAX_DEPTH} levels")
@@ -268,6 +299,7 @@ class _Parser:
         return node
 
     def parse_children(self, closing: str, depth: int) -> list[JsonMember]:
+        """Parse the members or items after an opening bracket, up to the `closing` one."""
         children: list[JsonMember] = []
         self.at += 1
         while (first := self.skip_blanks()) != closing:
@@ -284,6 +316,7 @@ class _Parser:
         return children
 
     def parse_name(self, first: str) -> str:
+        """Parse the name of a member, whose first character is known, and the colon after it."""
         if first != '"':
             self.fail("the name of a member is missing")
         name: str = self.parse_scalar(_STRING_PATTERN)
@@ -293,6 +326,7 @@ class _Parser:
         return name
 
     def parse_scalar(self, pattern: re.Pattern[str]) -> Any:
+        """Parse the text that matches a pattern as a string, number, true, false or null."""
         match = pattern.match(self.text, self.at)
         if match is None:
             self.fail("a value is missing")
@@ -304,6 +338,7 @@ class _Parser:
         return value
 
     def fail(self, message: str) -> NoReturn:
+        """Raise UnreadableInput with the line and column of the current offset."""
         line = self.text.count("\n", 0, self.at) + 1
         column = self.at - self.text.rfind("\n", 0, self.at)
         raise UnreadableInput(f"not JSON: line {line}, column {column}: {message}")
@@ -313,7 +348,10 @@ class _Parser:
 
 
 def add_json_member(text: str, container: JsonNode, value: Any, name: str | None = None) -> str:
-    """Return the text with one more member of an object, or item of a list, at its end."""
+    """Return the text with a value added at the end of an object or list, laid out like the rest.
+
+    `name` is the name of the new member of an object, or None to add an item to a list.
+    """
     children = container.children
     label = "" if name is None else f"{json.dumps(name, ensure_ascii=False)}: "
     if children and not _begins_line(text, children[-1].start):
@@ -364,17 +402,17 @@ def remove_json_member(text: str, container: JsonNode, member: JsonMember) -> st
 
 
 def _begins_line(text: str, at: int) -> bool:
-    """Return whether only white space is before an offset in its line."""
+    """Return whether only white space precedes the offset `at` in its line."""
     return not text[text.rfind("\n", 0, at) + 1 : at].strip()
 
 
 def _get_line_indent(text: str, at: int) -> str:
-    """Return the white space at the start of the line around an offset."""
+    """Return the white space at the start of the line that contains the offset `at`."""
     line = text[text.rfind("\n", 0, at) + 1 :]
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def _detect_indent_unit(text: str) -> str:
-    """Return the indent of one level: like the first indented line, or two spaces."""
+    """Return one level of indentation: that of the first indented line, or else two spaces."""
     match = _INDENTED_LINE.search(text)
     return match.group(1) if match else "  "

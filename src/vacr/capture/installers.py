@@ -52,7 +52,6 @@ from vacr.capture.hook_settings import (
 from vacr.errors import UnreadableInput, UsageError
 from vacr.files import (
     OutputFile,
-    describe_file_error,
     find_home_folder,
     make_state_folder_error,
     read_bytes,
@@ -81,7 +80,7 @@ _MAX_READABLE_LINE = 500
 
 @dataclass(frozen=True)
 class AgentHooks:
-    """The hooks of an agent on this machine."""
+    """An agent that can run hooks: its name, and the description of its hooks."""
 
     name: str
     settings: HookSettings
@@ -93,55 +92,60 @@ class AgentHooks:
 
     @property
     def local(self) -> str:
-        """The settings file for one project and user."""
+        """The settings file for one project and user, relative to the project; empty if none."""
         return self.settings.local
 
     @property
     def notice(self) -> str:
-        """The next step for the user."""
+        """The next step for the user after an install; empty if none."""
         return self.settings.notice
 
     def folder(self, environment: Mapping[str, str]) -> Path:
-        """Return the folder of the user's settings."""
-        named = environment.get(self.settings.variable) if self.settings.variable else None
-        return (
-            Path(named or self.settings.base.replace("~", find_home_folder(environment) or "~", 1))
-            / self.settings.under
-        )
+        """Return the folder of the user's settings, from the agent's variable or else its default.
+
+        It need not exist.
+        """
+        variable = self.settings.variable
+        named = environment.get(variable) if variable else None
+        home = find_home_folder(environment) or "~"
+        return Path(named or self.settings.base.replace("~", home, 1)) / self.settings.under
 
     def path(self, scope: str, environment: Mapping[str, str], here: Path) -> Path:
-        """Return the settings file for a scope.
+        """Return the path of the settings file for a scope; it need not exist.
+
+        The scope is "user", "project" or "local"; `here` is the folder of the project.
 
         Raises:
-            UsageError: the agent has no such scope.
+            UsageError: the agent has no settings for that scope.
         """
         if scope == USER_SCOPE:
             return self.folder(environment) / self.settings.file
         name = self.settings.local if scope == LOCAL_SCOPE else self.settings.project
         if not name:
             raise UsageError(
-                f"{self.name} has no --{scope} settings",
+                f"{self.name} has no settings file for --{scope}",
                 hint="Leave the option out, or use --project.",
             )
         return here / name
 
     def is_here(self, environment: Mapping[str, str]) -> bool:
-        """Return whether the agent is installed on this machine."""
+        """Return whether the agent's settings folder exists, or one of its programs is in PATH."""
         path = environment.get("PATH")
         return self.folder(environment).is_dir() or any(
             shutil.which(name, path=path) for name in self.settings.programs
         )
 
     def commands(self, environment: Mapping[str, str]) -> dict[str, str]:
-        """Return the command for each event that the agent knows."""
+        """Return the shell command to install for each event, by event.
+
+        Newer events are included only if the installed version of the agent tolerates them.
+        """
         settings = self.settings
         events = settings.events
         if settings.newer_events and _tolerates_unknown_events(settings, environment):
             events += settings.newer_events
         return {
-            event: build_hook_command(
-                self.name, self.settings.answers.get(event, self.settings.answer)
-            )
+            event: build_hook_command(self.name, settings.answers.get(event, settings.answer))
             for event in events
         }
 
@@ -157,7 +161,10 @@ def load_agent_hooks() -> dict[str, AgentHooks]:
 
 
 def _tolerates_unknown_events(settings: HookSettings, environment: Mapping[str, str]) -> bool:
-    """Return whether the installed version ignores unknown events."""
+    """Return whether the agent in PATH is a version that ignores unknown events.
+
+    Ask it by `--version`. Return False if it is not installed, or its answer is not a version.
+    """
     path = shutil.which(settings.programs[0], path=environment.get("PATH"))
     if path is None:
         return False
@@ -177,21 +184,21 @@ def _tolerates_unknown_events(settings: HookSettings, environment: Mapping[str, 
 
 
 def build_plugin_command(hooks: AgentHooks) -> list[str]:
-    """Return the command that a plugin runs, without a shell."""
+    """Return the words of the command that an agent's plugin runs without a shell."""
     return [sys.executable, "-I", "-S", HOOK_SCRIPT, hooks.name]
 
 
 def build_plugin_text(hooks: AgentHooks) -> str:
-    """Return the text of an agent's plugin."""
+    """Return the text of the plugin that runs our hook, for an agent with plugins."""
     command = json.dumps(build_plugin_command(hooks), ensure_ascii=False)
     return Template(hooks.settings.plugin).substitute(command=command)
 
 
 def parse_plugin_command(text: str) -> list[str]:
-    """Return the command that a plugin of ours runs, or an empty list if the text is empty.
+    """Return the words of the command in the text of our plugin; an empty list for an empty text.
 
     Raises:
-        UnreadableInput: the file is another plugin.
+        UnreadableInput: the text is a plugin that vacr did not write.
     """
     if not text.strip():
         return []
@@ -202,22 +209,26 @@ def parse_plugin_command(text: str) -> list[str]:
             except (ValueError, TypeError):
                 break
     raise UnreadableInput(
-        "the file is another plugin, not the one of vacr", hint="Rename it, and run this again."
+        "another plugin has this file name", hint="Rename that plugin, and run this again."
     )
 
 
 def build_hook_command(agent: str, answer: str = "") -> str:
-    """Return the shell command for an agent; some agents expect an answer, in JSON.
+    """Return the shell command that runs our hook script for the agent with this name.
 
-    If Python or vacr is removed, the command still succeeds silently. Otherwise the exit code of a
-    missing script, 2, would make agents stop, and some would show its error to the user.
+    `answer` is the JSON that the command has to print, because some agents expect one. If Python
+    or vacr is removed, the command still succeeds silently. Otherwise the exit code of a missing
+    script, 2, would make agents stop, and some would show its error to the user.
     """
     run = f"{shlex.join([sys.executable, '-I', '-S', HOOK_SCRIPT, agent])} 2>/dev/null"
     return f"{run}; echo {shlex.quote(answer)}" if answer else f"{run} || true"
 
 
 def find_missing_file(command: str) -> str:
-    """Return the first file that a command needs and that does not exist, or an empty string."""
+    """Return the path of the interpreter or hook script of a command if it does not exist.
+
+    Return an empty string if both exist, and the whole command if it cannot be split into words.
+    """
     try:
         words = shlex.split(command)
     except ValueError:
@@ -232,7 +243,10 @@ def find_missing_file(command: str) -> str:
 def plan_hook_install(
     agent: AgentHooks, path: Path, environment: Mapping[str, str], state: Path
 ) -> SettingsChange:
-    """Plan the change of a settings file that installs our hooks.
+    """Plan the change of the settings file at `path` that installs our hooks.
+
+    The plan includes a backup for the folder `state`. If the hooks are installed already, the plan
+    changes nothing (`is_none`).
 
     Raises:
         UnreadableInput: the file cannot be read, or is not a settings file of the agent.
@@ -256,7 +270,10 @@ def plan_hook_install(
 
 
 def plan_hook_uninstall(agent: AgentHooks, path: Path, state: Path) -> SettingsChange:
-    """Plan the change of a settings file that removes our hooks, or restores the original.
+    """Plan the change of the settings file at `path` that removes our hooks.
+
+    Restore the original from the backup in `state`, if the file was not edited since the install;
+    otherwise cut the hooks out. A file that only the install created is deleted.
 
     Raises:
         UnreadableInput: the file cannot be read, or is not a settings file of the agent.
@@ -277,6 +294,7 @@ def plan_hook_uninstall(agent: AgentHooks, path: Path, state: Path) -> SettingsC
 
 
 def _add_agent_hooks(agent: AgentHooks, text: str, environment: Mapping[str, str]) -> str:
+    """Return the text of a settings file with our hooks, or of our plugin."""
     if agent.layout is None:
         parse_plugin_command(text)  # Refuse to overwrite another plugin.
         return build_plugin_text(agent)
@@ -284,12 +302,14 @@ def _add_agent_hooks(agent: AgentHooks, text: str, environment: Mapping[str, str
 
 
 def _remove_hooks_from_file(agent: AgentHooks, path: Path, data: bytes) -> bytes:
+    """Return the bytes of the settings file at `path` without our hooks; errors name the path."""
     return _add_path_to_errors(
         path, lambda: _remove_agent_hooks(agent, _decode_settings_text(data))
     ).encode()
 
 
 def _remove_agent_hooks(agent: AgentHooks, text: str) -> str:
+    """Return the text of a settings file without our hooks; an empty text for our plugin."""
     if agent.layout is None:
         parse_plugin_command(text)  # Refuse to remove another plugin.
         return ""
@@ -297,7 +317,7 @@ def _remove_agent_hooks(agent: AgentHooks, text: str) -> str:
 
 
 def _add_path_to_errors(path: Path, edit: Callable[[], str]) -> str:
-    """Return the result of an edit; its errors name the file."""
+    """Call `edit`, and return its result; add the path to an UnreadableInput that it raises."""
     try:
         return edit()
     except UnreadableInput as error:
@@ -305,16 +325,26 @@ def _add_path_to_errors(path: Path, edit: Callable[[], str]) -> str:
 
 
 def _read_settings_file(path: Path) -> bytes | None:
-    """Read a file, or return None if it, or the target of a link, does not exist."""
+    """Return the bytes of a settings file, or None if it, or the target of a link, does not exist.
+
+    Raises:
+        UnreadableInput: it cannot be read, or is too large.
+    """
     if not path.exists():
         return None
     data = read_bytes(path, _MAX_SETTINGS_SIZE + 1)
     if len(data) > _MAX_SETTINGS_SIZE:
-        raise UnreadableInput("too large for a settings file", where=str(path))
+        limit = f"{_MAX_SETTINGS_SIZE >> 20} MiB"
+        raise UnreadableInput(f"larger than {limit}, so not a settings file", where=str(path))
     return data
 
 
 def _decode_settings_text(data: bytes | None) -> str:
+    """Return the bytes of a settings file as text; an empty text for None.
+
+    Raises:
+        UnreadableInput: the bytes are not UTF-8.
+    """
     try:
         return (data or b"").decode()
     except UnicodeDecodeError as error:
@@ -335,27 +365,32 @@ def _list_missing_folders(path: Path) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class SettingsChange:
-    """A planned change of a file; its bytes are None if it does not exist."""
+    """A planned change of a settings file."""
 
     path: Path
     before: bytes | None
+    """The bytes of the file now, or None if it does not exist."""
     after: bytes | None
+    """The bytes after the change, or None to delete the file."""
     backup: SettingsBackup | None
     """The backup to keep; without one, an existing backup is deleted."""
 
     @property
     def is_none(self) -> bool:
-        """Return whether the file already is as planned."""
+        """Return whether the plan changes nothing, because the file already is as planned."""
         return self.before == self.after
 
     def diff(self) -> str:
-        """Return the change as a unified diff."""
+        """Return the change as a unified diff; empty if the file stays the same."""
         return self._compare_texts(
             _decode_settings_text(self.before), _decode_settings_text(self.after)
         )
 
     def shown(self) -> str:
-        """Return the change for people: a diff, with long lines wrapped."""
+        """Return the diff for display to a person.
+
+        If a line is very long, compare indented copies of the settings, and add a note about that.
+        """
         diff = self.diff()
         if max(map(len, diff.splitlines()), default=0) <= _MAX_READABLE_LINE:
             return diff
@@ -372,6 +407,7 @@ class SettingsChange:
         )
 
     def _compare_texts(self, before: str, after: str) -> str:
+        """Return the unified diff of two texts; a file that does not exist is `/dev/null`."""
         old_name = "/dev/null" if self.before is None else str(self.path)
         new_name = "/dev/null" if self.after is None else str(self.path)
         lines = difflib.unified_diff(
@@ -390,7 +426,9 @@ class SettingsChange:
         """
         if _read_settings_file(self.path) != self.before:
             raise UnreadableInput(
-                "the file was changed in the meantime", where=str(self.path), hint="Run this again."
+                "another program changed the file in the meantime",
+                where=str(self.path),
+                hint="Run this again.",
             )
         try:
             if self.backup is not None:
@@ -405,12 +443,12 @@ class SettingsChange:
                 self._remove_traces(state)
         except OSError as error:
             raise UnreadableInput(
-                f"cannot be written: {describe_file_error(error)}",
+                f"cannot be written: {error.strerror or error}",
                 where=str(error.filename or self.path),
             ) from error
 
     def _remove_traces(self, state: Path) -> None:
-        """Remove the folders that were made for the file if it is gone, and the backup."""
+        """Delete the backup; if the file is deleted, also the empty folders made for it."""
         known = load_settings_backup(state, self.path)
         if self.after is None and known is not None:
             for folder in known.folders:
@@ -425,7 +463,11 @@ class SettingsChange:
 def find_hook_status(
     agent: AgentHooks, path: Path, environment: Mapping[str, str]
 ) -> tuple[str, str]:
-    """Return the status of our hooks in a file, and a detail for people."""
+    """Return the status of our hooks in the settings file at `path`, and a detail for people.
+
+    The status is one of the `HOOKS_` constants, such as "installed". The detail states the problem
+    or the number of events; it may be empty.
+    """
     try:
         text = _decode_settings_text(_read_settings_file(path))
         if agent.layout is None:
@@ -437,7 +479,7 @@ def find_hook_status(
         else:
             commands = list_hook_commands(text)
             event_count = len(commands)
-            missing = _find_missing_file(commands)
+            missing = _find_missing_in_commands(commands)
             # Without a PATH the agent is not asked for its version: events of all versions suffice.
             expected = agent.commands({**environment, "PATH": ""})
             is_current = all(
@@ -454,8 +496,11 @@ def find_hook_status(
     return HOOKS_INSTALLED, f"{event_count} events" if agent.layout else ""
 
 
-def _find_missing_file(commands: Mapping[str, list[str]]) -> str:
-    """Return the first file that a command needs and that does not exist, or an empty string."""
+def _find_missing_in_commands(commands: Mapping[str, list[str]]) -> str:
+    """Return the result of `find_missing_file` for the first command that lacks a file, or "".
+
+    `commands` maps events to commands.
+    """
     for event_commands in commands.values():
         for command in event_commands:
             if missing := find_missing_file(command):
@@ -468,26 +513,30 @@ def _find_missing_file(commands: Mapping[str, list[str]]) -> str:
 
 @dataclass(frozen=True)
 class SettingsBackup:
-    """A file before hooks were installed, and the digest of the file after that."""
+    """A settings file before hooks were installed, and the digest of the file after that."""
 
     before: bytes | None
-    """The bytes of the file, or None if it did not exist."""
+    """The bytes of the file before, or None if it did not exist."""
     written: str
+    """The SHA-256 of the file with the hooks, in hexadecimal."""
     folders: tuple[str, ...] = ()
     """The folders that were made for the file, the innermost first."""
 
     def is_current(self, data: bytes | None) -> bool:
-        """Return whether the file is still as it was written."""
+        """Return whether the file still has the bytes that the install wrote.
+
+        `data` are its bytes now. Return False for None, a file that does not exist.
+        """
         return data is not None and hash_settings(data) == self.written
 
 
 def hash_settings(data: bytes) -> str:
-    """Return the digest of a file's bytes."""
+    """Return the SHA-256 of the bytes of a settings file, in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
 
 
 def load_settings_backup(state: Path, path: Path) -> SettingsBackup | None:
-    """Return the backup of a file, or None if it is missing or unreadable."""
+    """Return the backup of the settings file at `path`, or None if it is missing or unreadable."""
     try:
         backup_path = _get_backup_path(state, path)
         if backup_path.stat().st_size > _MAX_BACKUP_SIZE:
@@ -501,10 +550,10 @@ def load_settings_backup(state: Path, path: Path) -> SettingsBackup | None:
 
 
 def save_settings_backup(state: Path, path: Path, backup: SettingsBackup) -> None:
-    """Save the backup of a file.
+    """Write the backup of the settings file at `path` into the folder `state`, durably.
 
     Raises:
-        UnreadableInput: the state folder cannot be written.
+        UnreadableInput: the state folder cannot be created or written.
     """
     content = {
         "path": str(path),
@@ -524,10 +573,11 @@ def save_settings_backup(state: Path, path: Path, backup: SettingsBackup) -> Non
 
 
 def delete_settings_backup(state: Path, path: Path) -> None:
-    """Delete the backup of a file, if there is one."""
+    """Delete the backup of the settings file at `path`, if there is one."""
     _get_backup_path(state, path).unlink(missing_ok=True)
 
 
 def _get_backup_path(state: Path, path: Path) -> Path:
+    """Return where the backup of the settings file at `path` is, by a digest of its real path."""
     digest = hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()
     return state / BACKUP_FOLDER / f"{digest[:32]}.json"

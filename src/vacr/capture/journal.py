@@ -89,12 +89,12 @@ class Journal:
     """The journal of a machine, open for appending."""
 
     def __init__(self, folder: Path) -> None:
-        """Open or create the journal in a folder.
+        """Open the journal in a folder, or create it with a first key and checkpoint.
 
         Raises:
-            UsageError: another process has it open.
-            BrokenJournal: its chain of checkpoints does not verify.
-            UnreadableInput: it cannot be read or created, or its key is lost.
+            UsageError: another process has the journal open.
+            BrokenJournal: the chain of checkpoints does not verify.
+            UnreadableInput: the journal cannot be read or created, or its key is lost.
         """
         self.folder = folder
         self.work = folder / "work"
@@ -110,7 +110,9 @@ class Journal:
                 self._resources = resources.pop_all()
         except TimeoutError as error:
             hint = "Stop it, or set VACR_STATE to another folder."
-            raise UsageError("another vacr watch is using this journal", hint=hint) from error
+            raise UsageError(
+                f"another vacr watch is using this journal: {folder}", hint=hint
+            ) from error
         except (OSError, UnwritableJournal, UnreadableInput) as error:
             cause = error if isinstance(error, OSError) else error.__cause__
             if isinstance(cause, OSError):
@@ -124,6 +126,10 @@ class Journal:
             raise
 
     def _open(self, resources: ExitStack) -> None:
+        """Lock the folder, read the checkpoints, and load or create the key of the epoch.
+
+        Closing `resources` closes the chain and releases the lock.
+        """
         self._create_folders()
         resources.enter_context(hold_file_lock(self.folder / "lock", _LOCK_TIMEOUT))
         shutil.rmtree(self.work, ignore_errors=True)
@@ -162,10 +168,10 @@ class Journal:
     # --- sessions ---
 
     def session(self, name: str) -> SessionJournal:
-        """Return the journal of a session, open for appending.
+        """Return the journal of a session, open for appending; create it if it does not exist.
 
-        A journal that does not verify stays as it is, as evidence; another one continues under
-        the same name with a number.
+        A journal that does not verify is added to `damaged` and stays as evidence. Then, and after
+        a journal was deleted, another one continues under a numbered name, such as `NAME~2`.
 
         Raises:
             UnreadableInput: the journal cannot be read or created.
@@ -189,6 +195,12 @@ class Journal:
             number += 1
 
     def _open_session(self, name: str) -> SessionJournal:
+        """Open or create the journal with exactly this name; close the oldest if many are open.
+
+        Raises:
+            BrokenJournal: the journal does not verify.
+            OSError: it cannot be read or created.
+        """
         path = get_session_journal_path(self.folder, name)
         path.parent.mkdir(exist_ok=True)
         while len(self._open_sessions) >= _MAX_OPEN_JOURNALS:
@@ -201,24 +213,33 @@ class Journal:
         return session
 
     def get_spool_offset(self, spool: str, name: str) -> int:
-        """Return how many bytes of a spool are in a session's journal, or in a deleted one."""
+        """Return how many bytes of a spool were copied into the journal of a session.
+
+        If that journal does not have the spool, count the bytes in deleted journals; 0 if none.
+        """
         offset = self.covered.spools.get(spool, 0)
         if not self.has_session(name):
             return offset
         return self.session(name).state.spools.get(spool, offset)
 
     def has_session(self, name: str) -> bool:
-        """Return whether a session has a journal that was not deleted."""
+        """Return whether the session with this journal name has a journal that was not deleted."""
         current_name, _ = self._skip_retired(name)
         return get_session_journal_path(self.folder, current_name).exists()
 
     def get_retirement_time(self, name: str) -> int:
-        """Return when the last journal of a session was deleted, in milliseconds, or 0."""
+        """Return when the last deleted journal of a session was deleted, in ms since 1970.
+
+        Return 0 if none was deleted.
+        """
         _, retired_at = self._skip_retired(name)
         return retired_at
 
     def _skip_retired(self, name: str) -> tuple[str, int]:
-        """Return the first name that is not retired, and when the one before it was deleted."""
+        """Return the first numbered name that was not deleted, and when the one before it was.
+
+        The time is in milliseconds since 1970, or 0 if the plain name was not deleted.
+        """
         number, retired_at = 1, 0
         while (numbered_name := _make_numbered_name(name, number)) in self.covered.retired:
             number, retired_at = number + 1, self.covered.retired_at[numbered_name]
@@ -227,7 +248,7 @@ class Journal:
     # --- checkpoints ---
 
     def list_uncovered_heads(self) -> dict[str, ChainHead]:
-        """Return the heads of the sessions that have grown since the last checkpoint."""
+        """Return the heads of session journals that grew since the last checkpoint, by name."""
         self._heads |= {name: session.head for name, session in self._open_sessions.items()}
         return {
             name: head
@@ -242,7 +263,12 @@ class Journal:
         retired: Mapping[str, bytes] | None = None,
         spools: Mapping[str, int] | None = None,
     ) -> JournalCheckpoint:
-        """Sign the current heads, or as many of them as a checkpoint holds.
+        """Sign and append a checkpoint over the uncovered heads, and return it.
+
+        It covers at most `MAX_CHECKPOINT_SESSIONS` heads; call again for the others. With
+        `ends_epoch`, it names a new key, and the old key is erased. `retired` are journals to mark
+        as deleted, with the digests of their records; `spools` is how much of their spools was
+        read.
 
         Raises:
             UnwritableJournal: writing failed; the last checkpoint is the one before.
@@ -271,6 +297,7 @@ class Journal:
     def _build_checkpoint(
         self, retired: Mapping[str, bytes], spools: Mapping[str, int], next_key: PublicKey | None
     ) -> JournalCheckpoint:
+        """Return the next checkpoint, not yet signed."""
         last = self.covered.last
         now = time.time_ns() // 1_000_000
         heads = list(self.list_uncovered_heads().items())
@@ -292,7 +319,9 @@ class Journal:
         )
 
     def anchor(self, number: int, service: str, statement: bytes) -> None:
-        """Write the answer of a log: the checkpoint with its receipt.
+        """Append an anchor: the checkpoint `number` with the receipt of a log in its `statement`.
+
+        `service` is the URL of the log.
 
         Raises:
             UnwritableJournal: writing failed.
@@ -301,14 +330,16 @@ class Journal:
         self._append(encode({"number": number, "service": service, "statement": statement}, "cbor"))
 
     def _append(self, payload: bytes) -> None:
+        """Append a checkpoint or an anchor to the chain, and add it to `covered`."""
         before = self._chain.head
         self._chain.append([payload])
         self.covered.add_frame(payload, before)
 
     def retire(self, sealed: Mapping[str, bytes]) -> None:
-        """Delete session journals, given with the digests of the records they were sealed as.
+        """Delete session journals; `sealed` maps their names to the digests of their records.
 
-        A checkpoint says so first, so that a verifier does not miss them.
+        A checkpoint marks them as deleted first, so that a verifier does not miss them. Journals
+        that an earlier call marked and could not delete are deleted, too.
 
         Raises:
             UnwritableJournal: the checkpoint could not be written, and no journal was deleted.
@@ -333,7 +364,7 @@ class Journal:
 
 
 def _make_numbered_name(name: str, number: int) -> str:
-    """Return the name of the first, second, … journal of a session."""
+    """Return the name of a session's journal by number: 1 is `NAME`, 2 is `NAME~2`, and so on."""
     return name if number == 1 else f"{name}~{number}"
 
 
@@ -351,15 +382,21 @@ class EpochKeys:
         """Whether a checkpoint names the next key, so that it is the current one already."""
 
     def create_first(self) -> KeySigner:
-        """Create the first key of a journal."""
+        """Create and write the first key of a journal, and return its signer.
+
+        Raises:
+            UnreadableInput: the key cannot be written.
+        """
         self._remove_temporary_files()
         return _create_key(self._path)
 
     def load_current(self, thumbprint: bytes) -> KeySigner:
-        """Return the key with this thumbprint, and finish a change of keys that was interrupted.
+        """Return the signer for the key with this thumbprint, from either key file.
+
+        Also finish a change of keys that was interrupted.
 
         Raises:
-            UnreadableInput: neither key file has it.
+            UnreadableInput: neither key file has that key.
         """
         self._remove_temporary_files()
         for path in (self._next, self._path):
@@ -381,7 +418,13 @@ class EpochKeys:
         )
 
     def _check_readable(self) -> None:
-        """Raise an error of its own for an unreadable key: unlike a lost one, it can come back."""
+        """Check that the key file can be read, if it exists.
+
+        Unlike a lost key, an unreadable one can come back, so it has another message.
+
+        Raises:
+            UnreadableInput: the file cannot be read.
+        """
         if not self._path.exists():
             return
         try:
@@ -395,7 +438,7 @@ class EpochKeys:
             ) from None
 
     def list_thumbprints(self) -> set[bytes]:
-        """Return the thumbprints of the keys that exist and can be read."""
+        """Return the thumbprints of the current and the next key, as far as they can be read."""
         thumbprints = set()
         for path in (self._next, self._path):
             with suppress(UnreadableInput, InvalidStatement):
@@ -403,7 +446,7 @@ class EpochKeys:
         return thumbprints
 
     def create_next(self) -> KeySigner:
-        """Create the next key, before a checkpoint names it.
+        """Create and write the next key, before a checkpoint names it, and return its signer.
 
         Raises:
             OSError: the last change of keys is unfinished, and cannot be finished.
@@ -417,7 +460,7 @@ class EpochKeys:
         """Erase the old key, and put the next one, named by a checkpoint, in its place.
 
         Raises:
-            OSError: that failed; both keys exist, and another call can finish.
+            OSError: a file could not be erased or moved; another call can finish.
         """
         self._is_next_named = True
         with suppress(FileNotFoundError):
@@ -443,6 +486,7 @@ def _load_key(path: Path) -> KeySigner:
 
 
 def _create_key(path: Path) -> KeySigner:
+    """Generate a key, write it to a file that only its owner can read, and return its signer."""
     private_key = generate_key("eddsa")
     write_durable_file(path, encode_private_pem(private_key), _PRIVATE_FILE_MODE)
     return KeySigner(private_key)
@@ -453,14 +497,16 @@ def _create_key(path: Path) -> KeySigner:
 
 @dataclass(frozen=True, slots=True)
 class RetentionLimits:
-    """How long sealed journals are kept, in seconds, and how many bytes all journals may have."""
+    """The limits beyond which sealed journals are deleted; None means no limit."""
 
     age: float | None = None
+    """How long a journal is kept after it was sealed, in seconds."""
     size: int | None = None
+    """How many bytes all session journals together may have."""
 
     @classmethod
     def of(cls, days: float | None, megabytes: float | None) -> RetentionLimits:
-        """Convert limits in days and megabytes."""
+        """Return limits that are stated in days and megabytes; None stays None."""
         return cls(
             days * _SECONDS_PER_DAY if days is not None else None,
             int(megabytes * _BYTES_PER_MEGABYTE) if megabytes is not None else None,
@@ -469,17 +515,19 @@ class RetentionLimits:
 
 @dataclass(frozen=True, slots=True, order=True)
 class _RetirableJournal:
-    """A journal that is sealed completely; the oldest comes first."""
+    """A session journal that is sealed completely; sorting puts the oldest first."""
 
     sealed_at: int
+    """In nanoseconds since 1970."""
     record: bytes
+    """The digest of the record."""
     name: str
 
 
 def retire_sealed_journals(journal: Journal, limits: RetentionLimits) -> list[str]:
-    """Delete sealed journals beyond a limit, oldest first, and return their names.
+    """Delete sealed session journals beyond a limit, oldest first, and return their names.
 
-    Journals that are not sealed are never deleted.
+    Journals with unsealed content are never deleted.
 
     Raises:
         UnwritableJournal: the checkpoint for it cannot be written, and no journal was deleted.
@@ -512,7 +560,10 @@ def _find_retirable_journals(
     total_size: int,
     now: float,
 ) -> Iterator[_RetirableJournal]:
-    """Yield the sealed journals that may be beyond a limit, without reading the others."""
+    """Yield the sealed journals that may be beyond a limit; do not read journals that are not.
+
+    `files` maps the names of session journals to their file status.
+    """
     is_too_large = limits.size is not None and total_size > limits.size
     for name, status in files.items():
         # The seal is the last note, so the file is at least as young as it.

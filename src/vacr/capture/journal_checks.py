@@ -86,24 +86,27 @@ _WRITE_WAIT_SECONDS = 0.5
 
 @dataclass
 class JournalReport:
-    """The results of checking a journal."""
+    """The results of checking a journal: messages for people, and counts."""
 
     findings: list[str] = field(default_factory=list)
     """Content that changed or is missing: the check failed."""
     remarks: list[str] = field(default_factory=list)
     """Changes in files that agents rewrite; the agent itself may have made them."""
     notices: list[str] = field(default_factory=list)
-    """Information that proves nothing."""
+    """Information that is not a sign of tampering."""
     identity: bytes = b""
+    """The thumbprint of the journal's first key."""
     checkpoints: int = 0
     epochs: int = 0
     anchors: int = 0
     anchored: int | None = None
-    """The last checkpoint that is provably in a log."""
+    """The number of the last checkpoint that is provably in a log."""
     sessions: int = 0
     retired: int = 0
     frames: int = 0
+    """The number of intact frames in all session journals."""
     size: int = 0
+    """The number of bytes in these frames."""
 
 
 def check_journal(
@@ -113,7 +116,10 @@ def check_journal(
     current: CurrentPartsReader | None = None,
     progress: Callable[[str], None] = lambda _name: None,
 ) -> JournalReport:
-    """Check a journal, and with `current` the transcripts that it was made from.
+    """Check the journal in a folder, and return a report; problems do not raise.
+
+    With `log_keys`, verify the anchors. With `current`, compare the captured content with the
+    transcripts as they are now. `progress` is called with the name of each session journal.
 
     Raises:
         UnreadableInput: the journal does not exist, or cannot be read.
@@ -129,7 +135,7 @@ def check_journal(
         missing = sorted(set(covered.sessions) - set(names))
     for name in missing:
         report.findings.append(
-            f"{name}: the journal of {covered.sessions[name].frames} frames is missing"
+            f"{name}: its journal is missing; it had {covered.sessions[name].frames} frames"
         )
     if thumbprints and not _has_epoch_key(
         covered, thumbprints | EpochKeys(folder).list_thumbprints()
@@ -154,7 +160,13 @@ def check_journal(
 def _check_checkpoints(
     folder: Path, report: JournalReport, log_keys: Sequence[PublicKey]
 ) -> JournalCoverage:
-    """Check the chain of checkpoints, and return its sum as far as it is intact."""
+    """Check the chain of checkpoints, and add the results to `report`.
+
+    Return the coverage by the intact checkpoints.
+
+    Raises:
+        UnreadableInput: the journal does not exist.
+    """
     covered = JournalCoverage(str(folder / CHECKPOINTS_FILE))
     scan = ChainScan()
     try:
@@ -191,13 +203,17 @@ def _check_checkpoints(
 
 
 def _describe_torn_end(scan: ChainScan) -> str:
+    """Return a sentence about the incomplete frame at the end of a chain."""
     return f"the last frame is incomplete ({scan.torn} bytes); the next vacr watch removes it"
 
 
 def _check_anchor(
     anchor: CheckpointAnchor, log_keys: Sequence[PublicKey], report: JournalReport
 ) -> None:
-    """Verify the receipt of an anchor, if keys of the log are known."""
+    """Verify the receipt of an anchor by the keys of the log, and add the result to `report`.
+
+    Without keys, do nothing.
+    """
     if not log_keys:
         return
     policy = Policy(log_keys=tuple(log_keys))
@@ -211,7 +227,7 @@ def _check_anchor(
 
 
 def _reread_coverage(folder: Path, before: JournalCoverage) -> JournalCoverage:
-    """Return the current sum of the checkpoints, or the former one if they do not verify."""
+    """Read the checkpoints again, and return their coverage; `before` if they do not verify."""
     covered = JournalCoverage(before.where)
     try:
         for _ in read_checkpoints(folder, covered):
@@ -222,7 +238,10 @@ def _reread_coverage(folder: Path, before: JournalCoverage) -> JournalCoverage:
 
 
 def _has_epoch_key(covered: JournalCoverage, thumbprints: set[bytes]) -> bool:
-    """Return whether the key of the current epoch, if there is an epoch, is among these."""
+    """Return whether the thumbprints include the key of the current epoch.
+
+    Also return True for a journal without checkpoints.
+    """
     return covered.key is None or compute_thumbprint(covered.key) in thumbprints
 
 
@@ -236,7 +255,11 @@ def check_session_journal(
     report: JournalReport,
     current: CurrentPartsReader | None,
 ) -> None:
-    """Check the journal of a session, and with `current` the transcript that it was made from."""
+    """Check the journal of a session, and add the results to `report`.
+
+    `required` is the head that the checkpoints cover. With `current`, also compare the captured
+    content with the transcript as it is now.
+    """
     history = SessionHistory(
         get_session_journal_path(folder, name), name, required, keep_bytes=current is not None
     )
@@ -271,6 +294,7 @@ def check_session_journal(
 
 
 def _report_change(report: JournalReport, name: str, change: PartRewrite | SettledChange) -> None:
+    """Add a change of captured content to the findings or the remarks of a report."""
     capture_time = _describe_capture_time(change.frame, change.time)
     if isinstance(change, SettledChange):
         difference = change.difference
@@ -283,10 +307,12 @@ def _report_change(report: JournalReport, name: str, change: PartRewrite | Settl
 
 
 def _report_difference(report: JournalReport, difference: EntryDifference, message: str) -> None:
+    """Add a message to the findings if the difference is rewritten history, or to the remarks."""
     (report.findings if difference.is_rewritten else report.remarks).append(message)
 
 
 def _describe_capture_time(frame: int, nanoseconds: int) -> str:
+    """Return the end of a message about a change: after capture, in which frame, and when."""
     moment = datetime.fromtimestamp(nanoseconds / 1e9, UTC).isoformat(timespec="seconds")
     return f"after it had been captured (frame {frame}, {moment})"
 
@@ -294,7 +320,11 @@ def _describe_capture_time(frame: int, nanoseconds: int) -> str:
 def _check_settled_entries(
     history: SessionHistory, report: JournalReport, current: CurrentPartsReader
 ) -> None:
-    """Compare the settled entries of a session that its agent rewrites with the current ones."""
+    """Compare the settled entries of a session that its agent rewrites with the current ones.
+
+    Add the results to `report`. A session that cannot be parsed is read again after a moment, as it
+    may be half written.
+    """
     state = history.state
     current_parts = current(state)
     if isinstance(error := current_parts[state.parts[0].name], UnreadableInput):
@@ -322,6 +352,7 @@ def _check_settled_entries(
 def _parse_current_entries(
     state: SessionState, current_parts: dict[str, bytes | UnreadableInput]
 ) -> list[ComparableEntry] | None:
+    """Return the entries in the readable parts of a session, or None if they cannot be parsed."""
     readable = [(name, data) for name, data in current_parts.items() if isinstance(data, bytes)]
     return parse_comparable_entries(state.agent, readable)
 
@@ -332,7 +363,10 @@ def _check_part(
     report: JournalReport,
     current: bytes | UnreadableInput,
 ) -> None:
-    """Compare the captured bytes of a part with the current ones."""
+    """Compare the captured bytes of a part with the current ones, and add results to `report`.
+
+    `current` are the bytes of the part now, or the error of reading it.
+    """
     if isinstance(current, UnreadableInput):
         _report_missing(report, state, part.name, current)
         return
@@ -353,7 +387,11 @@ def _check_part(
 def _report_missing(
     report: JournalReport, state: SessionState, subject: str, error: UnreadableInput
 ) -> None:
-    """Report a missing file; agents may delete sessions that are sealed, and empty ones at once."""
+    """Report that a part of a session, the `subject`, cannot be read.
+
+    It is a notice if the session is sealed or empty, because agents delete such sessions, and a
+    finding otherwise.
+    """
     message = f"{state.where}: {subject} is missing: {error.message}"
     is_cleaned_up = state.sealed is not None or not has_activity(parse_state_entries(state))
     (report.notices if is_cleaned_up else report.findings).append(message)
@@ -364,16 +402,18 @@ def _report_missing(
 
 @dataclass
 class MissingCheckpoints:
-    """The checkpoints that a log has of a journal and the journal itself has not."""
+    """The checkpoints of a journal that are in a log and not in the journal itself."""
 
     missing: list[int] = field(default_factory=list)
-    """Numbers of checkpoints that a key of the journal signed; it lacks them or has others."""
+    """The numbers of such checkpoints that a known key of the journal signed."""
     unknown: int = 0
-    """The number of entries for the journal by unknown keys: it may have lost whole epochs."""
+    """How many log entries for the journal have an unknown key: it may have lost whole epochs."""
 
 
 def find_missing_checkpoints(covered: JournalCoverage, log: str) -> MissingCheckpoints:
-    """Find the checkpoints that a log, given by URL or folder, has and a journal lacks.
+    """Read a log, and return the checkpoints of a journal that it has and the journal lacks.
+
+    `log` is a URL or the path of a folder.
 
     Raises:
         Unreachable: the log cannot be read.
@@ -402,7 +442,7 @@ def find_missing_checkpoints(covered: JournalCoverage, log: str) -> MissingCheck
 
 
 def read_log_entries(log: str) -> Iterator[bytes]:
-    """Yield the entries of a log, given by URL or folder.
+    """Yield the entries of a log in order; `log` is a URL or the path of a folder.
 
     Raises:
         Unreachable: the log cannot be read.
@@ -427,15 +467,19 @@ def read_log_entries(log: str) -> Iterator[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class _JournalReference:
-    """The journal that a record says it was made from."""
+    """The journal and its head that a record names as its source."""
 
     identity: bytes
+    """The thumbprint of the journal's first key."""
     name: str
+    """The name of the session's journal."""
     head: ChainHead
 
 
 def check_sealed_record(folder: Path, path: str) -> list[str]:
-    """Check that a sealed record and its journal name each other, and return the findings.
+    """Check that the record at `path` and the journal in `folder` name each other.
+
+    Return a list of problems for people; it is empty if both agree.
 
     Raises:
         UnreadableInput: the record or the journal does not exist.
@@ -459,12 +503,13 @@ def check_sealed_record(folder: Path, path: str) -> list[str]:
         is_same = covered.retired[name] == digest
         return [] if is_same else [f"{name}: this deleted journal was sealed as another record"]
     if name not in list_session_journals(folder):
-        return [f"{name}: there is no journal of this session"]
+        return [f"{name}: the journal does not have this session"]
     required = covered.sessions.get(name, EMPTY_CHAIN_HEAD)
     return _check_reference(folder, reference, required, digest)
 
 
 def _parse_journal_reference(record: Any) -> _JournalReference | None:
+    """Return the journal that a decoded record names, or None if it does not name one."""
     try:
         reference = record["vacr"]["inputs"]["journal"]
         head = ChainHead(reference["frames"], bytes.fromhex(reference["head"]))
@@ -477,7 +522,14 @@ def _parse_journal_reference(record: Any) -> _JournalReference | None:
 def _check_reference(
     folder: Path, reference: _JournalReference, required: ChainHead, digest: bytes
 ) -> list[str]:
-    """Check that a session's journal had the record's head, and notes the record as sealed."""
+    """Check that a session's journal had the record's head, and notes the record as sealed.
+
+    `digest` is the SHA-256 of the record, and `required` the head that the checkpoints cover.
+    Return the problems.
+
+    Raises:
+        BrokenJournal: the journal does not verify.
+    """
     name, head = reference.name, reference.head
     is_sealed, reached = False, EMPTY_CHAIN_HEAD
     scan, state = ChainScan(), SessionState(name)
@@ -489,7 +541,7 @@ def _check_reference(
             is_sealed = is_sealed or (note["kind"] == "sealed" and note["record"] == digest)
     findings = []
     if reached != head:
-        findings.append(f"{name}: the journal never had the state that the record names")
+        findings.append(f"{name}: the journal does not contain the frames that the record names")
     if not is_sealed:
         findings.append(f"{name}: the journal does not list this record as sealed")
     return findings

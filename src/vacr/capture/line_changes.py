@@ -30,11 +30,13 @@ _MIN_DIFF_SIZE = 1 << 12
 
 @dataclass(frozen=True, slots=True)
 class LineChange:
-    """A change of captured lines; they are numbered from one, as first seen."""
+    """A change of captured lines; line numbers count from 1, as first seen."""
 
     first: int
     last: int
+    """The number of the last line, inclusive."""
     description: str
+    """What happened to the lines, such as "vanished"."""
 
     def __str__(self) -> str:
         """Describe the change, such as "lines 2 to 3 vanished"."""
@@ -68,7 +70,11 @@ def find_line_changes(seen: bytes, now: bytes) -> Iterator[LineChange]:
 
 
 def find_appended_bytes(seen: bytes, now: bytes) -> bytes:
-    """Return the bytes that were added after the captured lines, even if those changed."""
+    """Return the lines that `now` has after the captured lines, even if captured lines changed.
+
+    For example, from `a b` to `a x c` (a letter for a line), `c` was appended. Return empty bytes
+    if none was.
+    """
     if now.startswith(seen):
         return now[len(seen) :]
     old, new = split_lines(seen), split_lines(now)
@@ -80,7 +86,7 @@ def find_appended_bytes(seen: bytes, now: bytes) -> bytes:
 
 
 def split_lines(data: bytes) -> list[bytes]:
-    """Split bytes into lines, each with its newline."""
+    """Return the lines of some bytes, each with its newline; the last may have none."""
     *whole, rest = data.split(b"\n")
     return [line + b"\n" for line in whole] + ([rest] if rest else [])
 
@@ -89,9 +95,10 @@ def split_lines(data: bytes) -> list[bytes]:
 
 
 def find_splices(old: bytes, new: bytes) -> list[tuple[int, int, bytes]]:
-    """Return small splices that turn `old` into `new`, from the last to the first.
+    """Return splices that turn `old` into `new`: offset, number of bytes to cut, replacement.
 
-    Applied in that order, no splice moves the offset of another.
+    They are ordered from the last to the first, so that applying one does not move the offset of
+    the next. A small change is one splice; a large one is divided by lines.
     """
     whole = find_splice(old, new)
     _, cut, data = whole
@@ -119,7 +126,10 @@ def find_splice(old: bytes, new: bytes) -> tuple[int, int, bytes]:
 def _measure_common_ends(
     old: bytes | Sequence[bytes], new: bytes | Sequence[bytes]
 ) -> tuple[int, int]:
-    """Return how long the common start is, and the common end of the rest."""
+    """Return the lengths of the common start and of the common end.
+
+    For example, `abcx` and `abyx` have 2 and 1 in common.
+    """
     shorter = min(len(old), len(new))
     front = _find_common_length(shorter, lambda low, high: old[low:high] == new[low:high])
     back = _find_common_length(
@@ -132,7 +142,10 @@ def _measure_common_ends(
 
 
 def _find_common_length(most: int, is_same: Callable[[int, int], bool]) -> int:
-    """Return the greatest common length by bisection, comparing each range once."""
+    """Return the greatest length, up to `most`, at which two sequences are the same.
+
+    `is_same(low, high)` compares one range of both. Bisection compares each range at most once.
+    """
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2
@@ -147,7 +160,10 @@ def _find_common_length(most: int, is_same: Callable[[int, int], bool]) -> int:
 
 
 class Hunk(NamedTuple):
-    """Lines from `old_start` up to `old_end`, replaced by `new_start` up to `new_end`."""
+    """The old lines [old_start:old_end], and the new lines [new_start:new_end] in their place.
+
+    Either range may be empty: lines were only added, or only removed.
+    """
 
     old_start: int
     old_end: int
@@ -160,7 +176,7 @@ _Match = tuple[int, int, int]
 
 
 def find_hunks(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[Hunk]:
-    """Yield the differences between `old` and `new`, in order."""
+    """Yield each difference between the lines of `old` and `new`, in order."""
     front, back = _measure_common_ends(old, new)
     old_start = new_start = front
     end = (len(old) - back, len(new) - back, 0)
@@ -173,10 +189,10 @@ def find_hunks(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[Hunk]:
 def _find_matches(
     old: Sequence[bytes], new: Sequence[bytes], front: int, back: int
 ) -> Iterator[_Match]:
-    """Yield the matching lines between the common ends.
+    """Yield the matching lines of both versions, in order, between their common ends.
 
-    If the best match would take too many steps, lines that occur once in both versions divide the
-    problem into smaller ones.
+    `front` and `back` are the lengths of the common ends. If the best match would take too many
+    steps, lines that occur once in both versions divide the problem into smaller ones.
     """
     steps_left = _MAX_COMPARISON_STEPS
     old_start = new_start = front
@@ -196,7 +212,7 @@ def _find_matches(
 
 
 def _estimate_steps(old: Sequence[bytes], new: Sequence[bytes]) -> int:
-    """Return an upper bound for the steps of the best match."""
+    """Return an upper bound for the steps that finding the best match of two versions takes."""
     old_counts, new_counts = Counter(old), Counter(new)
     pairs = sum(count * new_counts[line] for line, count in old_counts.items())
     return pairs * min(len(old), len(new))
@@ -213,9 +229,11 @@ class _UniqueLine(NamedTuple):
 def _match_unique_lines(
     old: Sequence[bytes], new: Sequence[bytes], front: int, back: int
 ) -> list[tuple[int, int]]:
-    """Return the most lines that occur once in both versions, and in the same order.
+    """Return the old and new places of lines that occur once in both versions.
 
-    This is patience sorting: `chains[n]` ends the chain of n + 1 lines whose old place is least.
+    It is the longest list in which both places ascend; `front` and `back` are the lengths of the
+    common ends. This is patience sorting: `chains[n]` ends the chain of n + 1 lines whose old
+    place is least.
     """
     old_middle, new_middle = old[front : len(old) - back], new[front : len(new) - back]
     old_counts, new_counts = Counter(old_middle), Counter(new_middle)
@@ -241,11 +259,12 @@ def _match_unique_lines(
 
 
 def _match_optimally(old: Sequence[bytes], new: Sequence[bytes]) -> Iterable[_Match]:
+    """Return the matching lines that `difflib` finds, which may take long."""
     return difflib.SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
 
 
 def _match_greedily(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[_Match]:
-    """Match each new line with the next equal old line, even if another match were better."""
+    """Yield a match of each new line with the next equal old line; fast, but seldom the best."""
     places: dict[bytes, list[int]] = {}
     for at, line in enumerate(old):
         places.setdefault(line, []).append(at)

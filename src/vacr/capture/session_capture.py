@@ -66,12 +66,14 @@ _HOOK_GRACE_SECONDS = 600.0
 
 @dataclass(frozen=True)
 class WatchSettings:
-    """How often the watcher does things, in seconds."""
+    """How often the watcher does things, and how long it waits; times are in seconds."""
 
     checkpoint: float = 10.0
+    """The time between two checkpoints, if anything is new."""
     frames: int = 1000
-    """After this many frames a checkpoint is signed in any case."""
+    """After this many new frames a checkpoint is signed in any case."""
     epoch: float = 86_400.0
+    """How long a key signs checkpoints before the next key takes over."""
     quiet: float = 1_800.0
     """A session without changes for this long has ended."""
     ended: float = 5.0
@@ -79,11 +81,11 @@ class WatchSettings:
     settling: float = 30.0
     """A session that has only events this long after the last one will not get a transcript."""
     since: float = 0.0
-    """Sessions last changed before this time are not followed until they change."""
+    """Sessions last changed before this time (since 1970) are not followed until they change."""
 
 
 class FailureGuard:
-    """Runs tasks that may fail, and reports each failure once."""
+    """Runs tasks that may fail, and reports a failure once until its message changes."""
 
     def __init__(self, report: Callable[[str], None]) -> None:
         """Report failures through `report`."""
@@ -96,7 +98,10 @@ class FailureGuard:
         return bool(self._failures)
 
     def __call__(self, subject: str, task: Callable[[], None]) -> bool:
-        """Run a task, and return whether it succeeded."""
+        """Run a task, and return whether it succeeded; report its error with the `subject`.
+
+        Errors of vacr and of the system do not leave this call; bugs do.
+        """
         try:
             task()
             self._failures.pop(subject, None)
@@ -122,6 +127,7 @@ class FollowedSession:
     journal: str
     """The name of its journal."""
     head: ChainHead = EMPTY_CHAIN_HEAD
+    """The head of its journal."""
     lines: int = 0
     """The number of lines in its transcript."""
     unsealed: int = 0
@@ -130,7 +136,7 @@ class FollowedSession:
     is_gone: bool = False
     """Whether its transcript was deleted, and the journal notes it."""
     changed: float = 0.0
-    """When something was last captured."""
+    """When something was last captured, in seconds since 1970; 0 if unknown."""
     sealed: ChainHead | None = None
     """The last sealed head."""
     ended: bool = False
@@ -147,7 +153,7 @@ class FollowedSession:
         return self.sealed if self.sealed is not None and not self.unsealed else self.head
 
     def update(self, journal: SessionJournal) -> int:
-        """Take over the state of its journal, and return the number of new frames."""
+        """Copy the state of its journal, and return how many frames it has more than before."""
         state = journal.state
         known_frames = self.head.frames if journal.name == self.journal else 0
         self.journal, self.head = journal.name, journal.head
@@ -163,6 +169,7 @@ class FollowedSession:
         return journal.head.frames - known_frames
 
     def _update_end(self, state: SessionState) -> None:
+        """Set `ended` by the last event of a hook: True if it ends the session and is unsealed."""
         if state.last_event is None:
             return
         frame, payload = state.last_event
@@ -172,13 +179,16 @@ class FollowedSession:
             self._last_event, self.ended = frame, ends_session(payload)
 
     def is_idle(self, ended: float, quiet: float) -> bool:
-        """Return whether nothing was captured for `quiet` seconds, or `ended` after its end."""
+        """Return whether nothing was captured for `quiet` seconds.
+
+        If its agent reported its end, `ended` seconds suffice.
+        """
         # Use the absolute value: a clock that is set back must not keep a session from ending.
         return abs(time.time() - self.changed) >= (min(ended, quiet) if self.ended else quiet)
 
 
 class FollowedSessions(dict[str, FollowedSession]):
-    """The sessions that are followed, by the names of their places."""
+    """The followed sessions, by the names of their places."""
 
     def __init__(self) -> None:
         """Start without sessions."""
@@ -186,7 +196,7 @@ class FollowedSessions(dict[str, FollowedSession]):
         self._by_transcript: dict[Path, FollowedSession] = {}
 
     def get_or_add(self, place: SessionPlace, journal: str) -> FollowedSession:
-        """Return the session at a place; follow it if it is new."""
+        """Return the followed session at a place; add it, with this journal name, if it is new."""
         session = self.get(place.name)
         if session is None:
             session = self[place.name] = FollowedSession(place, journal)
@@ -195,13 +205,17 @@ class FollowedSessions(dict[str, FollowedSession]):
         return session
 
     def forget(self, journals: set[str]) -> None:
-        """Stop following the sessions of deleted journals, until they change."""
+        """Remove the sessions of these journals; they are followed again once they change."""
         names = [name for name, session in self.items() if session.journal in journals]
         for name in names:
             self._by_transcript.pop(self.pop(name).place.path, None)
 
     def find_ended(self, ended: float, quiet: float) -> Iterator[list[FollowedSession]]:
-        """Yield ended sessions with unsealed content, each followed by its sub-agents' sessions."""
+        """Yield groups of sessions to seal: a main session first, then its sub-agents'.
+
+        All sessions of a group are idle, and at least one has unsealed content. `ended` and `quiet`
+        have the same meaning as in `FollowedSession.is_idle`.
+        """
         idle = [
             session
             for session in self.values()
@@ -223,7 +237,7 @@ class FollowedSessions(dict[str, FollowedSession]):
                 yield [main, *subagents]
 
     def _find_main_session(self, session: FollowedSession) -> FollowedSession:
-        """Return the session that a sub-agent works for, or else the session itself.
+        """Return the outermost session that a sub-agent works for, or else the session itself.
 
         A sub-agent's transcript is in a folder that is named like the transcript of its parent.
         """
@@ -249,7 +263,7 @@ class SessionCapture:
     def __init__(
         self, journal: Journal, roots: list[AgentRoot], settings: WatchSettings, guard: FailureGuard
     ) -> None:
-        """Follow the sessions below `roots`."""
+        """Prepare to follow the sessions below `roots` into `journal`; `guard` reports failures."""
         self.journal, self.roots, self.settings = journal, roots, settings
         self._guard = guard
         self.followed = FollowedSessions()
@@ -264,7 +278,10 @@ class SessionCapture:
         self._store_exports: dict[Path, float] = {}
 
     def capture(self, changed: set[Path] | None) -> None:
-        """Capture the sessions of changed paths, or all sessions; retry failures that are due."""
+        """Capture the sessions that the changed paths belong to, or all sessions if None.
+
+        Also retry failures that are due, and stores that were postponed.
+        """
         now = time.monotonic()
         retries = {path for path, (due, _) in self.failed.items() if due <= now}
         paths = self._list_all_paths() if changed is None else changed | self._postponed
@@ -280,13 +297,17 @@ class SessionCapture:
                     self.failed[holder] = (now + pause * 2, min(pause * 2, _MAX_RETRY_SECONDS))
 
     def _list_all_paths(self) -> set[Path]:
+        """Return all files and folders with sessions below the roots, and those followed."""
         paths = {path for root in self.roots for path in root.list_places()}
         return paths.union(
             session.place.path for session in self.followed.values() if not session.is_gone
         )
 
     def resume(self) -> None:
-        """Follow sessions that an earlier watcher left uncovered or unsealed."""
+        """Add the sessions of all journals in the folder that are not followed yet.
+
+        So content that an earlier watcher left uncovered or unsealed is not forgotten.
+        """
         known = {session.journal for session in self.followed.values()}
         unknown = [
             name
@@ -301,21 +322,28 @@ class SessionCapture:
                 self.update(self.followed.get_or_add(place, name), journal)
 
     def _look_at_holder(self, root: AgentRoot, path: Path) -> None:
-        """Follow the sessions in a file, database or folder that may have changed."""
+        """Follow the sessions in a file, database or folder that may have changed.
+
+        A store that was exported a moment ago is postponed.
+
+        Raises:
+            UnreadableInput: the path cannot be read, or links out of the agent's folder.
+        """
         if not root.contains(path):
             raise UnreadableInput(
                 "not followed: the link leads out of the agent's folder", where=str(path)
             )
         if not is_store(path):
-            self._look_at_file(SessionPlace(root.reader.name, path))
+            self._look_at_file(SessionPlace(root.agent.name, path))
             return
         if time.monotonic() - self._store_exports.get(path, 0.0) < _STORE_PAUSE_SECONDS:
             self._postponed.add(path)
             return
         self._store_exports[path] = time.monotonic()
-        self._look_at_store(root.reader.name, path)
+        self._look_at_store(root.agent.name, path)
 
     def _look_at_file(self, place: SessionPlace) -> None:
+        """Follow a transcript if it changed or was deleted, and is wanted."""
         try:
             status = place.path.stat()
         except FileNotFoundError:
@@ -328,6 +356,7 @@ class SessionCapture:
             self.follow(place)
 
     def _look_at_store(self, agent: str, path: Path) -> None:
+        """Follow each session of a database or folder store that changed since the last look."""
         database_stamps = stamp_database_files(path)
         stored_sessions = list_stored_sessions(path, agent)
         is_alone = len(stored_sessions) == 1
@@ -343,25 +372,33 @@ class SessionCapture:
                 self._store_signs[path, session] = sign
 
     def _is_active(self, place: SessionPlace) -> bool:
+        """Return whether the session at a place is followed, and changed a short time ago."""
         followed = self.followed.get(place.name)
         return followed is not None and time.time() - followed.changed < self.settings.quiet
 
     def _follow_stored_session(self, place: SessionPlace, stored: StoredSession) -> bool:
-        """Follow a session in a store if it is wanted, and return whether nothing failed."""
+        """Follow a session in a store if it is wanted; return False if that failed."""
         if not self._is_wanted(place, stored.updated and stored.updated / 1000):
             return True
         follow = partial(self.follow, place, stored.project)
         return self._guard(f"{place.path}: {place.session}", follow)
 
     def _is_wanted(self, place: SessionPlace, updated: float | None) -> bool:
-        """Return whether a session is followed already, or was changed recently enough."""
+        """Return whether to follow a session: it is followed, has a journal, or is recent enough.
+
+        `updated` is when it last changed, in seconds since 1970, or None if that is unknown or it
+        was deleted. A recent change is later than `WatchSettings.since`, and than the deletion of
+        its last journal.
+        """
         if place.name in self.followed or self.journal.has_session(place.name):
             return True
         retired_at = self.journal.get_retirement_time(place.name) / 1000
         return updated is not None and updated >= max(self.settings.since, retired_at)
 
     def follow(self, place: SessionPlace, project: str = "") -> None:
-        """Bring the journal of a session up to date; a store may state its project.
+        """Bring the journal of the session at a place up to date, and start following it.
+
+        `project` is the project of the session, if a store states it; otherwise it is looked up.
 
         Raises:
             UnreadableInput: the session cannot be read.
@@ -381,7 +418,7 @@ class SessionCapture:
             self.update(session, journal)
 
     def update(self, session: FollowedSession, journal: SessionJournal) -> None:
-        """Update a followed session from its journal, and count the new frames."""
+        """Copy the state of a journal to its followed session, and add new frames to `frames`."""
         if not session.changed:
             # Earlier content is as old as the journal says.
             session.changed = journal.state.last / 1e9
@@ -399,18 +436,18 @@ class HookEventCapture:
     """Moves the events of hooks from their spools into the journals of their sessions."""
 
     def __init__(self, state: Path, capturing: SessionCapture, guard: FailureGuard) -> None:
-        """Read the spools in a state folder."""
+        """Prepare to read the spools in the folder `state`; nothing is read yet."""
         self.folder = state / SPOOL_FOLDER
         self._capturing, self._guard = capturing, guard
         self._spools = SpoolTracker(state)
 
     @property
     def is_waiting(self) -> bool:
-        """Return whether the session of some event is not known yet."""
+        """Return whether a spool has events whose session is not known yet."""
         return self._spools.is_waiting
 
     def read_spools(self) -> None:
-        """Write new events into the journals.
+        """Copy the new events of all spools into the journals of their sessions.
 
         Raises:
             UnreadableInput: a spool cannot be read.
@@ -419,6 +456,10 @@ class HookEventCapture:
             self._guard(str(progress.spool.path), partial(self._read_spool, progress))
 
     def _read_spool(self, progress: SpoolProgress) -> None:
+        """Copy the new events of one spool into its session's journal, and follow the transcript.
+
+        Do nothing while the place of the session is unknown.
+        """
         path = progress.spool.path
         size = path.stat().st_size
         place = progress.place = progress.place or self._find_place(progress.spool)
@@ -452,10 +493,11 @@ class HookEventCapture:
         return place if place != events_only or age >= self._capturing.settings.settling else None
 
     def _get_offset(self, spool_name: str, place: SessionPlace) -> int:
+        """Return how many bytes of a spool are in the journal of the session at a place."""
         return self._capturing.journal.get_spool_offset(spool_name, place.name)
 
     def tidy(self) -> None:
-        """Remove the spools that were read.
+        """Remove the idle spools whose events are all in a journal.
 
         Raises:
             OSError: a spool cannot be removed.
@@ -464,7 +506,7 @@ class HookEventCapture:
         self._spools.tidy(self._is_read)
 
     def _is_read(self, progress: SpoolProgress) -> bool:
-        """Return whether all whole events of a spool are in a journal."""
+        """Return whether all whole events of a spool are in a journal; False without a place."""
         if progress.place is None:
             return False
         offset = self._get_offset(progress.name, progress.place)
@@ -475,13 +517,17 @@ class HookEventCapture:
 def find_spool_place(
     spool: Spool, events: list[HookEvent], roots: list[AgentRoot], known: list[SessionPlace]
 ) -> SessionPlace:
-    """Return the place of a spool's session; without a transcript, a place for events only."""
+    """Return the place of the session that a spool's events belong to.
+
+    It is the transcript that an event names, if one of the `roots` allows it, or else the matching
+    one of the `known` places. Without either, return a place for events only.
+    """
     for event in events:
         named = parse_event_payload(event.payload).get("transcript_path")
         if isinstance(named, str) and named and "\0" not in named:
             path = Path(named)
             for root in roots:
-                if root.reader.name == spool.agent and _is_transcript(root, path):
+                if root.agent.name == spool.agent and _is_transcript(root, path):
                     return SessionPlace(spool.agent, path)
     for place in known:
         if place.agent == spool.agent and _matches_session(place, spool.session):
@@ -490,12 +536,15 @@ def find_spool_place(
 
 
 def make_events_only_place(spool: Spool) -> SessionPlace:
-    """Return the place of a session that has no transcript."""
+    """Return the place of a spool's session if it has no transcript: the path of the spool."""
     return SessionPlace(spool.agent, spool.hook_path, spool.session)
 
 
 def _is_transcript(root: AgentRoot, path: Path) -> bool:
-    """Return whether a path, which an event chose freely, is a present or future transcript."""
+    """Return whether a path from an event is a place for a transcript below a root.
+
+    The file need not exist yet. An event may name any path, so return False on any error.
+    """
     try:
         # An impossible name, for example an overlong one, raises another error.
         with suppress(FileNotFoundError):
@@ -506,7 +555,10 @@ def _is_transcript(root: AgentRoot, path: Path) -> bool:
 
 
 def _matches_session(place: SessionPlace, session: str) -> bool:
-    """Return whether a place belongs to a session; a file name may have the time before the id."""
+    """Return whether the session at a place has this id, or a file name that ends with it.
+
+    For example, the file `2026-01-02-ID.jsonl` matches if the id is as long as a UUID.
+    """
     stem = place.path.stem
     if session in (place.session, stem):
         return True
@@ -541,7 +593,7 @@ class SpoolTracker:
         """Whether the session of some spool is not known yet."""
 
     def find_grown(self) -> Iterator[SpoolProgress]:
-        """Yield the spools with unread bytes.
+        """Yield the spools with unread bytes, and set `is_waiting`.
 
         Raises:
             UnreadableInput: a spool cannot be read.
@@ -567,7 +619,9 @@ class SpoolTracker:
         return progress
 
     def tidy(self, is_read: Callable[[SpoolProgress], bool]) -> None:
-        """Rename the spools that were read and are idle, and remove those renamed long ago.
+        """Rename idle spools that were read, by `is_read`; remove spools that were renamed before.
+
+        A renamed spool is removed after a grace period, in case a hook still had it open.
 
         Raises:
             OSError: a spool cannot be removed.
@@ -588,6 +642,7 @@ class SpoolTracker:
                 self._rename_to_taken(spool)
 
     def _rename_to_taken(self, spool: Spool) -> None:
+        """Rename a spool to its taken path, and keep its progress."""
         taken_path = spool.taken_path
         spool.path.rename(taken_path)
         progress = self._known.pop(spool.path)

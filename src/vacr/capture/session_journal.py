@@ -71,12 +71,12 @@ _NOTE_MEMBERS: dict[str, dict[str, type]] = {
 
 
 def get_session_journal_path(folder: Path, name: str) -> Path:
-    """Return the path of a session's journal; `folder` is the one of the machine's journal."""
+    """Return the path of the session journal `name` in the folder of the machine's journal."""
     return folder / SESSIONS_FOLDER / f"{name}{_FRAMES_SUFFIX}"
 
 
 def list_session_journals(folder: Path) -> Iterator[str]:
-    """Yield the names of the session journals in a folder, in order."""
+    """Yield the names of all session journals in the folder of the machine's journal, sorted."""
     root = folder / SESSIONS_FOLDER
     yield from sorted(
         path.relative_to(root).as_posix().removesuffix(_FRAMES_SUFFIX)
@@ -88,7 +88,7 @@ class SessionJournal:
     """The journal of a session, open for appending."""
 
     def __init__(self, name: str, path: Path, required: ChainHead = EMPTY_CHAIN_HEAD) -> None:
-        """Open or create a journal, and read its notes.
+        """Open or create the journal at `path`, and read its notes.
 
         Raises:
             BrokenJournal: its frames do not reach the required head intact.
@@ -118,7 +118,11 @@ class SessionJournal:
         self.chain.close()
 
     def begin(self, agent: str, path: Path, session: str) -> None:
-        """Write the first note: the session's agent, path and id."""
+        """Append the first note: the session's agent, path, and id or an empty string.
+
+        Raises:
+            UnwritableJournal: the note cannot be written. The same holds for all other notes.
+        """
         note = encode_journal_note(
             "began",
             time.time_ns(),
@@ -130,7 +134,10 @@ class SessionJournal:
         self._append(note)
 
     def open_part(self, name: str, path: Path, *, rewritten: bool) -> CapturedPart:
-        """Return the part with this name, after noting it if it is new."""
+        """Return the part with this name; append a note about it if it is new.
+
+        Set `rewritten` if the agent rewrites the whole part instead of appending to it.
+        """
         for part in self.state.parts:
             if part.name == name:
                 return part
@@ -151,10 +158,11 @@ class SessionJournal:
     def note_changes(
         self, part: CapturedPart, *changes: tuple[int, int, bytes], seen: int | None = None
     ) -> None:
-        """Note changes of a part's bytes, seen now unless `seen` has the time in nanoseconds.
+        """Append notes about changes of a part's bytes, and apply them to the part.
 
         A change is an offset, the number of bytes that were removed there, and their replacement;
-        its offset counts the changes before it.
+        its offset is valid after the changes before it. `seen` is the time in nanoseconds since
+        1970, or None for now.
         """
         content = part.content
         if content.loaded is None and any((at, cut) != (content.size, 0) for at, cut, _ in changes):
@@ -174,12 +182,12 @@ class SessionJournal:
             content.loaded = None
 
     def note_removal(self, part: CapturedPart) -> None:
-        """Note that a part was deleted, unless that is noted already."""
+        """Append a note that a part was deleted, unless the last note about it says so."""
         if not part.is_gone:
             self._append(encode_journal_note("gone", time.time_ns(), part=part.number))
 
     def note_events(self, spool: str, events: Iterable[HookEvent]) -> None:
-        """Note the events that were read from a spool."""
+        """Append a note for each event that was read from the spool with this name."""
         now = time.time_ns()
         notes = [
             encode_journal_note(
@@ -195,7 +203,10 @@ class SessionJournal:
         self._append(*notes)
 
     def note_seal(self, head: ChainHead, record: bytes, statement: bytes) -> None:
-        """Note the digests of the record that was made from the journal up to `head`."""
+        """Append a note that the journal up to `head` was sealed as a record.
+
+        `record` and `statement` are the digests of the record and its signed statement.
+        """
         note = encode_journal_note(
             "sealed",
             time.time_ns(),
@@ -214,6 +225,7 @@ class SessionJournal:
         return bytes(state.parts[part.number].content.loaded or b"")
 
     def _append(self, *notes: bytes) -> None:
+        """Append encoded notes to the chain, and apply them to the state."""
         if notes:
             self.chain.append(notes)
             for payload in notes:
@@ -225,7 +237,8 @@ def replay_journal(
 ) -> Iterator[SessionState]:
     """Yield the state of a session after each note of its journal, without changing the journal.
 
-    It is the same object each time.
+    It is the same object each time. The journal has to reach the `required` head, and `scan` is
+    kept up to date, if given.
 
     Raises:
         BrokenJournal: the frames do not reach the required head intact.
@@ -240,18 +253,21 @@ def replay_journal(
 
 @dataclass(frozen=True, slots=True)
 class SealedPrefix:
-    """The record that was made from the first frames of a journal."""
+    """The first frames of a journal after they were sealed as a record."""
 
     frames: int
     head: bytes
     """The hash of the last of these frames."""
     record: bytes
+    """The digest of the record."""
     statement: bytes
+    """The digest of its signed statement."""
     time: int
+    """When the seal was noted, in nanoseconds since 1970."""
 
 
 class SessionState:
-    """The sum of a journal's notes."""
+    """The state of a session after the notes of its journal that were applied so far."""
 
     def __init__(self, where: str) -> None:
         """Start without notes; `where` names the journal in errors."""
@@ -281,7 +297,7 @@ class SessionState:
         return len(self._unsealed)
 
     def decode_note(self, payload: bytes) -> JournalNote:
-        """Decode the next note without applying it.
+        """Return the next note, decoded from the payload of its frame; do not apply it.
 
         Raises:
             BrokenJournal: the payload is not a note.
@@ -289,7 +305,7 @@ class SessionState:
         return decode_journal_note(payload, self.where, self.frames)
 
     def apply_note(self, note: JournalNote) -> None:
-        """Apply the next note.
+        """Change the state by the next note.
 
         Raises:
             BrokenJournal: the note contradicts the notes before it.
@@ -345,6 +361,11 @@ class SessionState:
         self._unsealed = [frame for frame in self._unsealed if frame >= note["frames"]]
 
     def _get_part(self, note: JournalNote) -> CapturedPart:
+        """Return the part that a note is about.
+
+        Raises:
+            BrokenJournal: no earlier note has opened that part.
+        """
         if note["part"] >= len(self.parts):
             raise BrokenJournal("names an unknown part", where=self.where, frame=self.frames)
         return self.parts[note["part"]]
@@ -356,7 +377,10 @@ class PartContent:
     def __init__(
         self, size: int = 0, lines: int = 0, tail: bytes = b"", loaded: bytearray | None = None
     ) -> None:
-        """Start with `size` bytes, in `loaded` unless that is None."""
+        """Start with `size` bytes in `lines` lines.
+
+        `tail` has the last bytes, and `loaded` all of them, or None if they are not in memory.
+        """
         self.size, self.tail = size, tail
         """The number of bytes, and the last of them: they identify a file that has only grown."""
         self._lines: int | None = lines
@@ -379,18 +403,21 @@ class PartContent:
 
     @property
     def lines(self) -> int:
-        """The number of lines."""
+        """The number of newlines in the bytes."""
         if self._lines is None:
             self._lines = (self.loaded or b"").count(b"\n")
         return self._lines
 
     def replace(self, loaded: bytearray) -> None:
-        """Replace all of the bytes."""
+        """Replace all bytes by `loaded`, and keep these in memory."""
         self.size, self.tail = len(loaded), bytes(loaded[-_TAIL_SIZE:])
         self._loaded, self._appended, self._lines = loaded, [], None
 
     def splice(self, at: int, cut: int, data: bytes) -> None:
-        """Replace `cut` bytes at an offset by `data`; only appending works without loaded bytes."""
+        """Replace the `cut` bytes at the offset `at` by `data`.
+
+        If the bytes are not in memory, only appending at the end is possible.
+        """
         if (at, cut) == (self.size, 0):
             self.size += len(data)
             self.tail = (self.tail + data[-_TAIL_SIZE:])[-_TAIL_SIZE:]
@@ -408,9 +435,10 @@ class PartContent:
 
 @dataclass
 class CapturedPart:
-    """A part of a session as last seen."""
+    """A part of a session, such as a file, as last seen."""
 
     number: int
+    """Its index in the session; part 0 is the transcript."""
     name: str
     path: Path
     rewritten: bool
@@ -419,17 +447,20 @@ class CapturedPart:
     changes: int = 0
     """How often bytes that had been captured were replaced or removed."""
     is_gone: bool = False
+    """Whether it was deleted."""
     time: int = 0
-    """When a change of it was last captured, in nanoseconds."""
+    """When a change of it was last captured, in nanoseconds since 1970; 0 if never."""
 
 
 def encode_journal_note(kind: str, time: int, **members: Any) -> bytes:
-    """Encode a note; its time is in nanoseconds since 1970."""
+    """Return a note as CBOR; `time` is in nanoseconds since 1970."""
     return encode({"kind": kind, "time": time, **members}, "cbor")
 
 
 def decode_journal_note(payload: bytes, where: str, frame: int) -> JournalNote:
-    """Decode a note, and check its members.
+    """Return a note, decoded from CBOR, after checking its kind and the types of its members.
+
+    `where` and `frame` name the journal and the frame in the error.
 
     Raises:
         BrokenJournal: the payload is not a note of this version.
@@ -464,4 +495,5 @@ def decode_journal_note(payload: bytes, where: str, frame: int) -> JournalNote:
 
 
 def _refuse_tag(*_: Any) -> NoReturn:
+    """Raise ValueError: a note has no CBOR tags."""
     raise ValueError("a tag")

@@ -89,9 +89,10 @@ class SessionPlace:
     """A transcript, or a session in a database or folder that holds several."""
 
     agent: str
+    """The name of the agent."""
     path: Path
     session: str = ""
-    """The id of the session, if the path holds several."""
+    """The id of the session, if the path holds several; else empty."""
 
     @cached_property
     def name(self) -> str:
@@ -104,14 +105,15 @@ class SessionPlace:
 
 @dataclass(frozen=True)
 class AgentRoot:
-    """A folder of an agent, and the patterns of the sessions in it."""
+    """A folder of an agent, and the glob patterns of the sessions in it."""
 
-    reader: Agent
+    agent: Agent
     path: Path
     patterns: tuple[str, ...]
+    """Relative to the folder; an empty pattern stands for the folder itself."""
 
     def list_places(self) -> Iterator[Path]:
-        """Yield the files, databases and folders that hold sessions."""
+        """Yield the existing files, databases and folders below the root that match a pattern."""
         for pattern in self.patterns:
             try:
                 yield from self.path.glob(pattern) if pattern else [self.path]
@@ -119,9 +121,10 @@ class AgentRoot:
                 continue
 
     def find_holder(self, path: Path) -> Path | None:
-        """Return the file, database or folder that holds the sessions of a changed file.
+        """Return the transcript, database or folder that a changed file belongs to.
 
-        Return `None` if the file does not belong to a session.
+        The table at the top of this module has examples. Return None if the file does not belong
+        to a session below this root.
         """
         try:
             relative = path.relative_to(self.path).as_posix()
@@ -144,14 +147,18 @@ class AgentRoot:
         return None
 
     def _is_session_path(self, path: Path) -> bool:
+        """Return whether a path below the root matches one of the patterns."""
         return self._matches_pattern(path.relative_to(self.path).as_posix())
 
     def contains(self, path: Path) -> bool:
-        """Return whether a path is in the folder after following links."""
+        """Return whether a path lies in the root folder once all links are resolved."""
         return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.path))
 
     def find_project(self, path: Path) -> str:
-        """Return the project that the folders above a session name, or an empty string."""
+        """Return the name of the folder above a session that is named after its project.
+
+        Return an empty string if there is none, or no pattern matches the path.
+        """
         if not path.is_relative_to(self.path):
             return ""
         relative = path.relative_to(self.path).as_posix()
@@ -161,6 +168,7 @@ class AgentRoot:
         return ""
 
     def _matches_pattern(self, relative: str) -> bool:
+        """Return whether a path, relative to the root, matches one of the patterns."""
         return any(pattern.fullmatch(relative) for pattern in self._compiled_patterns)
 
     @cached_property
@@ -169,7 +177,7 @@ class AgentRoot:
 
 
 def _compile_path_pattern(pattern: str) -> re.Pattern[str]:
-    """Translate a glob pattern of a path into a regular expression."""
+    """Return a glob pattern with `*` and `**/` as a regular expression for whole paths."""
     wildcards = {"**/": r"(?:[^/]+/)*", "*": r"[^/]*"}
     pieces = re.split(r"(\*\*/|\*)", pattern)
     return re.compile("".join(wildcards.get(piece) or re.escape(piece) for piece in pieces))
@@ -180,21 +188,24 @@ def list_agent_roots(
     environment: Mapping[str, str] = os.environ,
     system: str = sys.platform,
 ) -> list[AgentRoot]:
-    """Return the folders of all or some agents on this machine, whether they exist or not.
+    """Return the folders where agents keep sessions on this machine, whether they exist or not.
+
+    `agents` are names of agents; without any, all agents count. `environment` and `system` (a value
+    of `sys.platform`) decide where the folders are.
 
     Raises:
-        UsageError: an agent is unknown.
+        UsageError: no agent has one of the names.
     """
-    for agent in agents:
-        if agent not in load_agents():
+    for name in agents:
+        if name not in load_agents():
             raise UsageError(
-                f"unknown agent {agent!r}", hint=f"Known agents: {', '.join(load_agents())}."
+                f"unknown agent {name!r}", hint=f"Known agents: {', '.join(load_agents())}."
             )
     return [
-        AgentRoot(reader, path, store.sessions)
-        for reader in load_agents().values()
-        if not agents or reader.name in agents
-        for path, store in list_store_roots(reader, environment, system)
+        AgentRoot(agent, path, store.sessions)
+        for agent in load_agents().values()
+        if not agents or agent.name in agents
+        for path, store in list_store_roots(agent, environment, system)
     ]
 
 
@@ -202,24 +213,27 @@ def find_session_project(place: SessionPlace, roots: Iterable[AgentRoot] = ()) -
     """Return a session's project, as `vacr list` shows it, and whether the session states it.
 
     The project is the agent's working folder, if the start or end of the transcript has it, or
-    else the name of a folder above the session.
+    else the name of a folder above the session. It is an empty string if both are unknown.
     """
-    reader = load_agents()[place.agent]
+    agent = load_agents()[place.agent]
     summary = (
-        read_folder_session_summary(place.path, place.session, reader)
+        read_folder_session_summary(place.path, place.session, agent)
         if place.session
-        else read_session_summary(place.path, reader)
+        else read_session_summary(place.path, agent)
     )
     if summary is not None and summary.project:
         return summary.project, True
     for root in roots:
-        if root.reader is reader and (project := root.find_project(place.path)):
+        if root.agent is agent and (project := root.find_project(place.path)):
             return project, False
     return "", False
 
 
 def is_store(path: Path) -> bool:
-    """Return whether a path may hold several sessions, as a database or a folder."""
+    """Return whether a path is a folder or a database, and so may hold several sessions.
+
+    Return False if it does not exist or cannot be read.
+    """
     try:
         return path.is_dir() or is_database(path)
     except UnreadableInput:
@@ -240,7 +254,7 @@ class FileStamp:
 def follow_session(
     journal: SessionJournal, place: SessionPlace, stamps: dict[Path, FileStamp]
 ) -> int:
-    """Bring a journal up to the current state of its session, and return how many bytes are new.
+    """Append the changes of a session to its journal, and return how many bytes are new.
 
     `stamps` remembers the files between calls, so that unchanged ones are not read again.
 
@@ -257,10 +271,10 @@ def follow_session(
             )
             for part in export_store_parts(place)
         )
-    reader = load_agents()[place.agent]
+    agent = load_agents()[place.agent]
     folder = place.path.parent
     new_bytes = _follow_file(journal, place.path, format_path(place.path.name), stamps)
-    for path in list_attached_files(place.path, reader):
+    for path in list_attached_files(place.path, agent):
         if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
             continue
         name = format_path(path.relative_to(folder).as_posix())
@@ -272,7 +286,10 @@ def follow_session(
 
 
 def is_transcript_unchanged(place: SessionPlace, stamps: dict[Path, FileStamp]) -> bool:
-    """Return whether the files of a transcript are as they were at the last look."""
+    """Return whether a transcript and its attached files all have the stamps of the last look.
+
+    Return False if a file cannot be examined.
+    """
     try:
         files = [place.path, *list_attached_files(place.path, load_agents()[place.agent])]
         return all(stamps.get(path) == _stamp_file(path) for path in files)
@@ -281,6 +298,7 @@ def is_transcript_unchanged(place: SessionPlace, stamps: dict[Path, FileStamp]) 
 
 
 def _stamp_file(path: Path) -> FileStamp:
+    """Return the size and modification time of a file, or raise OSError."""
     status = path.stat()
     return FileStamp(status.st_size, status.st_mtime_ns)
 
@@ -288,7 +306,13 @@ def _stamp_file(path: Path) -> FileStamp:
 def _follow_file(
     journal: SessionJournal, path: Path, name: str, stamps: dict[Path, FileStamp]
 ) -> int:
-    """Capture the new bytes of one of the session's files, and return their number."""
+    """Append the changes of one of a session's files to its journal; return how many bytes are new.
+
+    Note a deleted file as gone, and return 0. `name` is the name of the part.
+
+    Raises:
+        UnreadableInput: the file cannot be read.
+    """
     now = time.time_ns()
     last_stamp = stamps.pop(path, None)
     try:
@@ -318,7 +342,14 @@ def _follow_file(
 
 
 def _open_regular_file(path: Path) -> int:
-    """Open a regular file; opening a pipe could block, and opening a device could act."""
+    """Open a regular file for reading, and return its descriptor.
+
+    Opening a pipe could block, and opening a device could have an effect.
+
+    Raises:
+        UnreadableInput: the path is not a regular file.
+        OSError: the file does not exist, or cannot be opened.
+    """
     if not stat.S_ISREG(path.stat().st_mode):
         raise UnreadableInput("not a regular file", where=str(path))
     return os.open(os.path.realpath(path), _SAFE_OPEN_FLAGS)
@@ -332,7 +363,12 @@ def _capture_new_bytes(
     last_stamp: FileStamp | None,
     now: int,
 ) -> int:
-    """Capture the new bytes of an open file; read all of it unless it has only grown."""
+    """Append the changes of an open file to the journal, and return how many bytes are new.
+
+    Read only the added bytes if the file has only grown, and all of it otherwise. `stamp` and
+    `last_stamp` are its stamps now and at the last look; if they are equal, return 0. `now` is the
+    time to note, in nanoseconds since 1970.
+    """
     if stamp == last_stamp:
         return 0
     seen, tail = part.content.size, part.content.tail
@@ -360,7 +396,10 @@ def _capture_new_bytes(
 def _capture_splices(
     journal: SessionJournal, part: CapturedPart, data: bytes, now: int | None = None
 ) -> int:
-    """Capture how a part differs from its captured bytes, and return how many bytes are new."""
+    """Note how `data` differs from the captured bytes of a part; return how many bytes are new.
+
+    `now` is the time to note, in nanoseconds since 1970; None takes the current time.
+    """
     captured = journal.read_part(part)
     if captured == data and not part.is_gone:
         return 0
@@ -373,7 +412,7 @@ def _capture_splices(
 
 
 def export_store_parts(place: SessionPlace) -> Iterator[SourcePart]:
-    """Yield the parts of a session in a database or folder.
+    """Read a session from a database or folder store, and yield its parts.
 
     Raises:
         UnreadableInput: the store cannot be read, or does not have the session.
@@ -395,15 +434,17 @@ class StoredSession:
     """A session in a database or folder."""
 
     updated: int | None
-    """When it was changed, in milliseconds."""
+    """When it was last changed, in milliseconds since 1970, or None if that is unknown."""
     sign: object
     """A value that differs after a change by the agent; other changes may not show."""
     project: str = ""
-    """The agent's working folder, if the store lists it."""
+    """The agent's working folder, if the store lists it; else empty."""
 
 
 def list_stored_sessions(path: Path, agent: str) -> dict[str, StoredSession]:
-    """Return the sessions in a database or folder, by id.
+    """Return the sessions of an agent in a database or folder store, by id.
+
+    Return an empty dict if a folder is not a store of that agent.
 
     Raises:
         UnreadableInput: the store cannot be read.
@@ -442,7 +483,10 @@ def _list_folder_sessions(path: Path, agent: str) -> dict[str, StoredSession]:
 
 
 def stamp_database_files(path: Path) -> tuple[FileStamp | None, ...]:
-    """Return the stamps of a database and its side files; any change makes them differ."""
+    """Return the stamps of a database and its side files; None for a file that does not exist.
+
+    Any change of the database makes the stamps differ.
+    """
     stamps: list[FileStamp | None] = []
     for suffix in ("", *SQLITE_SIDE_SUFFIXES):
         try:
@@ -453,9 +497,10 @@ def stamp_database_files(path: Path) -> tuple[FileStamp | None, ...]:
 
 
 def _find_change_time(listed: ListedSession, path: Path) -> int | None:
-    """Return when a session was changed, in milliseconds, or `None` if that is unknown.
+    """Return when a session in the database at `path` last changed, in milliseconds since 1970.
 
-    If the session is alone in a database, the times of the files count, too.
+    If the session is alone in the database, the times of the files count, too. Return None if the
+    time is unknown.
     """
     listed_time = _parse_milliseconds(listed.end or listed.start)
     if not listed.alone:
@@ -466,6 +511,7 @@ def _find_change_time(listed: ListedSession, path: Path) -> int | None:
 
 
 def _parse_milliseconds(stamp: Any) -> int | None:
+    """Return a time as milliseconds since 1970, or None if it is not a text or a whole number."""
     return get_epoch_milliseconds(stamp) if type(stamp) in (str, int) else None
 
 
@@ -473,9 +519,10 @@ def _parse_milliseconds(stamp: Any) -> int | None:
 
 
 def read_current_parts(state: SessionState) -> dict[str, bytes | UnreadableInput]:
-    """Return the current bytes of a session's parts by name, or the error of reading a part.
+    """Read the parts of a captured session again, and return their current bytes by name.
 
-    A store may have parts that were not captured.
+    A part that cannot be read has its error instead of bytes. Parts of a store that were not
+    captured are included.
     """
     parts: dict[str, bytes | UnreadableInput] = {}
     if state.session:

@@ -41,7 +41,7 @@ _COMPARED_MEMBERS = {
 _CALL_ENTRY_TYPES = ("tool-call", "tool-result")
 _GROWING_MEMBERS = ("content", "output", "is-error")
 _IGNORED_MEMBERS = ("time_updated", "vacr")
-"""The time at which a database wrote the row, and the additions of a reader."""
+"""The time at which a database wrote the row, and the additions of vacr."""
 _HOST_CONTEXT_START = b'"text":"<session_context>'
 """The start of the context that a host inserts as the user, before the user says anything."""
 
@@ -60,7 +60,9 @@ class ComparableEntry:
     """An entry that is a message, a thought, a call or a result."""
 
     number: int
+    """Its position among all entries of the session, from 1."""
     kind: str
+    """Its type, such as `user` or `tool-call`."""
     name: str
     """Its id, or the id of the call, or empty."""
     canonical: bytes
@@ -79,7 +81,11 @@ class ComparableEntry:
 def parse_comparable_entries(
     agent: str, parts: Iterable[tuple[str, bytes]]
 ) -> list[ComparableEntry] | None:
-    """Parse the parts of a session into entries; return None if a file is half written."""
+    """Parse the parts of a session, and return its messages, thoughts, calls and results.
+
+    `agent` is the name of the agent, and a part is a name and its bytes. Return None if there are
+    no parts, or they cannot be parsed, for example because a file is half written.
+    """
     source = Source(tuple(SourcePart(name, data) for name, data in parts))
     if not source.parts:
         return None
@@ -102,6 +108,7 @@ def parse_comparable_entries(
 
 
 def _make_comparable(number: int, entry: JsonObject, answered_calls: set[Any]) -> ComparableEntry:
+    """Return an entry of a record as a comparable one; `answered_calls` are ids with a result."""
     kind, call = entry["type"], entry.get("call-id")
     name = str(entry.get("id") or call or "")
     members = _drop_ignored_members(
@@ -114,7 +121,10 @@ def _make_comparable(number: int, entry: JsonObject, answered_calls: set[Any]) -
 
 
 def _drop_ignored_members(entry: JsonObject) -> JsonObject:
-    """Return an entry, and the pieces of its content, without members that carry no meaning."""
+    """Return a copy of an entry without the ignored members, and without an empty `content`.
+
+    The pieces of its content lose these members, too.
+    """
     kept = {member: value for member, value in entry.items() if member not in _IGNORED_MEMBERS}
     if isinstance(content := kept.get("content"), list):
         kept["content"] = [
@@ -126,14 +136,17 @@ def _drop_ignored_members(entry: JsonObject) -> JsonObject:
 
 
 def parse_state_entries(state: SessionState) -> list[ComparableEntry] | None:
-    """Parse the entries of a session as last captured; return None if a file is half written."""
+    """Return the entries of a session as last captured, or None if they cannot be parsed."""
     return parse_comparable_entries(
         state.agent, [(part.name, bytes(part.content.loaded or b"")) for part in state.parts]
     )
 
 
 def count_record_entries(agent: str, parts: Iterable[tuple[str, bytes]]) -> int | None:
-    """Count the entries of a session's record; return None if a file is half written."""
+    """Return the number of entries in the record of a session, or None if it cannot be parsed.
+
+    `agent` is the name of the agent, and a part is a name and its bytes.
+    """
     source = Source(tuple(SourcePart(name, data) for name, data in parts))
     try:
         readings = load_agents()[agent].read(source)
@@ -143,7 +156,10 @@ def count_record_entries(agent: str, parts: Iterable[tuple[str, bytes]]) -> int 
 
 
 def has_activity(entries: list[ComparableEntry] | None) -> bool:
-    """Return whether somebody said or did something; assume so if entries are unknown."""
+    """Return whether a session has any entry except the context that a host inserts.
+
+    Return True for None, entries that could not be parsed.
+    """
     return entries is None or any(
         entry.kind != "user" or _HOST_CONTEXT_START not in entry.canonical for entry in entries
     )
@@ -153,7 +169,10 @@ def has_activity(entries: list[ComparableEntry] | None) -> bool:
 
 
 def is_continuation(before: ComparableEntry, after: ComparableEntry) -> bool:
-    """Return whether an entry was only continued: all of it is there, with more after it."""
+    """Return whether `after` is the same entry as `before`, or `before` with more at its end.
+
+    Only its content or output may grow; the other compared members must stay.
+    """
     old, new = before.members, after.members
     if (before.kind, before.name) != (after.kind, after.name):
         return False
@@ -169,7 +188,10 @@ def is_continuation(before: ComparableEntry, after: ComparableEntry) -> bool:
 
 
 def _is_extended_value(old: Any, new: Any) -> bool:
-    """Return whether `new` is `old` with text, items or members added at the end."""
+    """Return whether `new` equals `old`, or is `old` with text, items or members added.
+
+    Anything extends None.
+    """
     if old is None or old == new:
         return True
     if isinstance(old, str):
@@ -190,7 +212,7 @@ def _is_extended_value(old: Any, new: Any) -> bool:
 
 
 def has_all_members(entry: Any, before: Any) -> bool:
-    """Return whether an entry still has all of its former members, with the same values."""
+    """Return whether `entry` has all members of `before` with the same values, perhaps more."""
     if isinstance(before, dict) and isinstance(entry, dict):
         return all(
             name in entry and has_all_members(entry[name], value) for name, value in before.items()
@@ -207,6 +229,7 @@ class EntryDifference:
 
     entry: ComparableEntry
     description: str
+    """The text after the entry in a message, such as " vanished"."""
     weight: int = 1
     """2: the entry is gone; 1: history was rewritten otherwise; 0: worth a remark only."""
 
@@ -227,7 +250,11 @@ class SettledEntries:
         self,
         on_rewrite: Callable[[SettledEntries, SessionState], None] = lambda _settled, _state: None,
     ) -> None:
-        """Start without entries; `on_rewrite` is called before a rewritten state is accepted."""
+        """Start without entries.
+
+        `on_rewrite` is called with this object and the new state when a state with rewritten
+        history is found, before it is accepted as the settled one.
+        """
         self._on_rewrite = on_rewrite
         self.entries: list[ComparableEntry] = []
         self.open_calls: list[ComparableEntry] = []
@@ -242,9 +269,11 @@ class SettledEntries:
         self._names: set[str] = set()
 
     def compare_if_due(self, state: SessionState, until: int) -> list[EntryDifference]:
-        """Compare a state, which lasted until some moment, if the last comparison is long ago.
+        """Return how a state differs from the settled entries, and accept it as the settled one.
 
-        Return the differences, and accept the state as the settled one.
+        The state lasted from its last change to `until`, in nanoseconds. Return an empty list, and
+        accept nothing, if the last comparison was a short time ago, the state cannot be parsed, or
+        a rewritten state lasted for too short a time.
         """
         lasted = abs(until - state.changed)
         if not self._is_due(state, lasted, until):
@@ -265,6 +294,10 @@ class SettledEntries:
         return differences
 
     def _is_due(self, state: SessionState, lasted: int, until: int) -> bool:
+        """Return whether to compare a state: it lasted a minute, or the last comparison is old.
+
+        A large session is compared less often.
+        """
         if lasted >= _MINUTE_NS:
             return True
         size = sum(part.content.size for part in state.parts)
@@ -274,7 +307,10 @@ class SettledEntries:
         return abs(until - self._last_comparison) >= pause
 
     def note_seal(self, state: SessionState) -> list[EntryDifference]:
-        """Compare a state that was sealed as a record, and return the differences."""
+        """Compare a state that was sealed as a record, and return the differences.
+
+        Its entries count as sealed from now on.
+        """
         differences = self.compare_if_due(state, state.changed + _MINUTE_NS)
         if self.entries and parse_state_entries(state) is None:
             # A session that has ended and cannot be parsed was damaged.
@@ -283,7 +319,11 @@ class SettledEntries:
         return differences
 
     def _accept(self, entries: Sequence[ComparableEntry], *, is_stable: bool) -> None:
-        """Settle the entries that had settled, that were the same last time, or that are stable."""
+        """Take these as the entries of the session, and decide which of them have settled.
+
+        An entry settles if it is not a call without a result, and was there last time; with
+        `is_stable`, it need not have been there.
+        """
         known = Counter(entry.canonical for entry in self.entries) | self._seen
         self._seen = Counter(entry.canonical for entry in entries)
         self.open_calls = [entry for entry in entries if entry.is_open]
@@ -299,7 +339,10 @@ class SettledEntries:
         self._names = {entry.name for entry in self.entries if entry.name}
 
     def find_differences(self, entries: Sequence[ComparableEntry]) -> Iterator[EntryDifference]:
-        """Yield the differences between the settled entries and these."""
+        """Yield the differences of the current `entries` from the settled ones.
+
+        An entry may have changed, vanished or moved, been inserted, or have other metadata.
+        """
         before_counts = Counter(entry.canonical for entry in self.entries)
         now_counts = Counter(entry.canonical for entry in entries)
         by_name = {(entry.kind, entry.name): entry for entry in entries if entry.name}
@@ -336,7 +379,10 @@ class SettledEntries:
         yield from self._find_changed_details(entries)
 
     def _describe_change(self, at: int, after: ComparableEntry | None) -> Iterator[EntryDifference]:
-        """Yield how the settled entry at an index differs from its successor."""
+        """Yield how the settled entry at an index differs from its current form, `after`.
+
+        None means that it is gone. Yield nothing if it was continued while that was allowed.
+        """
         before = self.entries[at]
         is_history = self._sealed[before.canonical] and at < self._last_user_entry
         if after is None:
@@ -349,7 +395,11 @@ class SettledEntries:
     def _describe_insertions(
         self, at: int, inserted: Iterable[ComparableEntry]
     ) -> Iterator[EntryDifference]:
-        """Yield the new entries before the settled one at an index, unless a call awaited them."""
+        """Yield a difference for each new entry before the settled one at an index.
+
+        Results that a call awaited are left out, and entries at the end of the session, where new
+        entries belong.
+        """
         is_sealed = at < sum(self._sealed.values())
         if not is_sealed and not at <= self._last_user_entry < len(self.entries):
             return
@@ -365,7 +415,10 @@ class SettledEntries:
     def _find_moves(
         self, entries: Iterable[ComparableEntry], unique: set[bytes]
     ) -> Iterator[EntryDifference]:
-        """Yield the entries, unique then and now, that stand in another order."""
+        """Yield a difference for each settled entry that stands in another order now.
+
+        `unique` has the canonical encodings that occur once among the settled and current entries.
+        """
         before = [entry for entry in self.entries if entry.canonical in unique]
         old_order = [entry.canonical for entry in before]
         new_order = [entry.canonical for entry in entries if entry.canonical in unique]
@@ -378,9 +431,9 @@ class SettledEntries:
     def _find_changed_details(
         self, entries: Iterable[ComparableEntry]
     ) -> Iterator[EntryDifference]:
-        """Yield entries that differ in members that are not compared.
+        """Yield a difference for each settled entry whose metadata lost or changed a member.
 
-        Agents add to those until the user goes on.
+        Metadata are the members that are not compared. Agents change them until the entry is over.
         """
         by_content: dict[bytes, list[ComparableEntry]] = {}
         for entry in entries:
@@ -391,7 +444,7 @@ class SettledEntries:
                 yield EntryDifference(before, ": its metadata changed", 0)
 
     def _is_over(self, at: int) -> bool:
-        """Return whether the settled entry at an index was sealed, or the user went on after it."""
+        """Return whether the settled entry at an index is sealed, or a user's entry follows it."""
         return at < self._last_user_entry or self._sealed[self.entries[at].canonical] > 0
 
 
@@ -407,7 +460,10 @@ def _group_unnamed_entries(entries: Iterable[ComparableEntry]) -> dict[str, dequ
 def _pop_remaining_entry(
     entries: deque[ComparableEntry] | None, remaining: Mapping[int, ComparableEntry]
 ) -> ComparableEntry | None:
-    """Remove entries up to the first remaining one, and return it; `None` if there is none."""
+    """Remove entries up to and including the first whose number is in `remaining`; return that.
+
+    Return None if no entry is.
+    """
     while entries:
         entry = entries.popleft()
         if entry.number in remaining:

@@ -52,7 +52,7 @@ _sync_data = getattr(os, "fdatasync", os.fsync)
 
 @dataclass(frozen=True, slots=True)
 class Spool:
-    """A spool in the state folder."""
+    """A spool in the state folder: the events of one session."""
 
     agent: str
     session: str
@@ -71,12 +71,12 @@ class Spool:
 
     @property
     def taken_path(self) -> Path:
-        """The path that no hook opens."""
+        """The path that the spool is renamed to before its removal; no hook opens it."""
         return self.hook_path.with_name(f"{self.hook_path.name}{TAKEN_SUFFIX}")
 
 
 def list_spools(state: Path) -> Iterator[Spool]:
-    """Yield the spools in a state folder, ordered by path."""
+    """Yield the spools in a state folder, ordered by path; links are left out."""
     folder = state / SPOOL_FOLDER
     paths = [
         *folder.glob(f"*/*{SPOOL_SUFFIX}"),
@@ -89,6 +89,7 @@ def list_spools(state: Path) -> Iterator[Spool]:
 
 
 def _decode_file_name(name: str) -> str:
+    """Return the text behind a percent-encoded file name, such as `a/b` for `a%2Fb`."""
     return unquote_to_bytes(name).decode("utf-8", "backslashreplace")
 
 
@@ -116,11 +117,11 @@ class HookEvent:
 def read_hook_events(
     source: bytes | Path, offset: int = 0, chunk_size: int = READ_CHUNK_SIZE
 ) -> tuple[list[HookEvent], int]:
-    """Return the next events from an offset on, and the offset of the rest.
+    """Return the next events of a spool from an offset on, and the offset after the last of them.
 
-    About `chunk_size` bytes of a file are read, so call again until no event comes. The events are
-    on the disk, even if their hook is still waiting for its own sync: a spool never becomes
-    shorter than it was read.
+    About `chunk_size` bytes of a file are read, so call again until the list is empty. The events
+    are on the disk, even if their hook is still waiting for its own sync: a spool never becomes
+    shorter than the part that was read.
 
     Raises:
         UnreadableInput: the file cannot be read, or is shorter than the offset.
@@ -151,7 +152,10 @@ def read_hook_events(
 
 
 def _parse_hook_events(data: bytes, offset: int) -> tuple[list[HookEvent], int]:
-    """Parse the whole frames in `data`, which stands at an offset of the spool."""
+    """Return the events of the whole frames in `data`, and the offset after the last of them.
+
+    `offset` is the offset of `data` in the spool. Incomplete frames are skipped.
+    """
     events = []
     end = at = 0
     while (at := data.find(FRAME_MAGIC, at)) >= 0:
@@ -182,7 +186,8 @@ def _parse_frame(data: bytes, at: int) -> tuple[int, bytes] | None:
 def _overlaps_next_frame(data: bytes, at: int, length: int) -> bool:
     """Return whether a frame seems whole only because the next frame completes it by chance.
 
-    That can happen to a payload that is not UTF-8: it may end like the magic of a frame begins.
+    `at` is the offset of the frame, and `length` the size of its payload. This can happen to a
+    payload that is not UTF-8: it may end like the magic of a frame begins.
     """
     end = at + _FRAME_HEADER.size + length
     start = at
@@ -197,7 +202,7 @@ def _overlaps_next_frame(data: bytes, at: int, length: int) -> bool:
 
 
 def ends_session(payload: bytes) -> bool:
-    """Return whether an event says that its session has ended."""
+    """Return whether the JSON of an event is the end of its session, such as `SessionEnd`."""
     event = parse_event_payload(payload)
     return any(
         str(event.get(member)).lower().replace("_", "") in _SESSION_END_EVENTS

@@ -110,9 +110,11 @@ class Watcher:
         limits: RetentionLimits | None = None,
         report: Callable[[str], None] = lambda _text: None,
     ) -> None:
-        """Follow the sessions below `roots`, and the spools in the folder `state`.
+        """Prepare to follow the sessions below `roots`, and the spools in the folder `state`.
 
-        Messages for a person go to `report`.
+        Without `sealing` or `anchoring`, sessions are not sealed, or checkpoints not registered in
+        a log. `limits` decide when sealed journals are deleted. Messages for a person go to
+        `report`.
         """
         self.journal, self.settings = journal, settings
         self.sealing, self.anchoring = sealing, anchoring
@@ -127,7 +129,11 @@ class Watcher:
         self._last_retirement = -_RETIRE_INTERVAL_SECONDS
 
     def step(self, changed: set[Path] | None) -> None:
-        """Capture the changed paths, or look at everything if None; then run due tasks."""
+        """Capture the sessions of the changed paths, or of all paths if None.
+
+        Then read the spools, and sign, anchor, seal and delete as far as that is due. Failures are
+        reported, not raised.
+        """
         self.capturing.capture(changed)
         if (
             changed is None
@@ -143,11 +149,11 @@ class Watcher:
 
     @property
     def fails(self) -> bool:
-        """Return whether some capture or sealing failed the last time it was tried."""
+        """Return whether any capture, task or sealing failed the last time it was tried."""
         return self._guard.fails or (self.sealing is not None and bool(self.sealing.failed))
 
     def finish(self) -> None:
-        """Finish the tasks under way, and cover everything by a last checkpoint."""
+        """Wait for the sealing under way, sign a last checkpoint over everything, and anchor it."""
         if self.sealing is not None:
             self._guard("the journal", self.sealing.finish)
         self._guard("the journal", self._sign_checkpoints)
@@ -155,6 +161,7 @@ class Watcher:
             self._guard("the log", lambda: anchoring.finish(self.journal))
 
     def _run_due_tasks(self) -> None:
+        """Sign checkpoints, anchor, seal, delete journals and remove spools, each if it is due."""
         now = time.monotonic()
         elapsed = now - self._last_checkpoint
         new_frames = self.capturing.frames
@@ -172,7 +179,7 @@ class Watcher:
             self.events.tidy()
 
     def _sign_checkpoints(self) -> None:
-        """Sign as many checkpoints as cover all sessions, with a new key if the epoch is over."""
+        """Sign checkpoints until all sessions are covered; change the key if the epoch is over."""
         now = time.monotonic()
         # A key must not outlive its epoch because the clock is set back, nor because no watcher
         # runs for a whole epoch: so measure by both clocks.
@@ -188,6 +195,7 @@ class Watcher:
         self._last_checkpoint, self.capturing.frames = now, 0
 
     def _seal_ended_sessions(self, sealing: SealingQueue) -> None:
+        """Note the records that the queue has finished, and start sealing sessions that ended."""
         followed = self.capturing.followed
         for name in sealing.step():
             journal = self.journal.session(name)
@@ -207,18 +215,20 @@ class Watcher:
                 sealing.start(requests)
 
     def _retire_journals(self) -> None:
+        """Delete sealed journals beyond the limits, and report each."""
         retired = retire_sealed_journals(self.journal, self.limits)
         self.capturing.followed.forget(set(retired))
         for name in retired:
             self.report(f"deleted the journal of a sealed session: {name}")
 
     def _report_damage(self) -> None:
+        """Report each damaged session journal once."""
         for name, error in self.journal.damaged.items():
             if name not in self._reported_damage:
                 self._reported_damage.add(name)
                 self.report(
-                    f"{error}; this journal is kept, and a new one continues it; run vacr journal "
-                    "verify"
+                    f"{error}; this journal is kept, and a new one continues it; for details, run "
+                    "vacr journal verify"
                 )
 
 
@@ -250,13 +260,12 @@ class CheckpointAnchoring:
         self._next_time = 0.0
         self._wait = interval
         self.problem = ""
-        """The reason why the last checkpoint was not registered."""
+        """The reason why the last checkpoint was not registered; empty if it was."""
 
     def step(self, journal: Journal) -> None:
-        """Write an answer that came back into the journal, and send a checkpoint if it is time.
+        """Add the service's answer to the journal, if it came, and send a checkpoint if it is time.
 
-        Raises:
-            UnwritableJournal: the answer cannot be written.
+        Failures, also to write the answer, are reported and retried.
         """
         if self._sent is not None and self._sent[1].done():
             self._receive(journal, *self._sent)
@@ -273,7 +282,7 @@ class CheckpointAnchoring:
             self._sent = (last.number, answer)
 
     def finish(self, journal: Journal) -> None:
-        """Wait for the checkpoint that was sent, and register the last one."""
+        """Wait for the answer to the checkpoint under way, then register the last checkpoint."""
         self._next_time = 0.0
         for _ in range(2):  # The one under way, then the last one.
             self.step(journal)
@@ -283,11 +292,21 @@ class CheckpointAnchoring:
         self._pool.shutdown()
 
     def _register(self, statement: bytes) -> bytes:
+        """Register a checkpoint, and return it with the receipt; runs in the thread.
+
+        Raises:
+            Unreachable: the service cannot be reached.
+            VacrError: it refused the checkpoint, or its receipt does not verify.
+        """
         registered = self._client.register(statement, self._log_keys)
         self._register_pending()
         return add_receipt(statement, registered.receipt, registered.logged.key)
 
     def _receive(self, journal: Journal, number: int, answer: Future[bytes]) -> None:
+        """Add the answer for a checkpoint to the journal, or report why it failed.
+
+        After a failure, wait longer before the next attempt.
+        """
         try:
             journal.anchor(number, self._client.url, answer.result())
             self.problem, self._wait = "", self._interval
@@ -295,7 +314,7 @@ class CheckpointAnchoring:
             if not isinstance(error, Unreachable):
                 self._report(f"a checkpoint was not registered: {error}")
             elif not self.problem:
-                self._report(f"the log cannot be reached, so checkpoints wait: {error}")
+                self._report(f"the log cannot be reached; checkpoints are sent later: {error}")
             self.problem = str(error)
             self._wait = min(_MAX_ANCHOR_RETRY_SECONDS, self._wait * 2)
 
@@ -309,6 +328,7 @@ class SealRequest:
 
     place: SessionPlace
     journal: str
+    """The name of its journal."""
     head: ChainHead
 
 
@@ -317,7 +337,9 @@ class SessionCopy:
     """A session as first seen, in a temporary folder, ready for recording."""
 
     path: Path
+    """A transcript, or the folder of a store."""
     session: str | None
+    """The id of the session in that folder; None for a transcript."""
     inputs: dict[str, dict[str, Any]]
     """Digest of a file → the reference to its journal that goes into the record."""
     work: Path
@@ -326,16 +348,20 @@ class SessionCopy:
 
 @dataclass(frozen=True, slots=True)
 class SealedRecord:
-    """A sealed record: its journal, and the digests of the record and the statement."""
+    """A sealed record of a session."""
 
     journal: str
+    """The name of the session's journal."""
     record: bytes
+    """The digest of the record."""
     statement: bytes
+    """The digest of its signed statement."""
     path: Path
+    """The file of the record."""
 
 
 SealFunction = Callable[[str, SessionCopy], list[SealedRecord]]
-"""Seals the session of an agent, with the sessions of its sub-agents."""
+"""Records and signs a session copy of the named agent, with its sub-agents; returns the records."""
 
 
 class SealingQueue:
@@ -347,7 +373,7 @@ class SealingQueue:
     """
 
     def __init__(self, journal: Journal, seal: SealFunction, report: Callable[[str], None]) -> None:
-        """Seal sessions of a journal by `seal`, and report results through `report`."""
+        """Prepare to seal sessions of a journal by `seal`; messages go to `report`."""
         self._journal, self._seal, self._report = journal, seal, report
         self._pool = ThreadPoolExecutor(1, "sealing")
         self._under_way: list[tuple[list[SealRequest], Future[list[SealedRecord]]]] = []
@@ -355,7 +381,10 @@ class SealingQueue:
         """Journal → the head that could not be sealed, and when to retry it."""
 
     def is_wanted(self, request: SealRequest) -> bool:
-        """Return whether a session is neither under way nor failed a moment ago as it is."""
+        """Return whether to start sealing a session now.
+
+        Return False if it is under way, or the same head failed a short time ago.
+        """
         is_under_way = any(
             request.journal == other.journal for group, _ in self._under_way for other in group
         )
@@ -364,14 +393,14 @@ class SealingQueue:
         return not is_under_way and not has_failed
 
     def start(self, group: list[SealRequest]) -> None:
-        """Start sealing a session together with the sessions of its sub-agents."""
+        """Start sealing a group: a main session first, then the sessions of its sub-agents."""
         identity = self._journal.covered.identity.hex()
         self._under_way.append((group, self._pool.submit(self._seal_group, group, identity)))
 
     def step(self) -> list[str]:
-        """Note finished records in the journals, and return the names of those journals.
+        """Note the finished records in their journals, and return the names of these journals.
 
-        Failures are reported, and retried later.
+        Return an empty list if no sealing has finished. Failures are reported, and retried later.
         """
         noted = []
         finished = [(group, future) for group, future in self._under_way if future.done()]
@@ -388,6 +417,10 @@ class SealingQueue:
         return noted
 
     def _note_record(self, record: SealedRecord, head: ChainHead) -> None:
+        """Note a record in its journal as the seal of `head`, and report it.
+
+        Do nothing if the journal was replaced, or its last seal is the same record.
+        """
         journal = self._journal.session(record.journal)
         last = journal.state.sealed
         is_known = last is not None and last.record == record.record
@@ -397,12 +430,13 @@ class SealingQueue:
         self._report(f"sealed: {record.path}")
 
     def _handle_failure(self, group: Sequence[SealRequest], error: Exception) -> None:
+        """Schedule a retry for a group, and report the error once for each head."""
         main = group[0]
         last_failed_head, _ = self.failed.get(main.journal, (None, 0.0))
         retry_time = time.monotonic() + _SEAL_RETRY_SECONDS
         self.failed |= {request.journal: (request.head, retry_time) for request in group}
         if last_failed_head != main.head:
-            self._report(f"{main.journal}: not sealed yet: {error}")
+            self._report(f"{main.journal}: not sealed yet, will be retried: {error}")
 
     def finish(self) -> None:
         """Wait for the sessions under way, and note their records."""
@@ -410,6 +444,10 @@ class SealingQueue:
         self.step()
 
     def _seal_group(self, group: Sequence[SealRequest], identity: str) -> list[SealedRecord]:
+        """Restore the sessions of a group in a temporary folder, seal them, and return the records.
+
+        `identity` is the hexadecimal thumbprint of the journal. Runs in the thread.
+        """
         main = group[0].place
         with tempfile.TemporaryDirectory(dir=self._journal.work) as name:
             folder = Path(name) / "session"
@@ -436,9 +474,10 @@ class SealingQueue:
 def _write_session_parts(
     journal_folder: Path, request: SealRequest, main: SessionPlace, target: Path
 ) -> Iterator[tuple[Path, str]]:
-    """Write the parts of a session at their places relative to the main session.
+    """Write the parts of a session, as first seen, below the folder `target`.
 
-    Yield the path and the digest of each.
+    They get the same places relative to the `main` session as the originals. Yield the path and the
+    hexadecimal SHA-256 of each. A part whose name leads out of the folder is skipped.
     """
     place = request.place
     subfolder = Path() if place.session else place.path.parent.relative_to(main.path.parent)
@@ -461,11 +500,11 @@ def _write_session_parts(
 
 
 class FileChanges:
-    """Waits for changes below folders; an iterator of sets of changed paths.
+    """An iterator that waits for changes below folders, and yields sets of changed paths.
 
-    If anything may have changed, it yields None. The system's notifications are fast and cheap, but
-    not complete: folders may not exist yet, the system may run out of watches, and some folders
-    cannot be read. So it also looks at everything at long intervals, and at short ones without
+    It yields None when anything may have changed. The system's notifications are fast and cheap,
+    but not complete: folders may not exist yet, the system may run out of watches, and some folders
+    cannot be read. So it also yields None at long intervals, and at short ones without
     notifications.
     """
 
@@ -476,7 +515,7 @@ class FileChanges:
         polling: bool,
         report: Callable[[str], None] = lambda _text: None,
     ) -> None:
-        """Watch folders; with `polling`, do not use the system's notifications."""
+        """Prepare to watch folders; with `polling`, do not use the system's notifications."""
         self._folders, self._report = folders, report
         self._stop = threading.Event()
         self._watch = None if polling else _load_watch_function()
@@ -488,7 +527,7 @@ class FileChanges:
         self._stop.set()
 
     def __iter__(self) -> Iterator[set[Path] | None]:
-        """Yield sets of changed paths, or None, until stopped."""
+        """Yield sets of changed paths, or None for any path, until `stop` is called."""
         yield None
         while not self._stop.is_set():
             folders = self._list_existing_folders()
@@ -502,7 +541,10 @@ class FileChanges:
                 yield from self._watch_folders(self._watch, folders)
 
     def _list_existing_folders(self) -> FolderIdentities:
-        """Return the folders that exist, without those inside another one."""
+        """Return the folders to watch that exist, each with its device and inode.
+
+        A folder inside another one is left out. A path that is a file stands for its folder.
+        """
         identities = {}
         for path in self._folders:
             with suppress(OSError):
@@ -555,12 +597,13 @@ class FileChanges:
             # The system has no watches left for so many folders.
             self._watch, self._rescan_seconds = None, _POLL_SECONDS
             self._report(
-                "too many folders for the system's change notifications: looking every "
+                "too many folders for the system's change notifications; looking for changes every "
                 f"{_POLL_SECONDS:.0f} seconds instead"
             )
 
 
 def _load_watch_function() -> WatchFunction | None:
+    """Return the `watch` function of the package watchfiles, or None if it is not installed."""
     try:
         from watchfiles import watch
     except ImportError:

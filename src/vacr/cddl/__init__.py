@@ -13,7 +13,8 @@ The modules in the order of the work, from a text to a verdict:
 
     tokens ─▶ syntax ─▶ names ─▶ type_graph ─▶ compiler, maps, controls ─▶ schema
                                      │
-                                     └─▶ explain (why not?), generator (random instances)
+                                     ├─▶ explain (why not?)
+                                     └─▶ type_heights ─▶ generator (random instances)
 """
 
 from vacr.cddl.descriptions import Finding, describe_value

@@ -67,7 +67,7 @@ WSP = SP / HTAB
 
 
 class AbnfSyntaxError(ValueError):
-    """A text that is not ABNF."""
+    """Raised when a text is not ABNF, or its rules cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class AbnfCharacters:
 
 @dataclass(frozen=True, slots=True)
 class AbnfRuleName:
-    """A rule."""
+    """A reference to a rule by its name, in lower case."""
 
     name: str
 
@@ -137,7 +137,12 @@ class AbnfGrammar:
         return len(text) in _GrammarMatcher(self.rules, text).find_ends(self.start, 0)
 
     def _list_used_rules(self) -> set[str]:
-        """Return the names of the rules that can be reached, and refuse undefined ones."""
+        """Return the names of all rules that the element needs, directly or through others.
+
+        Raises:
+            AbnfSyntaxError: when one of them is not defined.
+
+        """
         used: set[str] = set()
         waiting = [self.start]
         while waiting:
@@ -150,6 +155,7 @@ class AbnfGrammar:
         return used
 
     def _check_no_left_recursion(self, used: set[str]) -> None:
+        """Refuse a rule that may come back to itself before it reads a character."""
         empty = self._find_empty_rules(used)
         for name in used:
             waiting, seen = [name], set[str]()
@@ -162,7 +168,7 @@ class AbnfGrammar:
                         waiting.append(first)
 
     def _find_empty_rules(self, used: set[str]) -> set[str]:
-        """Return the rules that match the empty text."""
+        """Return the names of the used rules that match the empty text."""
         empty: set[str] = set()
         grown = True
         while grown:
@@ -173,6 +179,7 @@ class AbnfGrammar:
 
 
 def _list_rule_names(part: AbnfNode) -> Iterator[str]:
+    """Yield the names of the rules that a part refers to, without following them."""
     match part:
         case AbnfRuleName(name=name):
             yield name
@@ -186,7 +193,10 @@ def _list_rule_names(part: AbnfNode) -> Iterator[str]:
 
 
 def _list_first_rules(part: AbnfNode, empty: set[str]) -> Iterator[str]:
-    """Yield the rules that may be entered before any character is read."""
+    """Yield the names of the rules that a part may enter before it reads a character.
+
+    `empty` has the names of the rules that match the empty text.
+    """
     match part:
         case AbnfRuleName(name=name):
             yield name
@@ -205,6 +215,7 @@ def _list_first_rules(part: AbnfNode, empty: set[str]) -> Iterator[str]:
 
 
 def _may_be_empty(part: AbnfNode, empty: set[str]) -> bool:
+    """Return whether a part matches the empty text, if the rules in `empty` do."""
     match part:
         case AbnfCharacters(ranges=ranges):
             return not ranges
@@ -219,7 +230,7 @@ def _may_be_empty(part: AbnfNode, empty: set[str]) -> bool:
 
 
 class _GrammarMatcher:
-    """One text being matched; remembers where each part led from each position."""
+    """Matches one text, and remembers where each part can end from each position."""
 
     def __init__(self, rules: dict[str, AbnfNode], text: Sequence[int]) -> None:
         self._rules = rules
@@ -229,7 +240,7 @@ class _GrammarMatcher:
         self._kept = 0
 
     def find_ends(self, part: AbnfNode, at: int) -> frozenset[int]:
-        """Return every position where a part that starts here may end.
+        """Return every position where a part that starts at `at` may end; none if no match.
 
         Raises:
             WorkLimitError: when the grammar has too many readings of this text.
@@ -246,6 +257,7 @@ class _GrammarMatcher:
         return ends
 
     def _compute_ends(self, part: AbnfNode, at: int) -> frozenset[int]:
+        """Return the result of `find_ends` for a part that is not remembered yet."""
         match part:
             case AbnfCharacters(ranges=ranges):
                 end = at + len(ranges)
@@ -267,10 +279,15 @@ class _GrammarMatcher:
                     ends |= self.find_ends(inner, at)
                 return frozenset(ends)
             case AbnfRepeat():
-                return self._repeat(part, at)
+                return self._find_repeat_ends(part, at)
 
     def _advance(self, part: AbnfNode, starts: Iterable[int]) -> frozenset[int]:
-        """Return every position where a part may end that starts at one of these."""
+        """Return every position where a part may end, from any of these start positions.
+
+        Raises:
+            WorkLimitError: when the grammar has too many readings of this text.
+
+        """
         # A loop and not a generator inside a call, which would use the interpreter's own stack.
         reached: set[int] = set()
         for start in starts:
@@ -284,7 +301,8 @@ class _GrammarMatcher:
             )
         return frozenset(reached)
 
-    def _repeat(self, repeat: AbnfRepeat, at: int) -> frozenset[int]:
+    def _find_repeat_ends(self, repeat: AbnfRepeat, at: int) -> frozenset[int]:
+        """Return every position where the repetition of a part may end, from `at` on."""
         reached = frozenset({at})
         ends: set[int] = set()
         count = 0
@@ -333,7 +351,7 @@ class _AbnfParser:
         return self._parse_choice()
 
     def parse_rules(self) -> dict[str, AbnfNode]:
-        """Parse the rules, to the end; their names are in lower case."""
+        """Parse all rules up to the end, and return them by name in lower case."""
         rules: dict[str, AbnfNode] = {}
         self._skip_line_ends()
         while self._peek()[0] != "end":
@@ -352,6 +370,7 @@ class _AbnfParser:
         raise AbnfSyntaxError(f"{message} in ABNF")
 
     def _peek(self, ahead: int = 0) -> tuple[str, str]:
+        """Return kind and text of the next token, or of one further ahead; `end` at the end."""
         index = self._at + ahead
         return self._tokens[index] if index < len(self._tokens) else ("end", "")
 
@@ -360,6 +379,7 @@ class _AbnfParser:
             self._at += 1
 
     def _parse_choice(self) -> AbnfNode:
+        """Parse sequences separated by `/`; a single one is not wrapped in a choice."""
         self._depth += 1
         if self._depth > _MAX_NESTING:
             self._fail("nested too deeply")
@@ -371,6 +391,7 @@ class _AbnfParser:
         return parts[0] if len(parts) == 1 else AbnfChoice(tuple(parts))
 
     def _parse_sequence(self) -> AbnfNode:
+        """Parse one or more elements; a single one is not wrapped in a sequence."""
         parts: list[AbnfNode] = []
         while self._starts_element():
             parts.append(self._parse_repeat())
@@ -379,6 +400,7 @@ class _AbnfParser:
         return parts[0] if len(parts) == 1 else AbnfSequence(tuple(parts))
 
     def _starts_element(self) -> bool:
+        """Return whether the next token begins another element of the sequence."""
         kind, text = self._peek()
         if kind == "name":
             # No mark separates the element from the rules: a name before `=` is the next rule.
@@ -386,6 +408,7 @@ class _AbnfParser:
         return kind in {"repeat", "text", "value"} or text in _CLOSING_MARKS
 
     def _parse_repeat(self) -> AbnfNode:
+        """Parse an element, with the repetition before it if there is one, such as `2*3ALPHA`."""
         kind, text = self._peek()
         if kind != "repeat":
             return self._parse_unit()
@@ -396,10 +419,11 @@ class _AbnfParser:
         if star:
             most = int(high[:9]) if high else None
         if least > _MAX_REPEATS or (most or 0) > _MAX_REPEATS:
-            self._fail("a repetition out of range")
+            self._fail(f"repetition of more than {_MAX_REPEATS} times")
         return AbnfRepeat(self._parse_unit(), least, most)
 
     def _parse_unit(self) -> AbnfNode:
+        """Parse a rule name, a string, a character value, `(…)` or the optional `[…]`."""
         kind, text = self._peek()
         self._at += 1
         match kind, text:
@@ -412,7 +436,7 @@ class _AbnfParser:
             case "mark", ("(" | "["):
                 inner = self._parse_choice()
                 if self._peek()[1] != _CLOSING_MARKS[text]:
-                    self._fail("a group that is not closed")
+                    self._fail(f"missing {_CLOSING_MARKS[text]!r}")
                 self._at += 1
                 return inner if text == "(" else AbnfRepeat(inner, 0, 1)
             case _:
@@ -441,6 +465,7 @@ def _parse_quoted_text(text: str) -> AbnfCharacters:
 
 
 def _list_letter_cases(character: str, *, exact: bool) -> tuple[tuple[int, int], ...]:
+    """Return the ranges of a character, unless `exact` of both cases of an ASCII letter."""
     forms = {character}
     if character.isascii() and not exact:
         forms = {character.lower(), character.upper()}

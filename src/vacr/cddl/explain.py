@@ -78,20 +78,23 @@ _EITHER_SIDE_OPERATORS = frozenset({"default", "feature", "and", "within"})
 
 
 def make_unchecked_finding(node: TypeNode, reason: str, rule: str) -> Finding:
-    """Return the finding about a whole value that could not be checked."""
+    """Return a finding about a whole value that could not be checked, for this reason."""
     return Finding("", rule, reason, describe_type(node))
 
 
 class Explainer:
-    """One explanation, of one value."""
+    """Collects the findings about one value."""
 
     def __init__(self, program: CheckProgram) -> None:
-        """Use the checks of a program."""
+        """Start without findings; `program` has the checks of all types."""
         self._program = program
         self._findings: list[Finding] = []
 
     def explain(self, node: TypeNode, value: Any, rule: str) -> list[Finding]:
-        """Return the findings about a value that does not match a type."""
+        """Return the findings about a value that does not match a type: at least one.
+
+        `rule` is the name in a finding that is not inside a named rule of the type.
+        """
 
         def start() -> None:
             self._findings.clear()
@@ -110,18 +113,24 @@ class Explainer:
         return self._findings or [Finding("", rule, describe_value(value), describe_type(node))]
 
     def _matches(self, node: TypeNode, value: Any) -> bool:
+        """Return whether a value matches a type, by the compiled check."""
         return bool(self._program.compile_predicate(node)(value))
 
     def _add(self, pointer: str, rule: str, found: str, expected: str) -> None:
+        """Add a finding, unless there are `MAX_FINDINGS` already."""
         if not self._is_full:
             self._findings.append(Finding(pointer, rule, found, expected))
 
     @property
     def _is_full(self) -> bool:
+        """Return whether there are `MAX_FINDINGS` findings."""
         return len(self._findings) >= MAX_FINDINGS
 
     def _explain(self, node: TypeNode, value: Any, pointer: str, rule: str) -> None:
-        """Add the findings about a value that does not match a type."""
+        """Add the findings about the value at a JSON pointer, which does not match a type.
+
+        `rule` is the nearest named rule around the type.
+        """
         if self._is_full:
             return
         expected = describe_type(node)
@@ -151,6 +160,7 @@ class Explainer:
                 self._add(pointer, rule, describe_value(value), expected)
 
     def _explain_tag(self, node: TagType, value: Any, pointer: str, rule: str) -> None:
+        """Explain the content of a tag with the right number, or else the value as a whole."""
         if node.number in BIGNUM_TAGS and not self._program.json:
             tag = get_bignum(value, node.number)
         else:
@@ -161,7 +171,10 @@ class Explainer:
             self._add(pointer, rule, describe_value(value), describe_type(node))
 
     def _explain_control(self, node: ControlType, value: Any, pointer: str, rule: str) -> None:
-        """Explain the side that does not match, or the CBOR inside bytes."""
+        """Explain the side of the operator that does not match, or the CBOR inside bytes.
+
+        If neither says more, add one finding with the whole controlled type.
+        """
         target = resolve_refs(node.target)
         controller = resolve_refs(node.controller)
         if not self._matches(target, value) and not isinstance(target, AnyType):
@@ -180,7 +193,7 @@ class Explainer:
         self._add(pointer, rule, describe_value(value), describe_type(node))
 
     def _explain_content(self, node: ControlType, value: bytes, pointer: str, rule: str) -> None:
-        """Explain the CBOR inside bytes."""
+        """Explain the decoded content of bytes, or add a finding about malformed CBOR."""
         decoder = BYTE_DECODERS[node.operator]
         try:
             content = self._program.decoded_strings.decode(value, decoder)
@@ -194,7 +207,10 @@ class Explainer:
     def _explain_choice(
         self, node: ChoiceType, value: Any, pointer: str, rule: str, expected: str
     ) -> None:
-        """Explain the alternative that comes closest, or name them all when none does."""
+        """Explain the alternative that is closest to the value.
+
+        If no alternative is of the value's kind, add one finding that names them all: `expected`.
+        """
         named = flatten_named_choice(node)
         members = as_map(value)
         candidates: list[tuple[tuple[int, ...], str, TypeNode]]
@@ -219,7 +235,10 @@ class Explainer:
     def _explain_discriminator(
         self, maps: list[MapType], members: dict[Any, Any], pointer: str, rule: str
     ) -> bool:
-        """Return whether the member that distinguishes the maps fits none, as the only finding."""
+        """Add a finding if the member that distinguishes the maps fits none of them.
+
+        Return whether a finding was added; it then explains the whole choice.
+        """
         discriminator = find_discriminator(maps)
         if discriminator is None:
             return False
@@ -237,7 +256,10 @@ class Explainer:
     # Maps.
 
     def _weigh_map(self, node: MapType, members: dict[Any, Any]) -> tuple[int, int]:
-        """Weigh how far a map is from a type: by its literal members, then by its problems."""
+        """Return how far a map is from a type, for comparison: lower is closer.
+
+        The first number weighs the literal members, the second counts the problems.
+        """
         sequences = expand_map_group(node.group)
         counts = [
             len(_list_map_problems(sequence, members, self._matches)) for sequence in sequences
@@ -245,7 +267,7 @@ class Explainer:
         return (_weigh_map_literals(sequences, members), min(counts, default=1))
 
     def _explain_map(self, node: MapType, members: dict[Any, Any], pointer: str, rule: str) -> None:
-        """Explain a map by the list of entries it comes closest to."""
+        """Explain a map by the alternative list of entries with the fewest problems."""
         sequences = expand_map_group(node.group)
         if not sequences:
             self._add(pointer, rule, describe_value(members), "no value (an empty choice)")
@@ -278,6 +300,7 @@ class Explainer:
         pointer: str,
         rule: str,
     ) -> None:
+        """Explain one `MapProblem`: an unknown, a missing or a wrong member."""
         if member is None:
             found = f"unknown member {format_key(key)}"
             allowed = describe_allowed_members(sequence)
@@ -291,9 +314,11 @@ class Explainer:
     # Arrays.
 
     def _weigh_array(self, node: ArrayType, elements: list[Any]) -> tuple[int, int, int]:
-        """Weigh how far an array is from a type: by its literal elements, then by its problems.
+        """Return how far an array is from a type, for comparison: lower is closer.
 
-        For an array that has to be traced, the distance of the first problem from the end counts.
+        The first number weighs the literal elements, and the second counts the problems. For an
+        array that has to be traced, the second is the number of elements not matched, and the
+        third is 1.
         """
         balance = _weigh_array_literals(node, elements)
         problems = _list_element_problems(node, elements, self._matches)
@@ -304,6 +329,7 @@ class Explainer:
         return (balance, len(elements) - trace.furthest, 1)
 
     def _explain_array(self, node: ArrayType, elements: list[Any], pointer: str, rule: str) -> None:
+        """Explain every wrong element and a wrong length, or else trace the array."""
         problems = _list_element_problems(node, elements, self._matches)
         if problems is None:
             self._explain_traced_array(node, elements, pointer, rule)
@@ -336,7 +362,10 @@ class Explainer:
 
 
 def _is_same_kind(leaf: TypeNode, value: Any) -> bool:
-    """Return whether an alternative is worth entering for a value without parts."""
+    """Return whether an alternative can explain a value that is neither a map nor an array.
+
+    That is a tag with the number of the value's tag, or CBOR inside bytes if the value is bytes.
+    """
     if isinstance(leaf, TagType):
         tag = get_tag(value)
         return tag is not None and leaf.number == tag[0]
@@ -350,7 +379,10 @@ def _is_same_kind(leaf: TypeNode, value: Any) -> bool:
 def _list_map_problems(
     sequence: MemberList, members: dict[Any, Any], matches: TypeCheck
 ) -> list[MapProblem]:
-    """List the members that are missing, unknown, or do not fit their entry."""
+    """Return the members that are missing, unknown, or do not fit their entry.
+
+    The list is cut at about `MAX_MAP_PROBLEMS`, and empty if every member fits an entry.
+    """
     problems: list[MapProblem] = [
         (_MISSING, member)
         for member in sequence
@@ -407,7 +439,11 @@ class _EntryIndex:
 def _list_element_problems(
     node: ArrayType, elements: list[Any], matches: TypeCheck
 ) -> list[ElementProblem] | None:
-    """List the wrong elements and a wrong length, or return None to have the array traced."""
+    """Return the wrong elements of an array, and a wrong length.
+
+    Return None for an array type with optional, repeated or alternative parts, other than one
+    repeated type: such an array has to be traced.
+    """
     match node.group.alternatives:
         case [[GroupItem(value=value) as only]] if not isinstance(value, GroupNode):
             types = [value] * len(elements)
@@ -431,11 +467,13 @@ def _list_element_problems(
 def _list_wrong_elements(
     types: list[TypeNode], elements: list[Any], matches: TypeCheck
 ) -> list[ElementProblem]:
+    """Return each element that does not match the type at its index, as index and type."""
     pairs = enumerate(zip(types, elements, strict=False))
     return [(index, node) for index, (node, element) in pairs if not matches(node, element)]
 
 
 def _list_length_problems(item: GroupItem, length: int) -> list[ElementProblem]:
+    """Return one problem if a length is outside the occurrences of an entry, else none."""
     if length < item.least:
         return [(0, f"at least {format_count(item.least, 'element')}")]
     if item.most is not None and length > item.most:
@@ -444,7 +482,10 @@ def _list_length_problems(item: GroupItem, length: int) -> list[ElementProblem]:
 
 
 class _ArrayTrace:
-    """Matches an array, and remembers how far it came and which types were wanted there."""
+    """Matches an array like the compiled check.
+
+    `furthest` is the index of the furthest element reached, and `wanted` the types tried there.
+    """
 
     def __init__(self, elements: list[Any], matches: TypeCheck) -> None:
         """Start before the first element."""
@@ -455,13 +496,17 @@ class _ArrayTrace:
         self.wanted: list[TypeNode] = []
 
     def run(self, group: GroupNode) -> None:
-        """Match the whole; an element left over counts as reached."""
+        """Match the array with a group, and set `furthest` and `wanted`.
+
+        If the group matches but elements are left over, `furthest` may be the first of them, with
+        no type wanted.
+        """
         end = self._match_group(group, 0)
         if end > self.furthest:
             self.furthest, self.wanted = end, []
 
     def _match_group(self, group: GroupNode, at: int) -> int:
-        """Return the position after a group, or -1."""
+        """Return the position after a group that starts at `at`, or -1 if it does not match."""
         key = (id(group), at)
         if key not in self._known:
             ends = (self._match_sequence(sequence, at) for sequence in group.alternatives)
@@ -469,6 +514,7 @@ class _ArrayTrace:
         return self._known[key]
 
     def _match_sequence(self, sequence: list[GroupItem], at: int) -> int:
+        """Return the position after entries that start at `at`, or -1 if they do not match."""
         for item in sequence:
             count = 0
             while item.most is None or count < item.most:
@@ -486,6 +532,7 @@ class _ArrayTrace:
         return at
 
     def _match_value(self, value: TypeNode | GroupNode, at: int) -> int:
+        """Return the position after one type or group at `at`; else note the type, return -1."""
         if isinstance(value, GroupNode):
             return self._match_group(value, at)
         if at < len(self._elements) and self._matches(value, self._elements[at]):
@@ -501,7 +548,10 @@ class _ArrayTrace:
 
 
 def _weigh_map_literals(sequences: list[MemberList], members: dict[Any, Any]) -> int:
-    """Count the required members with a wrong literal value, less those with a right one."""
+    """Return how many required members have a wrong literal, minus how many have a right one.
+
+    Return 0 for a map type with alternative lists of entries.
+    """
     if len(sequences) != 1:
         return 0
     return sum(
@@ -512,9 +562,10 @@ def _weigh_map_literals(sequences: list[MemberList], members: dict[Any, Any]) ->
 
 
 def _weigh_array_literals(node: ArrayType, elements: list[Any]) -> int:
-    """Count the elements with a wrong literal value, less those with a right one.
+    """Return how many elements have a wrong literal, minus how many have a right one.
 
-    Only the elements before the first optional or repeated one count.
+    Only the elements before the first optional or repeated one count. Return 0 for an array type
+    with alternatives.
     """
     if len(node.group.alternatives) != 1:
         return 0
@@ -527,7 +578,11 @@ def _weigh_array_literals(node: ArrayType, elements: list[Any]) -> int:
 
 
 def _weigh_literal(node: TypeNode, value: Any) -> int:
-    """Return -1 when a value is one of a type's literals, 1 when it is none but of their kind."""
+    """Return -1 for a value that is one of a type's literals, and 1 for another value.
+
+    Return 0 where that means little: for a value that is neither text nor integer, or a type that
+    has other alternatives than literals or no literal of the value's kind.
+    """
     if value.__class__ not in {str, int}:
         return 0
     literals = [

@@ -9,7 +9,7 @@ The same seed makes the same instance:
     >>> schema.checker().matches(instance), instance == schema.generate(seed=7)
     (True, True)
 
-Depth and size are bounded also for recursive rules: `TypeHeights` knows how deep the smallest
+Depth and size are bounded also for recursive rules: `type_heights` knows how deep the smallest
 instance of each type has to be, and past the limit the generator takes the lowest alternative. A
 value that cannot be constructed directly, such as one of `int .ne 0`, is tried and checked a number
 of times.
@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, NoReturn, TypeVar
 
@@ -45,11 +45,10 @@ from vacr.cddl.regexp import (
     PatternSequence,
     parse_pattern,
 )
-from vacr.cddl.string_contents import TEXT_DECODERS, TEXT_ENCODERS
+from vacr.cddl.string_contents import TEXT_ENCODERS
 from vacr.cddl.tokens import CddlError
 from vacr.cddl.type_graph import (
     COMPUTING_OPERATORS,
-    AnyNode,
     AnyType,
     ArrayType,
     ChoiceType,
@@ -60,16 +59,15 @@ from vacr.cddl.type_graph import (
     MajorType,
     MapType,
     RangeType,
-    RuleRef,
     SimpleType,
     TagType,
     TypeNode,
     evaluate_constant,
     flatten_choice,
     get_range_bounds,
-    list_reachable_nodes,
     resolve_refs,
 )
+from vacr.cddl.type_heights import TypeHeights
 from vacr.cddl.values import (
     BIGNUM_TAGS,
     LARGEST_UINT,
@@ -77,7 +75,6 @@ from vacr.cddl.values import (
     MAJOR_BYTES,
     MAJOR_MAP,
     MAJOR_NINT,
-    MAJOR_SIMPLE,
     MAJOR_TEXT,
     MAJOR_UINT,
     SIMPLE_FALSE,
@@ -118,16 +115,19 @@ _Option = TypeVar("_Option")
 
 
 class NoSampleError(ValueError):
-    """No instance can be made in this place."""
+    """Raised when a type has no instance, or none was found; an alternative may have one."""
 
 
 class InstanceGenerator:
-    """Makes instances of one type."""
+    """Makes random instances of one type, for JSON or for CBOR."""
 
     def __init__(
         self, node: TypeNode, program: CheckProgram, *, seed: int, json: bool, where: str
     ) -> None:
-        """Compute the heights of the type; `program` checks the instances."""
+        """Compute the heights of the type.
+
+        `program` checks the instances, and `where` is the place in error messages.
+        """
         self.random = Random(seed)  # noqa: S311 - reproducible on purpose, and nothing secret
         self.json = json
         self._node = node
@@ -138,7 +138,7 @@ class InstanceGenerator:
         self._steps = 0
 
     def make_instance(self) -> Any:
-        """Make one instance.
+        """Return one instance, which matches the type.
 
         Raises:
             CddlError: when the type has no instance, or the search fails.
@@ -157,6 +157,7 @@ class InstanceGenerator:
             self._program.forget()
 
     def _fail_without_instance(self) -> NoReturn:
+        """Raise the error for a type of infinite height; it may have instances in CBOR only."""
         name = describe_type(self._node)
         cbor_height = TypeHeights(self._node, json=False).get(self._node)
         if self.json and not math.isinf(cbor_height):
@@ -167,14 +168,15 @@ class InstanceGenerator:
         raise CddlError(f"{name} has no finite instance", where=self._where)
 
     def _make_counted(self, node: TypeNode, room: int) -> Any:
+        """Return a value like `make`, with the number of nodes counted from 0 again."""
         self._nodes = 0
         return self.make(node, room)
 
     def _make_checked(self, node: TypeNode, make: Callable[[], Any]) -> Any:
-        """Try until the compiled check agrees.
+        """Return the first result of `make` that matches the type.
 
         Raises:
-            NoSampleError: when it never does.
+            NoSampleError: when `_MAX_TRIES` results do not match.
 
         """
         for _ in range(_MAX_TRIES):
@@ -187,17 +189,17 @@ class InstanceGenerator:
         raise NoSampleError(f"no value fits {describe_type(node)}")
 
     def _matches(self, node: TypeNode, value: Any) -> bool:
-        """Return whether a value matches; too costly a check counts as no."""
+        """Return whether a value matches a type; False if the check takes too long."""
         try:
             return bool(self._program.compile_predicate(node)(value))
         except WorkLimitError:
             return False
 
     def make(self, node: TypeNode, room: int) -> Any:
-        """Make a value of a type; where there is a choice, at most `room` levels deep.
+        """Return a random value of a type, at most `room` levels deep if the type allows it.
 
         Raises:
-            NoSampleError: when none was found.
+            NoSampleError: when no value was found.
 
         """
         node = resolve_refs(node)
@@ -227,7 +229,12 @@ class InstanceGenerator:
                 return _make_any_value(self.random, json=self.json)
 
     def _make_alternative(self, alternatives: Sequence[TypeNode], room: int) -> Any:
-        """Make a value of one alternative; if that fails, of another."""
+        """Return a value of a random alternative; if that has none, of another.
+
+        Raises:
+            NoSampleError: when no alternative has a value.
+
+        """
         left = list(alternatives)
         problem = NoSampleError("an empty choice")
         while left:
@@ -240,7 +247,12 @@ class InstanceGenerator:
         raise problem
 
     def _pick(self, options: list[_Option], heights: list[float], room: int) -> _Option:
-        """Pick an option that fits into the room left, or else one of the lowest."""
+        """Return a random option of a height up to `room`, or else one of the lowest.
+
+        Raises:
+            NoSampleError: when all heights are infinite.
+
+        """
         lowest = min(heights)
         if math.isinf(lowest):
             raise NoSampleError("no alternative is possible")
@@ -250,7 +262,12 @@ class InstanceGenerator:
         )
 
     def _pick_count(self, least: int, most: int | None, height: float, room: int) -> int:
-        """Pick how often an entry occurs; without room, only as often as required."""
+        """Return how often an entry occurs: `least` times if `height` exceeds `room`, else more.
+
+        Raises:
+            NoSampleError: when the entry is required too often.
+
+        """
         if least > _MAX_NODES:
             raise NoSampleError(f"{least} repetitions are too many")
         if height > room or math.isinf(height):
@@ -259,6 +276,7 @@ class InstanceGenerator:
         return self.random.randint(least, high if most is None else min(most, high))
 
     def _make_tag(self, node: TagType, room: int) -> Any:
+        """Return a `CBORTag` with a number and content of the right types."""
         from cbor2 import CBORTag
 
         number: Any = node.number
@@ -267,7 +285,7 @@ class InstanceGenerator:
         elif not isinstance(number, int):
             number = self.make(number, 0)
         if not isinstance(number, int) or not 0 <= number <= LARGEST_UINT:
-            raise NoSampleError("the number of a tag is not an integer")
+            raise NoSampleError("the number of the tag is not an integer of 64 bits")
         content = self.make(node.content, room - 1)
         for _ in range(_MAX_TRIES):
             # Decoding drops the leading zeros of a bignum, and with them perhaps the right length.
@@ -280,6 +298,7 @@ class InstanceGenerator:
     # Arrays.
 
     def _make_elements(self, group: GroupNode, room: int) -> list[Any]:
+        """Return the elements of an array for one random alternative of a group."""
         if not group.alternatives:
             raise NoSampleError("an empty group choice")
         heights = [self._heights.get_sequence(sequence) for sequence in group.alternatives]
@@ -287,6 +306,7 @@ class InstanceGenerator:
         return [element for item in sequence for element in self._make_item(item, room)]
 
     def _make_item(self, item: GroupItem, room: int) -> list[Any]:
+        """Return the elements for one entry of a group, repeated a random number of times."""
         elements: list[Any] = []
         height = self._heights.get(item.value)
         for _ in range(self._pick_count(item.least, item.most, height, room)):
@@ -299,6 +319,7 @@ class InstanceGenerator:
     # Maps.
 
     def _make_map(self, node: MapType, room: int) -> dict[Any, Any]:
+        """Return a map for one random alternative list of entries; the caller checks it."""
         sequences = expand_map_group(node.group)
         if not sequences:
             raise NoSampleError("an empty group choice")
@@ -324,18 +345,26 @@ class InstanceGenerator:
         return members
 
     def _get_entries_height(self, entries: MemberList) -> float:
-        """Return the height that the required entries need."""
+        """Return the largest height of the required entries; 0 when all are optional."""
         required = [member for member in entries if member.required]
         return max(map(self._get_member_height, required), default=0.0)
 
     def _get_member_height(self, member: MapMember) -> float:
+        """Return the height of an entry's value; infinite if its key cannot be written."""
         writable = self._heights.can_write_key(member.key)
         return self._heights.get(member.value) if writable else math.inf
 
     def _add_wild_member(
         self, members: dict[Any, Any], member: MapMember, sequence: MemberList, room: int
     ) -> None:
-        """Add a member with a new key that no other entry names."""
+        """Add a member for a wildcard, with a new key that no literal entry of `sequence` has.
+
+        Without such a key, add nothing.
+
+        Raises:
+            NoSampleError: when no key was found and the map has too few members.
+
+        """
         reserved = [other.literal for other in sequence if other.literal is not None]
         for _ in range(_MAX_TRIES):
             key = _make_hashable_key(self.make(member.key, 0))
@@ -348,129 +377,17 @@ class InstanceGenerator:
 
 
 def _make_hashable_key(key: Any) -> Any:
-    """Return a key that a dict takes; what cannot be a key becomes text."""
+    """Return a key that a dict accepts: an array becomes a tuple, and a map becomes text."""
     if isinstance(key, list):
         return tuple(map(_make_hashable_key, key))
     return str(key) if isinstance(key, dict) else key
-
-
-# Heights.
-
-
-class TypeHeights:
-    """How deep the smallest instance of each type has to be, in JSON or in CBOR.
-
-    A recursive rule is left by the alternative of the least height, so generation always ends. A
-    type without a finite instance (`a = [a]`), or without any instance in JSON, is infinite.
-    """
-
-    def __init__(self, node: TypeNode, *, json: bool) -> None:
-        """Compute all heights, from the leaves up until nothing changes."""
-        self._json = json
-        self._known: dict[int, float] = {}
-        nodes = list_reachable_nodes([node])
-        grown = True
-        while grown:
-            grown = False
-            for inner in nodes:
-                height = self._compute(inner)
-                if height < self._known.get(id(inner), math.inf):
-                    self._known[id(inner)] = height
-                    grown = True
-
-    def get(self, node: AnyNode) -> float:
-        """Return the height of a type or group; infinite when it has no instance."""
-        return self._known.get(id(node), math.inf)
-
-    def get_sequence(self, items: Iterable[GroupItem]) -> float:
-        """Return the height that the required entries of a sequence need."""
-        return max((self.get(item.value) for item in items if item.least), default=0)
-
-    def can_write_key(self, node: TypeNode | None) -> bool:
-        """Return whether a key of this type can be written: in JSON it has to be text."""
-        if node is None or not self._json:
-            return node is not None
-        return any(map(_can_be_text, flatten_choice(node)))
-
-    def _compute(self, node: AnyNode) -> float:
-        match node:
-            case RuleRef():
-                return self.get(node.node)
-            case ChoiceType(alternatives=alternatives):
-                return min((self.get(part) for part in alternatives), default=math.inf)
-            case MapType(group=group):
-                return 1 + self._compute_members(group)
-            case ArrayType(group=group):
-                return 1 + self.get(group)
-            case GroupNode():
-                return min(map(self.get_sequence, node.alternatives), default=math.inf)
-            case TagType():
-                return math.inf if self._json else 1 + self.get(node.content)
-            case ControlType():
-                return self._compute_control(node)
-            case _:
-                return 0 if self._has_plain_instance(node) else math.inf
-
-    def _has_plain_instance(self, node: TypeNode) -> bool:
-        """Return whether a type without parts has an instance here."""
-        match node:
-            case LiteralType():
-                return not (self._json and isinstance(node.value, bytes))
-            case MajorType(major=major, argument=argument):
-                if not self._json:
-                    return True
-                if major == MAJOR_SIMPLE and argument is not None:
-                    return argument <= SIMPLE_NULL or argument in _FLOAT_FORMATS
-                return major != MAJOR_BYTES
-            case SimpleType():
-                return not self._json
-            case AnyType() | RangeType():
-                return True
-            case _:
-                return False
-
-    def _compute_control(self, node: ControlType) -> float:
-        if node.operator in {"cbor", "cborseq"}:
-            return math.inf if self._json else 1 + self.get(node.controller)
-        if node.operator in TEXT_DECODERS:
-            return 1
-        if node.operator in {"and", "within", "eq"}:
-            return max(self.get(node.target), self.get(node.controller))
-        return self.get(node.target)
-
-    def _compute_members(self, group: GroupNode) -> float:
-        """Compute the height of a group in a map, whose keys have to be possible as well."""
-        lowest = math.inf
-        for sequence in group.alternatives:
-            highest = 0.0
-            for item in sequence:
-                if not item.least:
-                    continue
-                if isinstance(item.value, GroupNode):
-                    height = self._compute_members(item.value)
-                else:
-                    height = self.get(item.value) if self.can_write_key(item.key) else math.inf
-                highest = max(highest, height)
-            lowest = min(lowest, highest)
-        return lowest
-
-
-def _can_be_text(leaf: TypeNode) -> bool:
-    match leaf:
-        case LiteralType(value=value):
-            return isinstance(value, str)
-        case MajorType(major=major):
-            return major == MAJOR_TEXT
-        case ControlType(target=target):
-            return any(map(_can_be_text, flatten_choice(target)))
-        case _:
-            return isinstance(leaf, AnyType)
 
 
 # Plain values.
 
 
 def _make_any_value(random: Random, *, json: bool) -> Any:
+    """Return a small random value of any kind that JSON, or else CBOR, can have."""
     values = [
         True,
         None,
@@ -484,7 +401,12 @@ def _make_any_value(random: Random, *, json: bool) -> Any:
 
 
 def _make_kind_value(random: Random, kind: MajorType, *, json: bool) -> Any:
-    """Make a value of a major type."""
+    """Return a random value of a major type, with the argument in its head if there is one.
+
+    Raises:
+        NoSampleError: when no value has this argument, or the value would be too long.
+
+    """
     if kind.major > MAJOR_MAP:
         return _make_simple_or_float(random, kind.argument, json=json)
     argument = _make_head_argument(random, kind.argument)
@@ -492,7 +414,7 @@ def _make_kind_value(random: Random, kind: MajorType, *, json: bool) -> Any:
         return argument if kind.major == MAJOR_UINT else -1 - argument
     length = argument if kind.argument is not None else random.randint(0, 8)
     if length > _MAX_SAMPLE_SIZE:
-        raise NoSampleError("the string would be too long")
+        raise NoSampleError("the value would be too long")
     if kind.major == MAJOR_BYTES:
         return random.randbytes(length)
     if kind.major == MAJOR_TEXT:
@@ -503,17 +425,30 @@ def _make_kind_value(random: Random, kind: MajorType, *, json: bool) -> Any:
 
 
 def _make_head_argument(random: Random, argument: int | None) -> int:
-    """Make the argument of a head, for a given additional information or for any."""
+    """Return a random number whose head has this additional information (None: any).
+
+    For example, 24 yields a number from 24 to 255, which takes one more byte.
+
+    Raises:
+        NoSampleError: when no number has it.
+
+    """
     if argument is None:
         return random.choice((*_EDGE_INTEGERS, random.randint(0, 1000)))
     if argument in _HEAD_RANGES:
         return random.randint(*_HEAD_RANGES[argument])
     if argument > max(_HEAD_RANGES):
-        raise NoSampleError("this additional information does not exist")
+        raise NoSampleError(f"the argument {argument} of a major type does not exist")
     return argument
 
 
 def _make_simple_or_float(random: Random, argument: int | None, *, json: bool) -> Any:
+    """Return a value of major type 7: a float for 25 to 27, else the simple value `argument`.
+
+    Raises:
+        NoSampleError: when JSON does not have it.
+
+    """
     if argument is None:
         return random.choice((True, False, None, 0.5))
     if argument in _FLOAT_FORMATS:
@@ -528,7 +463,12 @@ def _make_simple_or_float(random: Random, argument: int | None, *, json: bool) -
 
 
 def _make_simple_value(number: object) -> Any:
-    """Make the simple value of CBOR with this number."""
+    """Return the simple value of CBOR with this number, such as False for 20.
+
+    Raises:
+        NoSampleError: when no simple value has this number.
+
+    """
     import cbor2
 
     if number in {SIMPLE_FALSE, SIMPLE_TRUE, SIMPLE_NULL}:
@@ -538,10 +478,16 @@ def _make_simple_value(number: object) -> Any:
     try:
         return cbor2.CBORSimpleValue(number)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        raise NoSampleError("this simple value does not exist") from None
+        raise NoSampleError(f"there is no simple value {number}") from None
 
 
 def _make_number_in_range(random: Random, node: RangeType) -> int | float:
+    """Return a random number of a range, often one of its ends.
+
+    Raises:
+        NoSampleError: when a range of integers is empty.
+
+    """
     low, high = get_range_bounds(node)
     if isinstance(low, float) or isinstance(high, float):
         return random.choice((low, random.uniform(low, high)))
@@ -552,11 +498,12 @@ def _make_number_in_range(random: Random, node: RangeType) -> int | float:
 
 
 def _make_text(random: Random, longest: int = 12) -> str:
+    """Return a random text of 0 to `longest` characters, some of them not ASCII."""
     return "".join(random.choice(_SAMPLE_ALPHABET) for _ in range(random.randint(0, longest)))
 
 
 def _make_text_of_size(random: Random, size: int) -> str:
-    """Make a text of so many bytes."""
+    """Return a random text of exactly `size` bytes."""
     return "".join(random.choice(_ASCII_ALPHABET) for _ in range(size))
 
 
@@ -564,7 +511,7 @@ def _make_text_of_size(random: Random, size: int) -> str:
 
 
 def make_pattern_text(random: Random, tree: PatternNode) -> str:
-    """Make a text that a regular expression matches.
+    """Return a random text that matches a parsed regular expression.
 
     Raises:
         NoSampleError: when a set of characters is empty.
@@ -585,9 +532,14 @@ def make_pattern_text(random: Random, tree: PatternNode) -> str:
 def _make_grammar_codes(
     random: Random, grammar: AbnfGrammar, part: AbnfNode, depth: int = 0
 ) -> list[int]:
-    """Make a sequence of characters or bytes that a part of a grammar matches."""
+    """Return random code points or bytes that match a part of an ABNF grammar.
+
+    Raises:
+        NoSampleError: when the grammar nests too deeply, or a set of characters is empty.
+
+    """
     if depth > _MAX_GRAMMAR_DEPTH:
-        raise NoSampleError("the grammar goes too deep")
+        raise NoSampleError("the ABNF grammar nests too deeply")
     match part:
         case AbnfCharacters(ranges=ranges):
             return [_pick_character(random, options) for options in ranges]
@@ -608,28 +560,30 @@ def _make_grammar_codes(
 
 
 def _pick_repeat_count(random: Random, least: int, most: int | None) -> int:
+    """Return a random count from `least` up to `most` (None: no limit), at most three more."""
     high = least + _MAX_EXTRA_REPEATS
     return random.randint(least, high if most is None else min(most, high))
 
 
 def _pick_character(random: Random, ranges: CharacterRanges) -> int:
-    """Pick a code point, of printable ASCII if possible, never a surrogate.
+    """Return a random code point of a set: printable ASCII if possible, never a surrogate.
 
     Raises:
-        NoSampleError: none fits.
+        NoSampleError: when the set has no such code point.
+
     """
     for low, high in (_PRINTABLE_ASCII, _BELOW_SURROGATES, _ABOVE_SURROGATES):
         inside = [(max(low, a), min(high, b)) for a, b in ranges if a <= high and b >= low]
         if inside:
             return random.randint(*random.choice(inside))
-    raise NoSampleError("no character fits")
+    raise NoSampleError("a set of characters is empty")
 
 
 # Values of control operators. The caller checks each of them.
 
 
 def _make_controlled_value(generator: InstanceGenerator, node: ControlType, room: int) -> Any:
-    """Make a value that a control operator may accept."""
+    """Return a value that a controlled type is likely to accept."""
     value = evaluate_constant(node)
     if value is not None and node.operator in COMPUTING_OPERATORS:
         return value
@@ -640,7 +594,14 @@ def _make_controlled_value(generator: InstanceGenerator, node: ControlType, room
 
 
 def _make_encoded_text(generator: InstanceGenerator, node: ControlType, room: int) -> str:
-    """Make a value and encode it as text; also in JSON the value may be bytes."""
+    """Return a value of the controller, encoded as text.
+
+    The value may be bytes also in an instance for JSON: its text form is not.
+
+    Raises:
+        NoSampleError: when the value cannot be encoded.
+
+    """
     json = generator.json
     generator.json = json and node.operator == "json"
     try:
@@ -652,25 +613,32 @@ def _make_encoded_text(generator: InstanceGenerator, node: ControlType, room: in
 
 
 def _make_either_side(generator: InstanceGenerator, node: ControlType, room: int) -> Any:
+    """Return a value of the target or of the controller, for `.and` and `.within`."""
     return generator.make(generator.random.choice((node.target, node.controller)), room)
 
 
 def _make_equal_value(generator: InstanceGenerator, node: ControlType, room: int) -> Any:
+    """Return a value of the controller, for `.eq`."""
     return generator.make(node.controller, room)
 
 
 def _make_nearby_number(generator: InstanceGenerator, node: ControlType, room: int) -> Any:
-    """Make a number near the one it is compared with."""
+    """Return a number near the controller, or a value of the target, for `.lt` and the like."""
     step = generator.random.choice((0, 1, -1, generator.random.randint(-1000, 1000)))
     nearby = [node.detail, node.detail + step, float(node.detail) + step]
     return generator.random.choice([*nearby, generator.make(node.target, room)])
 
 
 def _make_sized_value(generator: InstanceGenerator, node: ControlType, _: int) -> Any:
-    """Make a string of a size, or an integer that fits into one."""
+    """Return a string of the size that `.size` asks for, or an integer that fits into it.
+
+    Raises:
+        NoSampleError: when the size is not a number of bytes, or is too large.
+
+    """
     size = generator.make(node.controller, 0)
     if not isinstance(size, int) or not 0 <= size <= _MAX_SAMPLE_SIZE:
-        raise NoSampleError("no value of this size can be made")
+        raise NoSampleError(f"a size has to be a number of bytes up to {_MAX_SAMPLE_SIZE}")
     random = generator.random
     values: list[Any] = []
     for leaf in flatten_choice(node.target):
@@ -685,7 +653,7 @@ def _make_sized_value(generator: InstanceGenerator, node: ControlType, _: int) -
 
 
 def _make_bit_set(generator: InstanceGenerator, node: ControlType, _: int) -> Any:
-    """Make a set of allowed bits."""
+    """Return an integer or bytes with up to three of the bits set that `.bits` allows."""
     bits = 0
     for _attempt in range(generator.random.randint(0, 3)):
         bit = generator.make(node.controller, 0)
@@ -699,6 +667,12 @@ def _make_bit_set(generator: InstanceGenerator, node: ControlType, _: int) -> An
 
 
 def _make_pattern_value(generator: InstanceGenerator, node: ControlType, _: int) -> str:
+    """Return a text that matches the pattern of `.regexp` or `.pcre`.
+
+    Raises:
+        NoSampleError: when the pattern has parts that only Python's `re` understands.
+
+    """
     pattern = evaluate_constant(node.controller)
     try:
         tree = parse_pattern(str(pattern), pcre=node.operator == "pcre")
@@ -708,17 +682,23 @@ def _make_pattern_value(generator: InstanceGenerator, node: ControlType, _: int)
 
 
 def _make_grammar_value(generator: InstanceGenerator, node: ControlType, _: int) -> str | bytes:
+    """Return a text or bytes that match the grammar of `.abnf` or `.abnfb`.
+
+    Raises:
+        NoSampleError: when the characters cannot be written as text or bytes.
+
+    """
     grammar: AbnfGrammar = node.detail
     codes = _make_grammar_codes(generator.random, grammar, grammar.start)
     try:
         data = bytes(codes) if node.operator == "abnfb" else "".join(map(chr, codes)).encode()
         return data.decode() if MAJOR_TEXT in _list_target_majors(node) else data
     except (ValueError, UnicodeError):
-        raise NoSampleError("not a string") from None
+        raise NoSampleError("the grammar has characters that do not fit the string") from None
 
 
 def _make_cbor_bytes(generator: InstanceGenerator, node: ControlType, room: int) -> bytes:
-    """Encode a value, or each value of a sequence."""
+    """Return a value of the controller as CBOR; for `.cborseq`, its elements one by one."""
     import cbor2
 
     value = generator.make(node.controller, room)
@@ -728,11 +708,15 @@ def _make_cbor_bytes(generator: InstanceGenerator, node: ControlType, room: int)
 
 
 def _list_target_majors(node: ControlType) -> set[int | None]:
+    """Return the major types of the target's alternatives, as `_find_major_type` finds them."""
     return {_find_major_type(leaf) for leaf in flatten_choice(node.target)}
 
 
 def _find_major_type(leaf: TypeNode) -> int | None:
-    """Return the major type under the control operators of a type, or `None`."""
+    """Return the major type of a type or of its innermost target; `None` for literals and others.
+
+    For example, `tstr .size 3` has the major type 3.
+    """
     while isinstance(leaf, ControlType):
         leaf = flatten_choice(leaf.target)[0]
     return leaf.major if isinstance(leaf, MajorType) else None

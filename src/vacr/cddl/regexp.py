@@ -54,7 +54,7 @@ _MAX_TEXT_WORK = 15_000_000
 
 
 class PatternError(ValueError):
-    """A pattern that cannot be parsed."""
+    """Raised when a pattern cannot be parsed or compiled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class PatternRepeat:
 
     @property
     def is_open(self) -> bool:
-        """Return whether it may take long to try all counts."""
+        """Return whether the count has no limit, or a range so wide that it costs as much."""
         return self.most is None or self.most - self.least > _MAX_CLOSED_CHOICES
 
 
@@ -96,10 +96,12 @@ PatternNode: TypeAlias = PatternCharacters | PatternSequence | PatternChoice | P
 
 
 def compile_pattern(pattern: str, *, pcre: bool = False) -> Callable[[str], object]:
-    """Return a function that checks whether a whole text matches.
+    """Return a function whose result is true for a text that matches the pattern as a whole.
+
+    The function raises `WorkLimitError` for a text that would take too long.
 
     Raises:
-        PatternError: when the pattern cannot be parsed.
+        PatternError: when the pattern cannot be parsed, or needs too many states.
 
     """
     try:
@@ -126,7 +128,10 @@ def compile_pattern(pattern: str, *, pcre: bool = False) -> Callable[[str], obje
 
 
 def _compile_bounded_pattern(pattern: str) -> Callable[[str], object]:
-    """Compile a pattern that only Python's `re` can run, for texts of bounded length."""
+    """Return a function that matches a pattern which only Python's `re` can run.
+
+    Its result is false for a text longer than `MAX_BACKTRACKING_LENGTH`.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -137,11 +142,10 @@ def _compile_bounded_pattern(pattern: str) -> Callable[[str], object]:
 
 
 def parse_pattern(pattern: str, *, pcre: bool = False) -> PatternNode:
-    """Parse a pattern into its tree.
+    """Parse a pattern of XML Schema, or with `pcre` of PCRE, into its tree.
 
     Raises:
-        PatternError: when it is not one of XML Schema (or, with `pcre`, uses more than both
-            languages share).
+        PatternError: when the pattern is malformed, or a PCRE uses more than both languages share.
 
     """
     return _PatternParser(pattern, pcre=pcre).parse()
@@ -151,6 +155,7 @@ def parse_pattern(pattern: str, *, pcre: bool = False) -> PatternNode:
 
 
 def _count_open_repeats(tree: PatternNode) -> int:
+    """Count the repetitions in a tree that are open: without limit, or with a wide range."""
     match tree:
         case PatternCharacters():
             return 0
@@ -166,6 +171,7 @@ def _is_ambiguous(tree: PatternNode) -> bool:
 
 
 def _has_nested_repeat(tree: PatternNode) -> bool:
+    """Return whether a repetition contains a choice or a variable count, as in `(a*)*`."""
     match tree:
         case PatternCharacters():
             return False
@@ -177,7 +183,7 @@ def _has_nested_repeat(tree: PatternNode) -> bool:
 
 
 def _is_variable(tree: PatternNode) -> bool:
-    """Return whether there may be several ways to match the same text."""
+    """Return whether a tree has a choice, or a repetition without a fixed count."""
     match tree:
         case PatternCharacters():
             return False
@@ -190,7 +196,10 @@ def _is_variable(tree: PatternNode) -> bool:
 
 
 def _count_paths(tree: PatternNode) -> int:
-    """Count the paths through the branches, which backtracking may have to try one by one."""
+    """Count the paths through the branches, up to `_MAX_PATHS` + 1.
+
+    Backtracking may have to try them one by one.
+    """
     match tree:
         case PatternCharacters():
             return 1
@@ -207,7 +216,7 @@ def _count_paths(tree: PatternNode) -> int:
 
 
 def _format_python_pattern(tree: PatternNode) -> str:
-    """Write a tree as a pattern of Python's `re`."""
+    """Return the pattern for Python's `re` that matches the same texts as a tree."""
     match tree:
         case PatternCharacters(ranges=()):
             return "(?!)"
@@ -277,7 +286,7 @@ class Automaton:
         return self._final in states
 
     def _step(self, states: frozenset[int], character: str) -> frozenset[int]:
-        """Find the states that a character leads to, and remember them."""
+        """Return the set of states after one more character, and remember it."""
         code = ord(character)
         targets: set[int] = set()
         for state in states:
@@ -293,7 +302,7 @@ class Automaton:
         return following
 
     def _follow_free_edges(self, states: set[int]) -> frozenset[int]:
-        """Add the states reached without reading anything."""
+        """Return these states and all states reached from them without reading a character."""
         reached = set(states)
         waiting = list(states)
         while waiting:
@@ -306,6 +315,11 @@ class Automaton:
     def _add_state(
         self, edge: tuple[CharacterRanges, int] | None = None, free: list[int] | None = None
     ) -> int:
+        """Add a state and return its number.
+
+        `edge` has the characters that lead to another state; `free` lists the states that follow
+        without a character.
+        """
         if len(self._edges) >= MAX_AUTOMATON_STATES:
             raise PatternTooLargeError(f"the pattern needs more than {MAX_AUTOMATON_STATES} states")
         self._edges.append(edge)
@@ -313,7 +327,7 @@ class Automaton:
         return len(self._edges) - 1
 
     def _build(self, tree: PatternNode, following: int) -> int:
-        """Build the states of a tree that lead to `following`, and return the first."""
+        """Add the states of a tree, which end at the state `following`; return the first."""
         match tree:
             case PatternCharacters(ranges=ranges):
                 return self._add_state((ranges, following))
@@ -327,6 +341,7 @@ class Automaton:
                 return self._build_repeat(tree, following)
 
     def _build_repeat(self, repeat: PatternRepeat, following: int) -> int:
+        """Add the states of a repetition: a loop without limit, else one copy for each count."""
         if repeat.most is None:
             loop = self._add_state()
             self._free[loop] = [self._build(repeat.part, loop), following]
@@ -359,7 +374,7 @@ class _PatternParser:
         self._depth = 0
 
     def parse(self) -> PatternNode:
-        """Parse the whole pattern; the anchors of a PCRE add nothing."""
+        """Parse the whole pattern; skip `^` at the start and `$` at the end of a PCRE."""
         if self._pcre:
             self._at += self._text.startswith("^")
             if self._text.endswith("$") and not self._text.endswith("\\$"):
@@ -374,19 +389,23 @@ class _PatternParser:
 
     @property
     def _here(self) -> str:
+        """Return the next character, or an empty text at the end."""
         return self._text[self._at] if self._at < self._end else ""
 
     def _accept(self, mark: str) -> bool:
+        """Skip this mark if it is next, and return whether it was."""
         is_next = self._text.startswith(mark, self._at, self._end)
         self._at += len(mark) * is_next
         return is_next
 
     def _enter(self) -> None:
+        """Count one more level of nesting, and refuse too many."""
         self._depth += 1
         if self._depth > _MAX_PATTERN_DEPTH:
             self._fail("nested too deeply")
 
     def _parse_branches(self) -> PatternNode:
+        """Parse branches separated by `|`; a single branch is not wrapped in a choice."""
         self._enter()
         branches = [self._parse_sequence()]
         while self._accept("|"):
@@ -395,13 +414,14 @@ class _PatternParser:
         return branches[0] if len(branches) == 1 else PatternChoice(tuple(branches))
 
     def _parse_sequence(self) -> PatternNode:
+        """Parse atoms with their quantifiers up to `|`, `)` or the end; there may be none."""
         parts: list[PatternNode] = []
         while self._here and self._here not in "|)":
             parts.append(self._parse_repeat(self._parse_atom()))
         return parts[0] if len(parts) == 1 else PatternSequence(tuple(parts))
 
     def _parse_repeat(self, atom: PatternNode) -> PatternNode:
-        """Parse the quantifier after an atom, if there is one."""
+        """Return the atom repeated by the quantifier after it, or the atom itself without one."""
         if self._here in _SHORT_REPEATS:
             least, most = _SHORT_REPEATS[self._here]
             self._at += 1
@@ -410,24 +430,25 @@ class _PatternParser:
         else:
             return atom
         if self._here and self._here in "?*+{":
-            self._fail("a repetition of a repetition")
+            self._fail("two repetition signs in a row")
         return PatternRepeat(atom, least, most)
 
     def _parse_counts(self) -> tuple[int, int | None]:
-        """Parse `{2}`, `{2,}` or `{2,5}`."""
+        """Parse `{2}`, `{2,}` or `{2,5}` into the least and the most count (None: no limit)."""
         match = _COUNT_PATTERN.match(self._text, self._at, self._end)
         if match is None:
-            self._fail("a malformed count")
+            self._fail("malformed count; write {2}, {2,} or {2,5}")
         least = int(match[1])
         most: int | None = least
         if match[2]:
             most = int(match[3]) if match[3] else None
         if max(least, most or 0) > _MAX_REPEAT_COUNT or (most is not None and most < least):
-            self._fail("a count out of range")
+            self._fail(f"count above {_MAX_REPEAT_COUNT}, or minimum above maximum")
         self._at = match.end()
         return least, most
 
     def _parse_atom(self) -> PatternNode:
+        """Parse one character, escape, `.`, class in brackets or group in parentheses."""
         here = self._here
         if here == "(":
             return self._parse_group()
@@ -446,16 +467,17 @@ class _PatternParser:
         return PatternCharacters(((ord(here), ord(here)),))
 
     def _parse_group(self) -> PatternNode:
+        """Parse `(…)`, or `(?:…)` in a PCRE, and return the tree inside; refuse `(?=…)` etc."""
         self._at += 1
         if self._pcre and self._here == "?" and not self._accept("?:"):
-            self._fail("a special group")
+            self._fail("unsupported group (?…)")
         inner = self._parse_branches()
         if not self._accept(")"):
-            self._fail("a group that is not closed")
+            self._fail("missing ')'")
         return inner
 
     def _parse_escape(self) -> CharacterRanges:
-        """Parse a backslash and its letter."""
+        r"""Parse an escape, such as `\d`, `\n` or `\.`, into the characters it stands for."""
         self._at += 1
         letter = self._here
         self._at += 1
@@ -469,20 +491,20 @@ class _PatternParser:
         if letter in set("sSdDwW" if self._pcre else "sSiIcCdDwW"):
             return _find_escaped_characters(letter)
         if not letter or letter.isalnum():
-            self._fail(f"an unknown escape \\{letter}")
+            self._fail(f"unknown escape \\{letter}")
         return ((ord(letter), ord(letter)),)
 
     def _parse_property(self, *, inverted: bool) -> CharacterRanges:
-        """Parse the braces of a character property, such as `{Lu}`."""
+        r"""Parse `{Lu}` after `\p` or (inverted) `\P` into the characters with this property."""
         match = _PROPERTY_PATTERN.match(self._text, self._at, self._end)
         ranges = _find_named_characters(match[2]) if match and not match[1] else None
         if match is None or ranges is None:
-            self._fail("an unknown character property")
+            self._fail("unknown character property")
         self._at = match.end()
         return _invert_ranges(ranges) if inverted else ranges
 
     def _parse_class(self) -> CharacterRanges:
-        """Parse a class in brackets, and the class subtracted from it."""
+        """Parse a class after its `[`, such as `a-z-[aeiou]]`, into its characters."""
         self._enter()
         inverted = self._accept("^")
         parts: list[tuple[int, int]] = []
@@ -490,11 +512,11 @@ class _PatternParser:
         first = True
         while first or self._here != "]":
             if not self._here:
-                self._fail("a class that is not closed")
+                self._fail("missing ']'")
             if not first and self._accept("-["):
                 subtracted = self._parse_class()
                 if self._here != "]":
-                    self._fail("something after a subtraction")
+                    self._fail("expected ']' after the subtracted class")
                 break
             parts += self._parse_class_part()
             first = False
@@ -512,10 +534,11 @@ class _PatternParser:
         self._at += 1
         high = self._parse_class_character()
         if not _is_one_character(high) or high[0][0] < low[0][0]:
-            self._fail("a range out of order")
+            self._fail("the end of a range comes before its start, or is not one character")
         return ((low[0][0], high[0][0]),)
 
     def _parse_class_character(self) -> CharacterRanges:
+        """Parse one character or escape inside a class."""
         if self._here == "\\":
             return self._parse_escape()
         if self._here == "[":
@@ -557,6 +580,7 @@ _UNICODE_BLOCKS: dict[str, CharacterRanges] = {
 
 
 def _unite_ranges(parts: Iterable[tuple[int, int]]) -> CharacterRanges:
+    """Return ranges in any order as a sorted set, with touching ranges merged."""
     merged: list[tuple[int, int]] = []
     for low, high in sorted(parts):
         if merged and low <= merged[-1][1] + 1:
@@ -580,15 +604,18 @@ def _invert_ranges(ranges: CharacterRanges) -> CharacterRanges:
 
 
 def _subtract_ranges(ranges: CharacterRanges, subtracted: CharacterRanges) -> CharacterRanges:
+    """Return the characters of the first set that are not in the second."""
     return _invert_ranges(_unite_ranges((*_invert_ranges(ranges), *subtracted)))
 
 
 def _contains_character(ranges: CharacterRanges, code: int) -> bool:
+    """Return whether a code point is in a set."""
     index = bisect_right(ranges, (code, _LAST_CODE_POINT + 1)) - 1
     return index >= 0 and ranges[index][1] >= code
 
 
 def _is_one_character(ranges: CharacterRanges) -> bool:
+    """Return whether a set that is not empty has a single character."""
     return ranges[0][0] == ranges[-1][1]
 
 

@@ -73,7 +73,7 @@ class MalformedCborError(ValueError):
 
 
 def decode_cbor_item(data: bytes) -> Any:
-    """Decode exactly one item.
+    """Return the Python value of bytes that are exactly one CBOR item.
 
     Raises:
         MalformedCborError: when the bytes are not one well-formed item.
@@ -87,7 +87,7 @@ def decode_cbor_item(data: bytes) -> Any:
 
 
 def decode_cbor_sequence(data: bytes) -> list[Any]:
-    """Decode a sequence of items (RFC 8742).
+    """Return the Python values of a CBOR sequence (RFC 8742); an empty list for no bytes.
 
     Raises:
         MalformedCborError: when the bytes are not well-formed items.
@@ -101,14 +101,19 @@ def decode_cbor_sequence(data: bytes) -> list[Any]:
 
 
 class _CborReader:
-    """A position in some bytes."""
+    """Reads CBOR items from bytes one by one; `at` is the offset of the next byte."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self.at = 0
 
     def read_item(self, depth: int) -> Any:
-        """Read one item, at this depth of nesting."""
+        """Return the next item as a Python value; `depth` counts the items around it.
+
+        Raises:
+            MalformedCborError: when the bytes are not well-formed, or nested too deeply.
+
+        """
         if depth > MAX_CBOR_DEPTH:
             self._fail("nested too deeply")
         major, information, argument = self._read_head()
@@ -120,7 +125,7 @@ class _CborReader:
             case 5:
                 return self._read_map(argument, depth)
         if argument is None:
-            self._fail("a malformed head")
+            self._fail("an item with an invalid first byte")
         match major:
             case 0:
                 return argument
@@ -135,6 +140,7 @@ class _CborReader:
         raise MalformedCborError(message)
 
     def _take(self, count: int) -> bytes:
+        """Return the next `count` bytes and go past them; refuse fewer."""
         piece = self._data[self.at : self.at + count]
         if len(piece) != count:
             self._fail("the bytes end early")
@@ -153,10 +159,10 @@ class _CborReader:
         has_length = major in {MAJOR_BYTES, MAJOR_TEXT, MAJOR_ARRAY, MAJOR_MAP}
         if information == _INDEFINITE_LENGTH and has_length:
             return major, information, None
-        return self._fail("a malformed head")
+        return self._fail("an item with an invalid first byte")
 
     def _skip_break(self) -> bool:
-        """Skip the end of an item of indefinite length, and return whether it was next."""
+        """Skip the byte that ends an item of indefinite length; return whether it was next."""
         if self.at >= len(self._data):
             self._fail("the bytes end early")
         is_break = self._data[self.at] == _BREAK_BYTE
@@ -164,12 +170,13 @@ class _CborReader:
         return is_break
 
     def _check_count(self, count: int) -> int:
-        """Refuse a count that the remaining bytes cannot hold, before making room for it."""
+        """Return a count of items unchanged; refuse a count above the number of bytes left."""
         if count > len(self._data) - self.at:
             self._fail("the bytes end early")
         return count
 
     def _read_string(self, major: int, length: int | None) -> str | bytes:
+        """Return text or bytes, by major type; without a length, join chunks up to the break."""
         if length is not None:
             raw = self._take(length)
             try:
@@ -185,6 +192,7 @@ class _CborReader:
         return b"".join(chunks) if major == MAJOR_BYTES else "".join(chunks)
 
     def _read_array(self, length: int | None, depth: int) -> list[Any]:
+        """Return so many items, or without a length all items up to the break."""
         if length is not None:
             return [self.read_item(depth + 1) for _ in range(self._check_count(length))]
         elements = []
@@ -193,6 +201,7 @@ class _CborReader:
         return elements
 
     def _read_map(self, length: int | None, depth: int) -> dict[Any, Any]:
+        """Return so many members, or without a length all up to the break; refuse equal keys."""
         members: dict[Any, Any] = {}
         remaining = math.inf if length is None else self._check_count(length)
         while remaining and not (length is None and self._skip_break()):
@@ -208,6 +217,7 @@ class _CborReader:
         return members
 
     def _read_tag(self, number: int, depth: int) -> Any:
+        """Return the integer of a bignum, and any other tag as a `CBORTag`."""
         content = self.read_item(depth + 1)
         if isinstance(content, bytes) and number in BIGNUM_TAGS:
             value = int.from_bytes(content, "big")
@@ -217,6 +227,7 @@ class _CborReader:
         return CBORTag(number, content)
 
     def _build_simple(self, information: int, argument: int) -> Any:
+        """Return the float, or the simple value, of a head of major type 7."""
         if information in _FLOAT_FORMATS:
             form = _FLOAT_FORMATS[information]
             return struct.unpack(form, argument.to_bytes(struct.calcsize(form), "big"))[0]
@@ -230,7 +241,10 @@ class _CborReader:
 
 
 def _make_hashable(key: Any) -> Any:
-    """Return the immutable form of a key that is an array or a map, as cbor2 does."""
+    """Return a key in a form that a dict accepts, like cbor2: tuple for list, frozendict for dict.
+
+    The content of a tag is converted too; any other key is returned unchanged.
+    """
     if isinstance(key, list):
         return tuple(_make_hashable(item) for item in key)
     if isinstance(key, dict):
@@ -250,17 +264,24 @@ def _make_hashable(key: Any) -> Any:
 
 
 def _check_exact_form(text: str, decoded: bytes, encode: Callable[[bytes], str]) -> bytes:
-    """Refuse a text that the encoder would not have written."""
+    """Return the decoded bytes; refuse a text that `encode` writes in another way.
+
+    Raises:
+        ValueError: when encoding the bytes again does not yield the text.
+
+    """
     if encode(decoded) != text:
         raise ValueError("not in the exact form")
     return decoded
 
 
 def _decode_base64(text: str) -> bytes:
+    """Decode base64 with its padding, and without bits left over."""
     return _check_exact_form(text, _decode_sloppy_base64(text), _encode_base64)
 
 
 def _decode_sloppy_base64(text: str) -> bytes:
+    """Decode base64 with its padding; bits left over may have any value."""
     return base64.b64decode(text, validate=True)
 
 
@@ -269,10 +290,12 @@ def _encode_base64(data: bytes) -> str:
 
 
 def _decode_base64url(text: str) -> bytes:
+    """Decode base64url without padding, and without bits left over."""
     return _check_exact_form(text, _decode_sloppy_base64url(text), _encode_base64url)
 
 
 def _decode_sloppy_base64url(text: str) -> bytes:
+    """Decode base64url without padding; bits left over may have any value."""
     if set(text) & set("+/="):
         raise ValueError("not the URL-safe alphabet without padding")
     standard = text.replace("-", "+").replace("_", "/")
@@ -302,8 +325,9 @@ def _encode_base32hex(data: bytes) -> str:
 
 
 def _pad_base32(text: str) -> str:
+    """Return base32 text with the padding that Python's decoder needs; refuse padded text."""
     if "=" in text:
-        raise ValueError("padding")
+        raise ValueError("base32 has no padding here")
     return text + "=" * (-len(text) % 8)
 
 
@@ -322,6 +346,7 @@ def _decode_base45(text: str) -> bytes:
 
 
 def _encode_base45(data: bytes) -> str:
+    """Encode bytes as Base45 (RFC 9285)."""
     text = ""
     for start in range(0, len(data), 2):
         chunk = data[start : start + 2]
@@ -332,6 +357,7 @@ def _encode_base45(data: bytes) -> str:
 
 
 def _decode_hex(text: str) -> bytes:
+    """Decode hexadecimal digits in either case."""
     return binascii.unhexlify(text)
 
 
@@ -348,6 +374,7 @@ def _encode_uppercase_hex(data: bytes) -> str:
 
 
 def _decode_decimal(text: str) -> int:
+    """Return the integer of decimal digits, without leading zeros or a plus sign."""
     if len(text) > _MAX_DECIMAL_LENGTH or not _DECIMAL_PATTERN.fullmatch(text):
         raise ValueError("not an integer in its shortest form")
     return int(text)
@@ -358,6 +385,7 @@ def _encode_decimal(number: int) -> str:
 
 
 def _decode_json(text: str) -> Any:
+    """Return the value of a JSON text; refuse NaN and Infinity, which Python would accept."""
     import json
 
     def refuse(word: str) -> None:

@@ -216,7 +216,7 @@ def command(
             if value is None
         ]
         raise UsageError(
-            f"missing for evidence: {', '.join(missing)}", hint="For examples: vacr attest --help"
+            f"evidence needs {' and '.join(missing)}", hint="For examples: vacr attest --help"
         )
     tpm = Tpm(tcti, _parse_pcr_list(pcrs)) if attester == KEY_STORAGE_TPM else None
     if signer is None:
@@ -271,7 +271,7 @@ def _choose_agent(
     recorded = find_session_agent(content)
     if recorded is not None and name not in (None, recorded.name):
         raise UsageError(
-            f"--agent {name}, but the record names {recorded.name}", hint="Omit --agent."
+            f"--agent is {name}, but the record names {recorded.name}", hint="Omit --agent."
         )
     fallback = name or (Path(executable).name if executable is not None else None)
     return recorded or (SessionAgent(fallback) if fallback is not None else None)

@@ -156,7 +156,7 @@ def _check_option_conflicts(*, history: bool, check: bool, output: str | None) -
 
 
 def _check_attributions(files: tuple[str, ...], base: BaseFiles | None, voice: Voice) -> int:
-    """Recompute the attributions of records, print whether they are the same, and compare.
+    """Recompute the attributions of records, and print whether each is identical.
 
     Return the exit code: 1 if an attribution differs, else the code of an unreadable file, else 0.
     """

@@ -167,7 +167,7 @@ def _check_output_name(output: str, form: str) -> Path:
 def _report_left_behind(path: str, behind: dict[str, str], voice: Voice) -> None:
     """Print a notice that lists the lost members of a record, if there are any."""
     if behind:
-        voice.notice(f"{path}: lost, because v1 has no place for it: {', '.join(behind.values())}")
+        voice.notice(f"{path}: lost, because v1 cannot contain it: {', '.join(behind.values())}")
 
 
 def _derive_output_name(path: str, to: str, form: str) -> str:

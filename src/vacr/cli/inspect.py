@@ -264,7 +264,7 @@ def _compute_sha256(data: bytes) -> str:
 
 
 def _convert_for_json(value: Any) -> Any:
-    """Return a value for JSON: bytes in hexadecimal, other types in diagnostic notation."""
+    """Return a value for JSON: bytes in hexadecimal, other CBOR types in diagnostic notation."""
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, dict):

@@ -132,7 +132,7 @@ def _find_root_session(session_id: str, parents: dict[str, str | None]) -> str:
 def build_session_document(
     session: SessionSummary, sub_agents: list[SessionSummary]
 ) -> dict[str, Any]:
-    """Return the facts about a session for JSON output."""
+    """Return the facts about a session, and the number of its sub-agents, for JSON output."""
     return {
         "agent": session.agent,
         "path": session.path,

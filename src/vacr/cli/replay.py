@@ -81,7 +81,7 @@ def command(
                 f"{path}: not written: sessions in several folders left different versions of it"
             )
         elif out is not None and _is_inside_git_folder(path):
-            voice.notice(f"{path}: not written: files of git itself are never written")
+            voice.notice(f"{path}: not written: vacr writes no files into a .git folder")
         if about.get("deleted"):
             state = "deleted"
         else:

@@ -165,7 +165,10 @@ def _report_group(
 def _report_run(
     documents: list[dict[str, Any]], report: RecordingReport, service: str | None, voice: Voice
 ) -> int:
-    """Print the summary of a run, and return its exit code."""
+    """Print how many sessions were sealed and failed, or all results as JSON.
+
+    Return the exit code that combines the codes of all sessions.
+    """
     if service is None and documents:
         voice.notice("Not registered in a log. To register: vacr register FILE --service URL")
     exit_codes = [document["exit"] for document in documents if document["exit"]]

@@ -120,7 +120,7 @@ def command(
         return run.exit_code
     voice.notice(f"vacr: {path}: no entries match")
     if row_filter.tools and run.tools:
-        voice.notice(f"  Tools in it: {', '.join(sorted(run.tools))}.")
+        voice.notice(f"  Tools that occur: {', '.join(sorted(run.tools))}.")
     return run.exit_code or _EXIT_NO_MATCH
 
 

@@ -117,7 +117,7 @@ def _report_statement(
     """Print a line about a statement, and return the facts for JSON output."""
     algorithm = ALGORITHMS[signer.algorithm].name
     thumbprint = compute_thumbprint_uri(signer.public_key)
-    voice.result(f"{target}: {algorithm} by {thumbprint}")
+    voice.result(f"{target}: signed with {algorithm} by {thumbprint}")
     return {
         "file": path,
         "statement": str(target),

@@ -258,7 +258,7 @@ def command(
     if once and not watcher.capturing.followed:
         voice.notice(
             "No session has changed in the last day or since the last watch. To capture older "
-            "ones: --all"
+            "sessions, add --all."
         )
     voice.data(
         {"journal": str(journal.folder), "identity": identity, "sessions": table.rows(watcher)}
@@ -285,7 +285,7 @@ def _make_sealer(
 
 
 def _choose_start_time(journal: Journal) -> float:
-    """Return the start time for capturing: older sessions are left alone. In seconds since 1970.
+    """Return the time, in seconds since 1970, since which a captured session must have changed.
 
     It is the earlier of two times: the last checkpoint of the journal, and a day ago.
     """

@@ -86,19 +86,20 @@ class ChangeNotice(FileAction):
 
 @dataclass(frozen=True, slots=True)
 class Replacement(FileAction):
-    """Texts were replaced."""
+    """Texts in the file were replaced by others."""
 
     edits: Sequence[Edit]
     hunks: Sequence[Hunk] = ()
+    """The change as the host recorded it; empty without a record."""
     shown: Sequence[ObservedLines] = ()
     """Numbered lines that the result showed afterwards."""
     offers: Sequence[Sequence[Hunk]] = ()
-    """Readings of the host's hunks; lines known from elsewhere have to confirm one of them."""
+    """Alternative readings of the host's hunks; known lines of the file have to confirm one."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileWrite(FileAction):
-    """The whole text was written."""
+    """The whole text of the file was written, or with `append` a text at its end."""
 
     text: str
     created: bool | None = None
@@ -113,10 +114,12 @@ class FileWrite(FileAction):
 
 @dataclass(frozen=True, slots=True)
 class AppliedPatch(FileAction):
-    """Hunks of a patch were applied, where their lines were found or where the host recorded it."""
+    """The hunks of an `apply_patch` patch were applied to the file."""
 
     parts: Sequence[PatchHunk]
+    """The hunks of the patch, to be found by their lines."""
     hunks: Sequence[Hunk] = ()
+    """The change as the host recorded it; empty without a record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +140,10 @@ class FileMove(FileAction):
 
 @dataclass(frozen=True, slots=True)
 class FileDeletion(FileAction):
-    """The file or folder was deleted."""
+    """The file was deleted, or a folder with all files in it."""
 
     folder: bool = False
+    """Whether the files below the path were deleted too."""
     pattern: bool = False
     """Whether `*` and `?` in the path are wildcards."""
 
@@ -149,6 +153,7 @@ class PossibleChange(FileAction):
     """A script, git or a formatter may have changed the file, or any file if the path is empty."""
 
     formatter: bool = False
+    """Whether a code formatter may have made the change."""
     overwritten: bool = False
     """Whether the old content is gone."""
     folder: bool = False
@@ -160,7 +165,7 @@ class PossibleChange(FileAction):
     pattern: bool = False
     """Whether `*` and `?` in the path are wildcards; then only known files are meant."""
     named: frozenset[str] = frozenset()
-    """Last parts of paths, or patterns of them, that are likely among any files."""
+    """Names of files, or patterns of names, that probably changed in any folder."""
 
 
 # Changes by git.
@@ -181,11 +186,13 @@ class Stash(FileAction):
     """Git put all changes aside, or the changes of some paths, to restore them later."""
 
     paths: Sequence[str] = ()
+    """The files and folders whose changes were put aside; empty for all."""
     untracked: bool = False
+    """Whether files that git does not track were put aside too."""
     known: bool = True
     """Whether it is certain which changes were put aside."""
     sure: bool = True
-    """Whether there certainly were any."""
+    """Whether git certainly had changes to put aside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +204,7 @@ class Unstash(FileAction):
     keep: bool = False
     """Whether the stash can be restored again."""
     known: bool = True
+    """Whether it is certain that the command took the newest stash."""
 
 
 @dataclass(frozen=True, slots=True)

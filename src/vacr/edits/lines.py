@@ -42,7 +42,7 @@ _SnakeTrail = tuple["_SnakeTrail | None", int, int, int]
 
 
 def split_keeping_ends(text: str) -> list[str]:
-    """Split text after each LF."""
+    """Split text after each LF; each line keeps its LF, and an empty text has no lines."""
     lines = text.split("\n")
     last = lines.pop()
     lines = [line + "\n" for line in lines]
@@ -52,12 +52,12 @@ def split_keeping_ends(text: str) -> list[str]:
 
 
 def strip_line_end(line: str) -> str:
-    """Return a line without its end, as a listing with line numbers shows it."""
+    """Return a line without any CR and LF at its end, as a numbered listing shows it."""
     return line.rstrip("\r\n") if line.endswith(("\n", "\r")) else line
 
 
 def normalize_line_ends(lines: Iterable[str]) -> list[str]:
-    """Return lines with LF in place of CR LF.
+    """Return lines with LF in place of a CR LF at their end.
 
     Hosts show CR LF as LF and commands do not, so the difference carries no information.
     """
@@ -65,17 +65,20 @@ def normalize_line_ends(lines: Iterable[str]) -> list[str]:
 
 
 def drop_byte_order_mark(lines: Sequence[str]) -> Sequence[str]:
-    """Return lines without a byte order mark, which belongs to the file, not to its first line."""
+    """Return the lines of a file without a byte order mark at the start of the first line."""
     return [lines[0][1:], *lines[1:]] if lines and lines[0].startswith("\ufeff") else lines
 
 
 def decode_file_text(data: bytes) -> str:
-    """Decode a file so that `encode_file_text` restores the same bytes."""
+    """Decode a file as UTF-8; each invalid byte becomes a lone surrogate.
+
+    `encode_file_text` restores the same bytes.
+    """
     return data.decode("utf-8", "surrogateescape")
 
 
 def encode_file_text(text: str) -> bytes:
-    """Encode text that may hold the lone surrogates of `decode_file_text`."""
+    """Encode text as UTF-8; each lone surrogate of `decode_file_text` becomes its byte again."""
     return text.encode("utf-8", "surrogateescape")
 
 
@@ -100,7 +103,8 @@ def find_line_origins(
 
     A caller who knows that the last `suffix` lines of both are equal can state it to save time; the
     origins do not change. The list may then end before `new` does: the remaining lines are the last
-    lines of `old`.
+    lines of `old`. When the search for the shortest edit exceeds `work`, only lines that are unique
+    in both lists, and equal lines around them, have an origin.
     """
     start = _count_common_prefix(old, new)
     kept = list(range(start))
@@ -115,9 +119,11 @@ def find_line_origins(
 
 
 def find_local_origins(old: Sequence[str], new: Sequence[str], suffix: int) -> list[int] | None:
-    """Return the origins for the beginnings of two lists that continue equally after the suffix.
+    """Return the origins like `find_line_origins`, for excerpts of two longer lists.
 
-    `None` when the lines after the suffix could matter.
+    The last `suffix` lines of both excerpts are equal, and both lists go on with equal lines.
+    Return `None` when the lines after the excerpts could change the origins: an excerpt is too
+    short, or the search takes too long.
     """
     start = _count_common_prefix(old, new)
     if start >= min(len(old), len(new)):
@@ -127,6 +133,7 @@ def find_local_origins(old: Sequence[str], new: Sequence[str], suffix: int) -> l
 
 
 def _count_common_prefix(old: Sequence[str], new: Sequence[str]) -> int:
+    """Count the equal lines at the start of two lists."""
     count = 0
     for old_line, new_line in zip(old, new, strict=False):
         if old_line != new_line:
@@ -144,11 +151,11 @@ def _search_shortest_edit(
     *,
     goes_on: bool = False,
 ) -> list[int] | None:
-    """Search forward from `start` for the shortest edit.
+    """Return the origins of the new lines from `start` on, by the shortest edit.
 
-    A point (x, y) means that x old lines and y new lines are consumed; it lies on diagonal
-    k = x - y. Each round allows one more removal or addition. `None` when the work exceeds its
-    limit, or when the search meets the end of a list that goes on.
+    Return `None` when the search takes more than `work` visits of a diagonal, or when it meets the
+    end of a list that `goes_on`. A point (x, y) means that x old lines and y new lines are
+    consumed; it lies on diagonal k = x - y. Each round allows one more removal or addition.
     """
     n, m = len(old), len(new)
     goal = n - m  # the only diagonal that can reach both ends
@@ -188,6 +195,7 @@ def _search_shortest_edit(
 
 
 def _trace_matches(trail: _SnakeTrail | None, start: int, stop: int) -> list[int]:
+    """Return the origins of the new lines `start` to `stop`, from the equal lines on a trail."""
     origins = [NO_ORIGIN] * (stop - start)
     while trail is not None:
         trail, x, y, length = trail
@@ -196,9 +204,10 @@ def _trace_matches(trail: _SnakeTrail | None, start: int, stop: int) -> list[int
 
 
 def _match_around_anchors(old: Sequence[str], new: Sequence[str], shift: int) -> list[int]:
-    """Match lines that are unique in both lists, and the equal lines around them.
+    """Return the origins of lines that are unique in both lists, and of equal lines around them.
 
-    This is the fallback beyond the limit on work. `shift` is added to each origin.
+    Other lines have `NO_ORIGIN`. This is the fallback beyond the limit on work. `shift` is added to
+    each origin.
     """
     origins = [NO_ORIGIN] * len(new)
     free = 0  # old lines before this one are matched already
@@ -223,7 +232,10 @@ def _match_around_anchors(old: Sequence[str], new: Sequence[str], shift: int) ->
 
 
 def _find_unique_anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the longest common order of the lines that occur once in each (the patience diff)."""
+    """Return the old and new index of lines that occur once in each list (the patience diff).
+
+    The pairs ascend in both indexes, and are as many as possible.
+    """
     times_old, times_new = Counter(old), Counter(new)
     old_index = {line: x for x, line in enumerate(old) if times_old[line] == 1}
     # Patience sorting: pile heads in ascending order, and the pair on top of each pile.
@@ -246,7 +258,7 @@ def _find_unique_anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[i
 
 # Listings: files shown with line numbers
 
-# The forms in which agents' tools, `cat -n` and `nl` number lines.
+# Line numbers as the tools of agents, `cat -n` and `nl` write them.
 ARROW_LINE_NUMBER = re.compile(r" *(\d{1,7})(?:→|\t)")
 _PADDED_LINE_NUMBER = re.compile(r"(\d{5})\| ")
 _PIPE_LINE_NUMBER = re.compile(r" *(\d{1,7})\|")
@@ -271,7 +283,11 @@ NumberedRun = tuple[int, list[str]]
 
 
 def parse_listing(path: str, output: str) -> Iterator[FileAction]:
-    """Yield the observations in a listing of one file, read in the first form that matches."""
+    """Yield the lines of a file that a numbered listing shows, as observations.
+
+    The first form of line numbers that occurs in the output counts. Output without line numbers
+    yields nothing.
+    """
     lines = list(
         takewhile(lambda line: not line.startswith(_LISTING_END_MARKS), output.split("\n"))
     )
@@ -286,10 +302,10 @@ def parse_listing(path: str, output: str) -> Iterator[FileAction]:
 def _observe_listing_runs(
     path: str, runs: list[NumberedRun], total: int | None, form: re.Pattern[str]
 ) -> Iterator[FileAction]:
-    """Yield the runs of a listing as observations.
+    """Yield one `ObservedLines` for each run of a listing, or one `ObservedFile` for a whole file.
 
-    A note after the listing may state how many lines the file has. Tools that pad numbers with
-    zeros count and show an empty line after the last line end.
+    `total` is the number of lines that a note after the listing states, or None. Tools that pad
+    numbers with zeros count and show an empty line after the last line end.
     """
     first, lines = runs[-1]
     reaches_end = total is not None and first + len(lines) - 1 == total
@@ -304,7 +320,10 @@ def _observe_listing_runs(
 
 
 def parse_numbered_lines(lines: Iterable[str], form: re.Pattern[str]) -> list[NumberedRun]:
-    """Gather the lines that begin with a number into runs of consecutive ones."""
+    """Return the lines that begin with a number, without it, as runs of consecutive numbers.
+
+    `form` matches the number. Other lines, and lines that may have been cut, are left out.
+    """
     runs: list[NumberedRun] = []
     for line in lines:
         if number := form.match(line):
@@ -313,7 +332,10 @@ def parse_numbered_lines(lines: Iterable[str], form: re.Pattern[str]) -> list[Nu
 
 
 def gather_uncut_lines(first: int, lines: Iterable[str]) -> list[NumberedRun]:
-    """Gather consecutive lines into runs, without lines that may have been cut."""
+    """Return consecutive lines from number `first` on as runs, without lines that may be cut.
+
+    Each left-out line ends a run, so lines without any such line are one run.
+    """
     runs: list[NumberedRun] = []
     for number, line in enumerate(lines, first):
         _add_to_runs(runs, number, line)

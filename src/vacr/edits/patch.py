@@ -103,11 +103,11 @@ class Hunk:
     """Whether each tab that indents a line is shown as two spaces."""
 
     def before(self) -> list[str]:
-        """Return the lines that the hunk expects."""
+        """Return the context and removed lines, without marks: the text that the hunk expects."""
         return [line[1:] for line in self.lines if line[:1] != "+"]
 
     def after(self) -> list[str]:
-        """Return the lines that the hunk leaves."""
+        """Return the context and added lines, without marks: the text that the hunk leaves."""
         return [line[1:] for line in self.lines if line[:1] != "-"]
 
 
@@ -115,7 +115,10 @@ class Hunk:
 
 
 def parse_apply_patch(text: str) -> list[FilePatch]:
-    """Parse a patch, ignoring the text around it; the list is empty when the text has no patch."""
+    """Parse the first `apply_patch` patch in a text into the changes of each file.
+
+    The text around the patch is ignored. The list is empty when the text has no patch.
+    """
     start = text.find(_PATCH_BEGIN)
     if start < 0:
         return []
@@ -131,6 +134,7 @@ def parse_apply_patch(text: str) -> list[FilePatch]:
 
 
 def _parse_patch_line(files: list[FilePatch], line: str) -> None:
+    """Start another file at a header such as `*** Add File: `, or add the line to the last."""
     for header, kind in _FILE_HEADERS.items():
         if line.startswith(header):
             files.append(FilePatch(kind, line.removeprefix(header).strip()))
@@ -146,6 +150,7 @@ def _parse_patch_line(files: list[FilePatch], line: str) -> None:
 
 
 def _parse_update_line(file: FilePatch, line: str) -> None:
+    """Add one line of an updated file: a move, an `@@` anchor, an end mark or a hunk line."""
     if line.startswith(_MOVE_TO):
         file.to = line.removeprefix(_MOVE_TO).strip()
     elif line.startswith("@@"):
@@ -165,9 +170,10 @@ def _parse_update_line(file: FilePatch, line: str) -> None:
 
 
 def list_hunk_variants(part: PatchHunk) -> list[tuple[list[str], list[str]]]:
-    """Return the old and new lines of a hunk, in each way that they may be meant.
+    """Return the old and new lines of a hunk, and a second reading where the patch is ambiguous.
 
-    An empty line at the end of both may only stand for the line break before it.
+    An empty line at the end of both may only stand for the line break before it. The second
+    reading leaves that line out.
     """
     variants = [(part.old, part.new)]
     if part.old[1:] and not part.old[-1] and part.new and not part.new[-1]:
@@ -178,7 +184,11 @@ def list_hunk_variants(part: PatchHunk) -> list[tuple[list[str], list[str]]]:
 def find_patch_lines(
     lines: Sequence[str], wanted: Sequence[str], start: int, *, last: bool = False
 ) -> int | None:
-    """Return the index at which the tool finds `wanted`, searching from `start` on, or `None`."""
+    """Return the index in `lines` where the tool finds `wanted`, or `None` if it does not.
+
+    The search goes forward from `start`; with `last`, only the end of the file counts. Without
+    wanted lines the result is `start`.
+    """
     if not wanted:
         return start
     if len(wanted) > len(lines):
@@ -199,12 +209,16 @@ def find_patch_lines(
 
 
 def parse_diff_hunks(text: str) -> list[Hunk]:
-    """Parse the hunks of one file's diff; damaged hunks are left out."""
+    """Return all hunks of a unified diff, without file names; damaged hunks are left out."""
     return [hunk for _, hunks in parse_unified_diff(text) for hunk in hunks]
 
 
 def parse_unified_diff(text: str) -> Iterator[tuple[str | None, list[Hunk]]]:
-    """Yield the new name of each file of a diff, `None` for a deleted one, and its hunks."""
+    """Yield the new name of each file of a unified diff, and its hunks.
+
+    The name is `None` for a deleted file, and for hunks before any file header. A file without
+    hunks is left out, and so are damaged hunks.
+    """
     lines = text.split("\n")
     name: str | None = None
     hunks: list[Hunk] = []
@@ -230,7 +244,10 @@ def parse_unified_diff(text: str) -> Iterator[tuple[str | None, list[Hunk]]]:
 def _parse_hunk_body(
     lines: Sequence[str], index: int, header: re.Match[str]
 ) -> tuple[Hunk | None, int]:
-    """Return the hunk that starts at a line, `None` if it is damaged, and the index after it."""
+    """Return the hunk whose body starts at `index`, and the index after it.
+
+    The hunk is `None` if its lines do not add up to the counts in the header.
+    """
     old_left, new_left = int(header[2] or 1), int(header[4] or 1)
     body: list[str] = []
     while index < len(lines) and (old_left > 0 or new_left > 0):
@@ -255,6 +272,6 @@ def _parse_hunk_body(
 
 
 def drop_last_line_end(body: list[str]) -> None:
-    r"""Apply a `\ No newline at end of file` to the line before it."""
+    r"""Remove the LF of the last line, as `\ No newline at end of file` asks."""
     if body:
         body[-1] = body[-1].removesuffix("\n")

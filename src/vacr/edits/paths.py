@@ -24,7 +24,11 @@ _VERBATIM_PREFIX = re.compile(r"//[?.]/(?:UNC(/))?(?=[^/])")
 
 @lru_cache(maxsize=1024)
 def make_absolute_path(path: str, folder: str) -> str:
-    """Resolve a path against a working directory; without one, a relative path stays relative."""
+    """Return a path with slashes, joined to the working directory `folder` if it is relative.
+
+    `.` and `..` are resolved. If `folder` is empty, a relative path stays relative. A path that
+    starts with `~/` is never joined.
+    """
     windows = is_windows_path(folder) or is_windows_path(path)
     if windows:
         path, folder = _use_forward_slashes(path), _use_forward_slashes(folder)
@@ -46,13 +50,13 @@ def is_windows_path(path: str) -> bool:
 
 
 def _use_forward_slashes(path: str) -> str:
-    r"""Spell a Windows path with slashes, without the verbatim prefix `\\?\`."""
+    r"""Return a Windows path with slashes, without the verbatim prefix `\\?\`."""
     path = path.replace("\\", "/")
     return _VERBATIM_PREFIX.sub(lambda prefix: "//" if prefix[1] else "", path, count=1)
 
 
 def _replace_shell_drive(path: str) -> str:
-    """Spell `/d/work` and `/mnt/d/work` as `d:/work`."""
+    """Return `d:/work` for `/d/work`, `/mnt/d/work` or `/cygdrive/d/work`; else the path itself."""
     shell_drive = None if _DRIVE_PREFIX.match(path) else _SHELL_DRIVE.match(path)
     if shell_drive is None:
         return path
@@ -60,7 +64,10 @@ def _replace_shell_drive(path: str) -> str:
 
 
 def _normalize_path(path: str) -> str:
-    """Resolve `.` and `..`, which never lead above a drive or a root."""
+    """Return a path without `.` and `..`, and with the letter of its drive in upper case.
+
+    `..` never leads above a drive or a root.
+    """
     drive = _DRIVE_PREFIX.match(path)
     if drive is None:
         return posixpath.normpath(path)
@@ -69,7 +76,10 @@ def _normalize_path(path: str) -> str:
 
 
 def make_path_key(path: str) -> str:
-    """Return a key that is equal for two spellings of one file."""
+    """Return a key that is equal for two absolute paths of one file.
+
+    A Windows path becomes upper case; any other path is its own key.
+    """
     if not is_windows_path(path):
         return path
     # Windows folds case letter by letter: a sharp s does not equal a double s.
@@ -79,7 +89,8 @@ def make_path_key(path: str) -> str:
 def make_relative_path(path: str, root: str) -> str | None:
     """Return an absolute path relative to the root of a repository.
 
-    `None` when the file lies outside, or when no file can have such a name.
+    Return `None` when the file lies outside, or when no file can have such a name. If `root` is
+    empty, return a relative path unchanged, and `None` for an absolute one.
     """
     if not _is_possible_path(path):
         return None
@@ -106,7 +117,7 @@ def _is_possible_path(path: str) -> bool:
 
 
 def _is_relative_path(path: str) -> bool:
-    """Return whether a path names a file below the folder it starts from."""
+    """Return whether a path is relative and does not lead out of its folder by `..`."""
     if path in ("..", ".", "") or path.startswith(("/", "../", "~/")):
         return False
     return not _DRIVE_PREFIX.match(path)

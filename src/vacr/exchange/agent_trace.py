@@ -1,4 +1,4 @@
-"""Agent Trace 0.1.0: the authors of lines in files. Import and export.
+"""Agent Trace 0.1.0, a format for the authors of lines in files: import and export.
 
 A record's file attribution is the same tree with other names: files, conversations, ranges. The
 export follows the JSON Schema in Agent Trace's README. The import makes a record without entries,
@@ -73,7 +73,7 @@ _UNSPECIFIED_ALGORITHM = "unspecified"
 
 
 def export(record: JsonObject, request: ExportRequest) -> ExportedDocument:
-    """Export a file attribution; a record that was imported returns its trace.
+    """Export a file attribution as a trace; an unchanged imported record gives its own trace.
 
     Raises:
         InvalidRecord: the record attributes no files, or has no time.
@@ -113,7 +113,11 @@ def export(record: JsonObject, request: ExportRequest) -> ExportedDocument:
 
 
 def _find_trace_time(record: JsonObject) -> str:
-    """Return the latest time that the record knows, in UTC."""
+    """Return `created`, or else the session's end or start, in UTC.
+
+    Raises:
+        InvalidRecord: the record has none of these times.
+    """
     session = record["session"]
     for stamp in (record.get("created"), session.get("session-end"), session.get("session-start")):
         moment = get_epoch_milliseconds(stamp) if stamp is not None else None
@@ -122,21 +126,23 @@ def _find_trace_time(record: JsonObject) -> str:
     raise InvalidRecord(
         "the record has no time, and Agent Trace needs one",
         where="/session/session-start",
-        hint="It needs `created`, `session-start` or `session-end`.",
+        hint="Add `created`, `session-start` or `session-end` to the record.",
     )
 
 
 def _format_digest_uri(digest: str) -> str:
-    """Return the name of bytes by their digest, RFC 6920."""
+    """Return the `ni:` URI (RFC 6920) of a SHA-256 in hex."""
     encoded = base64.urlsafe_b64encode(bytes.fromhex(digest)).rstrip(b"=").decode()
     return f"ni:///sha-256;{encoded}"
 
 
 def _derive_uuid(digest: str) -> str:
+    """Return a UUIDv8 made of the digits of a digest in hex."""
     return f"{digest[:8]}-{digest[8:12]}-8{digest[13:16]}-8{digest[17:20]}-{digest[20:32]}"
 
 
 def _build_file(file: JsonObject, related: JsonObject, losses: ExportLosses) -> JsonObject:
+    """Return an attributed file with Agent Trace's names; each conversation links to `related`."""
     conversations = []
     for conversation in file["conversations"]:
         ranges = [_build_range(line_range, losses) for line_range in conversation["ranges"]]
@@ -154,6 +160,7 @@ def _build_file(file: JsonObject, related: JsonObject, losses: ExportLosses) -> 
 
 
 def _build_range(line_range: JsonObject, losses: ExportLosses) -> JsonObject | None:
+    """Return a line range with Agent Trace's names, or None for one without lines."""
     first, last = line_range["start-line"], line_range["end-line"]
     if first < 1 or last < first:
         losses["ranges without a line"] += 1
@@ -167,6 +174,7 @@ def _build_range(line_range: JsonObject, losses: ExportLosses) -> JsonObject | N
 
 
 def _build_contributor(contributor: JsonObject, losses: ExportLosses) -> JsonObject:
+    """Return a contributor with Agent Trace's names; cut its model name to 250 characters."""
     built: JsonObject = {"type": contributor["type"]}
     model = contributor.get("model-id")
     if model is not None:
@@ -176,10 +184,11 @@ def _build_contributor(contributor: JsonObject, losses: ExportLosses) -> JsonObj
     return built
 
 
-# The hash of a range, which Agent Trace writes with its algorithm before a colon
+# The hash of a range: Agent Trace writes the algorithm before it, as in `sha256:1f40`
 
 
 def _format_range_hash(line_range: JsonObject) -> str:
+    """Return the hash of a record's line range as Agent Trace writes it."""
     algorithm = line_range.get("content-hash-alg", _DEFAULT_HASH_ALGORITHM)
     if algorithm == _UNSPECIFIED_ALGORITHM:
         return str(line_range["content-hash"])
@@ -188,6 +197,7 @@ def _format_range_hash(line_range: JsonObject) -> str:
 
 
 def _parse_range_hash(text: str) -> JsonObject:
+    """Return the members of a record's line range for a hash of Agent Trace."""
     algorithm, colon, value = text.partition(":")
     # A prefix that the export would not write stays in the value, so that it can be restored.
     if not colon or algorithm in (_DEFAULT_HASH_ALGORITHM, _UNSPECIFIED_ALGORITHM):
@@ -201,11 +211,11 @@ def _parse_range_hash(text: str) -> JsonObject:
 
 
 def read(source: Source) -> list[Reading]:
-    """Import traces as records without ids.
+    """Import the traces of a document as records without ids, one for each trace.
 
     Raises:
-        UnreadableInput: the document is not JSON.
-        InvalidRecord: it is not an Agent Trace.
+        UnreadableInput: the document is neither JSON nor JSON lines.
+        InvalidRecord: a trace does not match the schema of Agent Trace.
     """
     return [
         _read_trace(trace, source, place) for place, trace in parse_json_or_lines(source.main.data)
@@ -213,6 +223,7 @@ def read(source: Source) -> list[Reading]:
 
 
 def _read_trace(trace: Any, source: Source, place: str) -> Reading:
+    """Import one trace; `place` precedes the pointer in errors, such as `line 2: `."""
     try:
         check_document(trace, "agent-trace.cddl", "Agent Trace record")
     except InvalidRecord as error:
@@ -246,7 +257,7 @@ def _read_trace(trace: Any, source: Source, place: str) -> Reading:
 
 
 def _take_tool_member(tool: JsonObject | None, name: str) -> str | None:
-    """Remove and return a member of the tool, unless its value stands for an unknown one."""
+    """Remove and return a member of the tool; return None if it is missing, empty or unknown."""
     if not tool or tool.get(name, UNKNOWN) in ("", UNKNOWN):
         return None
     value: str = tool.pop(name)
@@ -254,6 +265,7 @@ def _take_tool_member(tool: JsonObject | None, name: str) -> str | None:
 
 
 def _list_models(files: list[JsonObject]) -> list[str]:
+    """Return the model of each contributor with one, repeated for each occurrence."""
     conversations = [conversation for file in files for conversation in file["conversations"]]
     ranges = [line_range for one in conversations for line_range in one["ranges"]]
     return [
@@ -264,7 +276,7 @@ def _list_models(files: list[JsonObject]) -> list[str]:
 
 
 def _lift_file(file: JsonObject, place: str, native_files: JsonObject) -> JsonObject:
-    """Move the members of a file to their canonical names, and keep the rest by its pointer."""
+    """Return a file with canonical names; move its other members to `native_files[place]`."""
     path, conversations = file.pop("path"), file.pop("conversations")
     lifted: JsonObject = {
         "path": path,
@@ -280,6 +292,7 @@ def _lift_file(file: JsonObject, place: str, native_files: JsonObject) -> JsonOb
 def _lift_conversation(
     conversation: JsonObject, place: str, native_files: JsonObject
 ) -> JsonObject:
+    """Return a conversation with canonical names; move other members to `native_files`."""
     lifted: JsonObject = {"ranges": []}
     if "url" in conversation:
         lifted["url"] = conversation.pop("url")
@@ -300,6 +313,7 @@ def _lift_conversation(
 
 
 def _lift_range(line_range: JsonObject, place: str, native_files: JsonObject) -> JsonObject:
+    """Return a line range with canonical names; move other members to `native_files`."""
     contributor = line_range.pop("contributor", None)
     content_hash = line_range.pop("content_hash", None)
     lifted = _lift_members(line_range, _RANGE_NAMES, place, native_files)
@@ -315,12 +329,14 @@ def _lift_range(line_range: JsonObject, place: str, native_files: JsonObject) ->
 def _lift_members(
     native: JsonObject, names: dict[str, str], place: str, native_files: JsonObject
 ) -> JsonObject:
+    """Return the members in `names`, renamed; move all others to `native_files[place]`."""
     lifted = {canonical: native.pop(name) for name, canonical in names.items() if name in native}
     _keep_remaining_members(native, place, native_files)
     return lifted
 
 
 def _keep_remaining_members(rest: JsonObject, place: str, native_files: JsonObject) -> None:
+    """Store members without a canonical name under their pointer, if there are any."""
     if rest:
         native_files[place] = rest
 
@@ -329,6 +345,7 @@ def _keep_remaining_members(rest: JsonObject, place: str, native_files: JsonObje
 
 
 def _restore_trace(record: JsonObject) -> bytes:
+    """Return the trace that a record was imported from, encoded."""
     session, metadata = record["session"], get_vacr_metadata(record)
     trace: JsonObject = {
         name: value for name, value in session.items() if name not in SESSION_MEMBERS
@@ -353,7 +370,10 @@ def _restore_trace(record: JsonObject) -> bytes:
 
 
 def _restore_names(value: Any, place: str, native_files: JsonObject) -> Any:
-    """Return a part of a file attribution with Agent Trace's names and its native members."""
+    """Return a part of a file attribution with Agent Trace's names and its native members.
+
+    `place` is the pointer of the part; `native_files` has the native members by pointer.
+    """
     if isinstance(value, list):
         return [
             _restore_names(item, f"{place}/{number}", native_files)

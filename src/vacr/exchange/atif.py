@@ -58,7 +58,7 @@ ATIF_METRICS = {
     "cached": "cached_tokens",
     "cost": "cost_usd",
 }
-"""ATIF's names of the members of a token usage."""
+"""ATIF's names for the members of a token usage."""
 _COST_MEMBER = "cost"
 
 _STEP_MOVES = Lift(Move("timestamp", "timestamp"), Move("model_name", "model-id"))
@@ -87,11 +87,11 @@ _MODEL_STEP_MEMBERS = ("metrics", "reasoning_content")
 
 
 def read(source: Source) -> Reading:
-    """Import a trajectory as a record without an id.
+    """Import a trajectory, with its sub-agents, as one record without an id.
 
     Raises:
         UnreadableInput: the document is not JSON.
-        InvalidRecord: it is not a trajectory.
+        InvalidRecord: it is not a valid trajectory.
     """
     trajectory = decode_json(source.main.data)
     if not isinstance(trajectory, dict):
@@ -117,7 +117,7 @@ def read(source: Source) -> Reading:
 
 
 def _find_provider(session: SessionBuilder) -> str:
-    """Return the provider that the models name as `provider/model`, if it is one."""
+    """Return the provider of models named `provider/model`, or UNKNOWN unless exactly one."""
     providers = {name.partition("/")[0] for name in session.models if "/" in name}
     return providers.pop() if len(providers) == 1 else UNKNOWN
 
@@ -125,7 +125,10 @@ def _find_provider(session: SessionBuilder) -> str:
 def _take_entries(
     trajectory: JsonObject, session: SessionBuilder, model: str | None
 ) -> list[JsonObject]:
-    """Remove the steps and sub-agents of a trajectory, and return them as entries."""
+    """Remove the steps and sub-agents of a trajectory, and return them as entries.
+
+    Count the models of the steps in `session`; `model` is the model of steps that name none.
+    """
     entries = [_make_entry(step) for step in trajectory.pop("steps")]
     for entry in entries:
         entry_model = entry.get("model-id", model)
@@ -148,6 +151,7 @@ def _take_entries(
 
 
 def _make_entry(step: JsonObject) -> JsonObject:
+    """Return a step as an entry, with reasoning, calls and results as children."""
     drop_nulls(step)
     source, message = step.pop("source"), step.pop("message")
     if source == "system":
@@ -193,13 +197,17 @@ def _take_children(step: JsonObject) -> list[JsonObject]:
 
 
 def _get_failure_mark(result: JsonObject) -> JsonObject:
-    """Return the mark of a failed call from an export of ours; ATIF has no member for it."""
+    """Return `is-error` for a result that an export of vacr marks as failed, or an empty dict.
+
+    ATIF itself has no member for it.
+    """
     extra = result.get("extra")
     marks = extra.get("vacr") if isinstance(extra, dict) else None
     return {"is-error": True} if isinstance(marks, dict) and marks.get("is-error") is True else {}
 
 
 def _lift_entry(kind: str, native: JsonObject, moves: Lift) -> JsonObject:
+    """Return an entry of this type with the members of `native`, moved to canonical names."""
     drop_nulls(native)
     entry: JsonObject = {"type": kind}
     moves.apply(native, entry)
@@ -207,7 +215,7 @@ def _lift_entry(kind: str, native: JsonObject, moves: Lift) -> JsonObject:
 
 
 def _lift_usage(metrics: JsonObject) -> JsonObject:
-    """Return metrics under their canonical names, as far as they are numbers."""
+    """Return metrics as token usage; unknown or invalid metrics keep their ATIF names."""
     drop_nulls(metrics)
     usage: JsonObject = {}
     for canonical, native in ATIF_METRICS.items():
@@ -228,7 +236,7 @@ def check_trajectory(trajectory: JsonObject) -> None:
     """Check a trajectory against the schema and the rules of Harbor.
 
     Raises:
-        InvalidRecord: it breaks a rule; names the first place.
+        InvalidRecord: it breaks a rule; the error has the first place.
     """
     check_document(trajectory, "atif.cddl", "ATIF trajectory")
     for place, problem in _find_broken_rules(trajectory, ""):
@@ -236,11 +244,14 @@ def check_trajectory(trajectory: JsonObject) -> None:
 
 
 def _find_broken_rules(trajectory: JsonObject, base: str) -> Iterator[tuple[str, str]]:
-    """Yield place and description of each broken rule of a trajectory and its sub-agents."""
+    """Yield the pointer and the description of each broken rule, also in sub-agents.
+
+    `base` is the pointer of the trajectory.
+    """
     for number, step in enumerate(trajectory["steps"]):
         place = f"{base}/steps/{number}"
         if step["step_id"] != number + 1:
-            yield f"{place}/step_id", f"step {step['step_id']} instead of {number + 1}"
+            yield f"{place}/step_id", f"step_id is {step['step_id']}, expected {number + 1}"
         yield from _find_excess_members(step, place)
         yield from _find_unknown_calls(step, place)
     names: set[str] = set()
@@ -248,32 +259,34 @@ def _find_broken_rules(trajectory: JsonObject, base: str) -> Iterator[tuple[str,
         place = f"{base}/subagent_trajectories/{number}"
         name = sub_agent.get("trajectory_id")
         if name is None:
-            yield f"{place}/trajectory_id", "missing"
+            yield f"{place}/trajectory_id", "the sub-agent has no trajectory_id"
         elif name in names:
-            yield f"{place}/trajectory_id", f"not unique, {name!r}"
+            yield f"{place}/trajectory_id", f"two sub-agents have the trajectory_id {name!r}"
         names.add(str(name))
         yield from _find_broken_rules(sub_agent, place)
 
 
 def _find_excess_members(step: JsonObject, place: str) -> Iterator[tuple[str, str]]:
+    """Yield the pointer and a description of each member that such a step must not have."""
     if step["source"] != "agent":
         for name in _AGENT_STEP_MEMBERS:
             if _has_member(step, name):
-                yield f"{place}/{name}", f"a step of the {step['source']} has none"
+                yield f"{place}/{name}", f"only steps of the agent may have {name}"
     elif step.get("llm_call_count") == 0:
         for name in _MODEL_STEP_MEMBERS:
             if _has_member(step, name):
-                yield f"{place}/{name}", "a step without a model has none"
+                yield f"{place}/{name}", f"a step without a model call must not have {name}"
 
 
 def _find_unknown_calls(step: JsonObject, place: str) -> Iterator[tuple[str, str]]:
+    """Yield the pointer and a description of each result without its tool call in the step."""
     calls = {call["tool_call_id"] for call in step.get("tool_calls") or ()}
     observation = step.get("observation") or {"results": ()}
     for number, result in enumerate(observation["results"]):
         if _has_member(result, "source_call_id") and result["source_call_id"] not in calls:
             yield (
                 f"{place}/observation/results/{number}/source_call_id",
-                f"the result of a call that the step does not have, {result['source_call_id']!r}",
+                f"the step has no tool call {result['source_call_id']!r}",
             )
 
 
@@ -285,7 +298,7 @@ def _has_member(members: JsonObject, name: str) -> bool:
 
 
 def restore_trajectory(record: JsonObject) -> bytes:
-    """Return the trajectory of an imported record, without members that were null."""
+    """Return the encoded trajectory of an imported record, without members that were null."""
     session, metadata = record["session"], get_vacr_metadata(record)
     trajectory: JsonObject = {
         name: value for name, value in session.items() if name not in SESSION_MEMBERS
@@ -303,6 +316,7 @@ def restore_trajectory(record: JsonObject) -> bytes:
 
 
 def _restore_steps(entries: list[JsonObject]) -> JsonObject:
+    """Return the members `steps` and `subagent_trajectories` for the entries of a record."""
     steps, sub_agents = [], []
     for entry in entries:
         if entry.get("event-type") == SUB_AGENT_EVENT:
@@ -313,6 +327,7 @@ def _restore_steps(entries: list[JsonObject]) -> JsonObject:
 
 
 def _restore_step(entry: JsonObject) -> JsonObject:
+    """Return the step that an entry was made from."""
     step = _get_native_members(entry)
     step["source"] = _STEP_SOURCES[entry["type"]]
     if entry.get("event-type") == SYSTEM_MESSAGE_EVENT:
@@ -342,6 +357,7 @@ def _restore_step(entry: JsonObject) -> JsonObject:
 
 
 def _restore_child(child: JsonObject, names: dict[str, str]) -> JsonObject:
+    """Return a tool call or result with ATIF's names: `names` maps canonical names to them."""
     lifted = {
         native: child[canonical]
         for canonical, native in names.items()
@@ -351,7 +367,7 @@ def _restore_child(child: JsonObject, names: dict[str, str]) -> JsonObject:
 
 
 def _get_native_members(entry: JsonObject) -> JsonObject:
-    """Return the native members of an entry, including those set aside for their names."""
+    """Return the native members of an entry, also members with the name of a canonical one."""
     kept = {name: value for name, value in entry.items() if name not in CANONICAL_ENTRY_MEMBERS}
     set_aside: JsonObject = entry.get("vacr", {}).get("native", {})
     return kept | set_aside

@@ -81,10 +81,13 @@ _EXPORTED_SESSION_MEMBERS = frozenset(("cli-name", "cli-version", "model-id"))
 
 
 def export(record: JsonObject, request: ExportRequest) -> ExportedDocument:
-    """Export a record; an imported one returns its trajectory if all of it is requested.
+    """Export a record as a trajectory.
+
+    An unchanged imported record gives its own trajectory, if neither a filter nor a version is
+    requested.
 
     Raises:
-        InvalidRecord: the record has no row that can be a step.
+        InvalidRecord: no row of the record can be a step, or matches the filters.
     """
     losses: ExportLosses = Counter()
     if request.chosen == RowFilter() and request.version is None:
@@ -105,7 +108,7 @@ def export(record: JsonObject, request: ExportRequest) -> ExportedDocument:
 
 
 def _choose_version(kept: list[Row]) -> str:
-    """Return the oldest version with sub-agents that can hold the rows."""
+    """Return the oldest version that supports sub-agents, and audio if a row has audio."""
     for row in kept:
         if _has_audio(row.parts) or (row.result is not None and _has_audio(row.result.parts)):
             return _SINCE_AUDIO
@@ -117,7 +120,7 @@ def _has_audio(parts: Iterable[ContentPart]) -> bool:
 
 
 class _TrajectoryWriter:
-    """The export of one record."""
+    """Builds the trajectory of one record in one version of ATIF."""
 
     def __init__(self, record: JsonObject, digest: str, losses: ExportLosses, version: str) -> None:
         self.record = record
@@ -127,6 +130,13 @@ class _TrajectoryWriter:
         self.has_sub_agents = version >= _SINCE_SUB_AGENTS
 
     def build_document(self, steps: list[ConversationStep], *, partial: bool) -> JsonObject:
+        """Return the trajectory, with sub-agents as trajectories of their own since 1.7.
+
+        `partial` marks a trajectory that filters shortened.
+
+        Raises:
+            InvalidRecord: there are no steps.
+        """
         by_agent: dict[str, list[ConversationStep]] = {}
         for step in steps:
             by_agent.setdefault(step.agent, []).append(step)
@@ -134,8 +144,8 @@ class _TrajectoryWriter:
         own = by_agent[""] if is_split else steps
         if not own:
             raise InvalidRecord(
-                "the record has no step, and an ATIF trajectory needs one",
-                hint="The session has no conversation, or the filters leave none of it.",
+                "the record has no steps, and an ATIF trajectory needs at least one",
+                hint="The session has no conversation, or the filters leave all of it out.",
             )
         name = self.record["id"]
         trajectory = self._build_trajectory(own, name)
@@ -152,6 +162,7 @@ class _TrajectoryWriter:
         return trajectory
 
     def _describe_record(self, *, partial: bool) -> JsonObject:
+        """Return the id and digest of the record, and the exporter."""
         description: JsonObject = {
             "record": self.record["id"],
             "sha-256": self.digest,
@@ -162,6 +173,7 @@ class _TrajectoryWriter:
         return description
 
     def _build_trajectory(self, steps: list[ConversationStep], name: str) -> JsonObject:
+        """Return the trajectory of the main agent or a sub-agent; `name` is its id."""
         session = self.record["session"]
         meta = session.get("agent-meta", {})
         agent = {
@@ -183,6 +195,7 @@ class _TrajectoryWriter:
         return trajectory
 
     def _build_step(self, step: ConversationStep) -> JsonObject:
+        """Return a step without its number."""
         first = step.rows[0]
         built: JsonObject = {"source": step.source}
         time = self._format_time(first)
@@ -208,6 +221,7 @@ class _TrajectoryWriter:
         return built
 
     def _format_time(self, row: Row) -> str | None:
+        """Return the time of a row, or None if it has none, or one that Harbor refuses."""
         if row.time is None:
             return None
         text = format_timestamp(row.time)
@@ -218,7 +232,7 @@ class _TrajectoryWriter:
         return None
 
     def _add_agent_members(self, step: ConversationStep, built: JsonObject) -> None:
-        """Add the members that only a step of the agent may have."""
+        """Add model, reasoning, tool calls, results and metrics to `built`, a step of the agent."""
         models = [row.model for row in step.rows if row.model and row.model != UNKNOWN]
         if models:
             built["model_name"] = models[0]
@@ -247,6 +261,7 @@ class _TrajectoryWriter:
             built["metrics"] = _build_metrics(usage)
 
     def _build_result(self, row: Row, call_id: str | None) -> JsonObject:
+        """Return the result of a tool row; `call_id` is None for a result without its call."""
         result = row.result or row
         built: JsonObject = {"source_call_id": call_id} if call_id is not None else {}
         if result.parts:
@@ -261,19 +276,20 @@ class _TrajectoryWriter:
         return built
 
     def _build_content(self, parts: list[ContentPart]) -> str | list[JsonObject]:
-        """Return parts as one text if all of them are text, as most readers expect."""
+        """Return parts as one text if all of them are text, otherwise as a list of parts."""
         built = [_build_content_part(part, self.version, self.losses) for part in parts]
         if all(part["type"] == "text" for part in built):
             return "\n".join(part["text"] for part in built)
         return built
 
     def _build_text(self, parts: list[ContentPart]) -> str:
-        """Return parts where only a text is allowed."""
+        """Return parts as one text, for members that cannot be a list of parts."""
         oldest = ATIF_VERSIONS[0]  # which had texts only
         return "\n".join(_build_content_part(part, oldest, self.losses)["text"] for part in parts)
 
 
 def _build_call(row: Row, call_id: str) -> JsonObject:
+    """Return the tool call of a row; ATIF requires an object as its arguments."""
     arguments = row.entry.get("input")
     return {
         "tool_call_id": call_id,
@@ -283,12 +299,17 @@ def _build_call(row: Row, call_id: str) -> JsonObject:
 
 
 def _build_metrics(usage: JsonObject) -> JsonObject:
+    """Return token usage with ATIF's names; members without one go into `extra.vacr`."""
     metrics = {native: usage[name] for name, native in ATIF_METRICS.items() if name in usage}
     rest = {name: value for name, value in usage.items() if name not in ATIF_METRICS}
     return metrics | ({"extra": {"vacr": rest}} if rest else {})
 
 
 def _build_content_part(part: ContentPart, version: str, losses: ExportLosses) -> JsonObject:
+    """Return a text, image or audio part of a version of ATIF.
+
+    An image or audio that the version does not support becomes a text, and a loss.
+    """
     if isinstance(part, TextPart):
         return {"type": "text", "text": part.text}
     audio = _get_audio_source(part)
@@ -305,7 +326,10 @@ def _build_content_part(part: ContentPart, version: str, losses: ExportLosses) -
 
 
 def _get_audio_source(part: ContentPart) -> JsonObject | None:
-    """Return the source of a part that is audio, as Google's and OpenAI's APIs write it."""
+    """Return the media type and address of a part that is audio, or None for any other part.
+
+    Audio has the form of Google's or OpenAI's API.
+    """
     if isinstance(part, ImagePart):
         kind, path = part.media_type, _get_image_path(part)
     elif isinstance(part, OtherPart) and isinstance(part.value, dict):
@@ -321,8 +345,10 @@ def _get_audio_source(part: ContentPart) -> JsonObject | None:
 
 
 def _get_image_path(image: ImagePart) -> str:
+    """Return the address of an image, or a `data:` URL with its bytes."""
     return image.address or f"data:{image.media_type};base64,{image.data}"
 
 
 def _format_name(name: Any) -> str:
+    """Return an id as text; bytes as hex."""
     return name.hex() if isinstance(name, bytes) else str(name)

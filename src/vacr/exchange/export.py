@@ -1,7 +1,7 @@
 """The common part of every export: the request, the losses, and the rows or steps to export.
 
-No other format can represent all of a record. Each export counts what it leaves out, in words of
-the record, so that the user learns about it:
+No other format can represent all of a record. Each export counts the parts that it leaves out, in
+words of the record, to report them to the user:
 
     >>> from collections import Counter
     >>> from vacr.exchange import format_losses
@@ -49,7 +49,7 @@ from vacr.viewer import (
 )
 
 ExportLosses = Counter[str]
-"""The number of lost things of each kind, in words of the record."""
+"""How many parts of a record an export leaves out, by kind, such as `attributed files`."""
 
 # Members that are exported, counted under another name, or about the record itself.
 _ACCOUNTED_RECORD_MEMBERS = frozenset(
@@ -69,7 +69,7 @@ _MESSAGE_TYPES = ("user", "assistant")
 _INSTRUCTION_ROLES = ("system", "developer")
 
 EntryPosition = tuple[int, ...]
-"""The numbers in the pointer of an entry."""
+"""The indexes in the pointer of an entry: (14, 0) for `/session/entries/14/children/0`."""
 
 
 @dataclass(frozen=True)
@@ -79,13 +79,15 @@ class ExportRequest:
     digest: str
     """The SHA-256 of the record's bytes; the export refers to the record by it."""
     chosen: RowFilter = field(default_factory=RowFilter)
+    """The rows to export; all by default."""
     version: str | None = None
-    """The version of the other format, if it has several."""
+    """The version of the other format; None chooses one."""
     form: RecordEncoding = "json"
     """The encoding of the record's bytes."""
     commit: str | None = None
     """The commit that contains the record's files."""
     signer: Signer | None = None
+    """The key for formats that are signed."""
     statement: bytes | None = None
     """The signed statement stored with the record."""
 
@@ -101,7 +103,7 @@ class ExportedDocument:
 
 
 def format_losses(losses: ExportLosses, most: int = 6) -> str:
-    """Describe losses in a line, the largest first."""
+    """Describe losses in one line, the largest first; only the first `most` kinds by name."""
     ranked = sorted(losses.items(), key=lambda item: (-item[1], item[0]))
     text = "; ".join(f"{what}: {count}" for what, count in ranked[:most])
     if len(ranked) <= most:
@@ -116,9 +118,9 @@ def format_losses(losses: ExportLosses, most: int = 6) -> str:
 def select_rows(
     record: JsonObject, chosen: RowFilter, losses: ExportLosses
 ) -> tuple[list[Row], list[Row], int]:
-    """Return all rows of a record, the chosen ones, and how many the filter left out.
+    """Return all rows of a record, the chosen rows, and how many rows the filter left out.
 
-    Rows that only repeat others are counted as losses.
+    Rows that only repeat others are added to `losses` instead.
 
     Raises:
         InvalidRecord: no row matches the filter.
@@ -127,7 +129,7 @@ def select_rows(
     kept = list(chosen.chosen(every))
     if not kept and chosen != RowFilter():
         raise InvalidRecord(
-            "no rows match the filters", hint="To try the filters, use them with vacr show."
+            "no rows match the filters", hint="Try the same filters with vacr show."
         )
     repeated = sum(row.is_repeated for row in every) - sum(row.is_repeated for row in kept)
     if repeated:
@@ -136,27 +138,28 @@ def select_rows(
 
 
 def is_encrypted_reasoning(row: Row) -> bool:
-    """Return whether only the provider can read a thought."""
+    """Return whether a row is a thought that only the provider can decrypt."""
     return row.kind == REASONING_ROW and not join_texts(row.parts) and "encrypted" in row.entry
 
 
 def count_encrypted_reasoning(kept: Iterable[Row], losses: ExportLosses) -> None:
-    """Add encrypted thoughts to the losses, even if a readable form is exported."""
+    """Add each row with encrypted reasoning to the losses, even if its text is exported."""
     losses.update("sealed reasoning" for row in kept if "encrypted" in row.entry)
 
 
 def count_lost_events(events: Iterable[Row], losses: ExportLosses) -> None:
-    """Add events to the losses, each under its type."""
+    """Add events to the losses, counted by their type."""
     losses.update(f"events ({row.summary})" for row in events)
 
 
 def count_lost_members(
     record: JsonObject, losses: ExportLosses, *canonical: str, about: frozenset[str]
 ) -> None:
-    """Add the members that a format of conversations leaves out to the losses.
+    """Add the members of a record that a conversation format leaves out to the losses.
 
-    Native members and the file attribution are always left out. `canonical` are the members of
-    entries that the format leaves out, too; `about` are the members of the session that it keeps.
+    Native members and the file attribution are always left out. `canonical` are the canonical
+    members of entries that the format leaves out, too. `about` are the members about the session,
+    agent, environment and version control that it keeps.
     """
     counts: ExportLosses = Counter()
     session = record["session"]
@@ -183,7 +186,7 @@ def count_lost_members(
 
 
 def _count_block_extras(content: Any) -> int:
-    """Count the members of text blocks other than the text."""
+    """Return the number of members of text blocks, besides `type` and `text`."""
     blocks = content if isinstance(content, list) else [content]
     return sum(
         len(block.keys() - {"type", "text"})
@@ -193,7 +196,7 @@ def _count_block_extras(content: Any) -> int:
 
 
 def count_lost_attribution(record: JsonObject, losses: ExportLosses) -> None:
-    """Count the files that a record attributes."""
+    """Add the number of files that a record attributes to the losses, if it has any."""
     if files := record.get("file-attribution", {}).get("files"):
         losses["attributed files"] = len(files)
 
@@ -203,22 +206,22 @@ def count_lost_attribution(record: JsonObject, losses: ExportLosses) -> None:
 
 @dataclass
 class ConversationStep:
-    """A prompt, an instruction, or a call of a model, with its rows."""
+    """A prompt, an instruction, or a call of a model, and the rows that belong to it."""
 
     agent: str = ""
-    """The sub-agent that took the step."""
+    """The sub-agent that took the step; empty for the main agent."""
     source: str = AGENT_SOURCE
-    """Who speaks: the user, the agent, or the system, which gives a model its instructions."""
+    """The speaker: AGENT_SOURCE, PROMPT_SOURCE, or SYSTEM_SOURCE for instructions."""
     call: Any = None
-    """The identity of the call of the model, if known."""
+    """The native id or the position of the model's message; None outside of messages."""
     rows: list[Row] = field(default_factory=list)
     entries: set[EntryPosition] = field(default_factory=set)
-    """The positions of the entries with its token usage."""
+    """The positions of the entries that may have its token usage."""
     answered: EntryPosition | None = None
-    """The position of the first result of its tool calls."""
+    """The position of the first result of its tool calls, or None without results."""
 
     def add_row(self, row: Row, message: EntryPosition) -> None:
-        """Add a row of a message, which may have the token usage."""
+        """Add a row; `message` is the position of its message, which may have the token usage."""
         self.rows.append(row)
         self.entries.add(message)
         if row.result is not None:
@@ -226,7 +229,7 @@ class ConversationStep:
             self.answered = min(self.answered or position, position)
 
     def sum_usage(self, record: JsonObject) -> JsonObject:
-        """Return the sum of the token usage of its entries."""
+        """Return the summed token usage of the step, by member; empty if none is recorded."""
         total: JsonObject = {}
         for position in sorted(self.entries):
             *_, entry = _walk_to_position(record["session"]["entries"], position)
@@ -235,9 +238,10 @@ class ConversationStep:
 
 
 def group_rows_into_steps(every: Iterable[Row], record: JsonObject) -> list[ConversationStep]:
-    """Return the steps of a record's rows, in order.
+    """Return the steps of a record, in order; `every` are all its rows.
 
-    Events belong to no step, but their token usage belongs to the step before them.
+    Events belong to no step, except for instructions. The token usage of an event belongs to the
+    step before it.
     """
     entries = record["session"]["entries"]
     steps: list[ConversationStep] = []
@@ -264,7 +268,7 @@ def group_rows_into_steps(every: Iterable[Row], record: JsonObject) -> list[Conv
 
 
 def filter_steps(steps: Iterable[ConversationStep], kept: Iterable[Row]) -> list[ConversationStep]:
-    """Remove all but some rows from steps, and return the steps that have any left."""
+    """Remove all rows that are not in `kept` from steps, and return the steps with rows left."""
     places = {row.place for row in kept}
     remaining = []
     for step in steps:
@@ -275,9 +279,9 @@ def filter_steps(steps: Iterable[ConversationStep], kept: Iterable[Row]) -> list
 
 
 def get_instructions(row: Row) -> list[ContentPart] | None:
-    """Return the instructions to the model in an event; `None` for any other row.
+    """Return the instructions to the model in an event row, or None for any other row.
 
-    Some agents, and imported trajectories, keep them in events.
+    Some agents, and imported trajectories, keep instructions in events.
     """
     data = row.entry.get("data") if row.kind == EVENT_ROW else None
     if not isinstance(data, dict):
@@ -290,7 +294,7 @@ def get_instructions(row: Row) -> list[ContentPart] | None:
 
 
 def sum_usages(usages: Iterable[JsonObject]) -> JsonObject:
-    """Return the sum of token usages."""
+    """Return the sum of token usages, member by member."""
     total: JsonObject = {}
     for usage in usages:
         for name, value in usage.items():
@@ -299,20 +303,22 @@ def sum_usages(usages: Iterable[JsonObject]) -> JsonObject:
 
 
 def _parse_position(pointer: str) -> EntryPosition:
+    """Return the position of an entry from its JSON pointer."""
     return tuple(map(int, _POINTER_NUMBER.findall(pointer)))
 
 
 def _walk_to_position(entries: Any, position: EntryPosition) -> Iterator[JsonObject]:
-    """Yield the entries on the way to a position."""
+    """Yield the top-level entry, then its child, and so on down to the entry at a position."""
     for number in position:
         yield entries[number]
         entries = entries[number].get("children", ())
 
 
 def _find_message(entries: Any, position: EntryPosition) -> tuple[EntryPosition, Any]:
-    """Return the position of the message that contains an entry, and the identity of its call.
+    """Return the position of the message that contains an entry, and the message's identity.
 
-    Without a message, these are the position itself and `None`.
+    The identity is the native id, or else the position. For an entry outside of messages, return
+    its own position and None.
     """
     home, call = position, None
     for depth, entry in enumerate(_walk_to_position(entries, position), 1):
@@ -325,13 +331,17 @@ def _find_message(entries: Any, position: EntryPosition) -> tuple[EntryPosition,
 
 
 def _is_new_call(current: ConversationStep, call: Any, position: EntryPosition) -> bool:
+    """Return whether an entry starts a new call of the model.
+
+    It does if its message is another one, or, without messages, if it follows a tool result.
+    """
     if call is None and current.call is None:
         return current.answered is not None and position > current.answered
     return bool(call != current.call)
 
 
 def _add_entry_usage(entry: JsonObject, total: JsonObject) -> None:
-    """Add the token usage of an entry and its children, except for inherited entries."""
+    """Add the token usage of an entry and its children to `total`, except for inherited entries."""
     marks, usage = entry.get("vacr"), entry.get("token-usage")
     if isinstance(marks, dict) and marks.get("inherited"):
         return
@@ -347,7 +357,7 @@ def _add_entry_usage(entry: JsonObject, total: JsonObject) -> None:
 
 
 def get_attributed_files(record: JsonObject, title: str) -> list[JsonObject]:
-    """Return the attributed files.
+    """Return the attributed files of a record; at least one. `title` names the export format.
 
     Raises:
         InvalidRecord: the record attributes no files.
@@ -360,7 +370,7 @@ def get_attributed_files(record: JsonObject, title: str) -> list[JsonObject]:
 
 
 def get_attribution_details(record: JsonObject, path: str) -> JsonObject:
-    """Return the details that vacr keeps on an attributed file; empty if they are malformed."""
+    """Return vacr's details about an attributed file, or an empty dict if missing or malformed."""
     details: Any = get_vacr_metadata(record)
     for name in ("attribution", "files", path):
         details = details.get(name) if isinstance(details, dict) else None
@@ -368,7 +378,10 @@ def get_attribution_details(record: JsonObject, path: str) -> JsonObject:
 
 
 def count_lost_session(record: JsonObject, losses: ExportLosses) -> None:
-    """Count the conversation and the evidence, which formats of attributions leave out."""
+    """Add the entries and the evidence of attributed ranges to the losses.
+
+    Formats of file attributions leave both out.
+    """
     if entries := len(record["session"].get("entries", ())):
         losses["entries of the conversation"] = entries
     evidence = 0
@@ -380,5 +393,5 @@ def count_lost_session(record: JsonObject, losses: ExportLosses) -> None:
 
 
 def is_uri(text: Any) -> bool:
-    """Return whether a text is an address with a scheme."""
+    """Return whether a value is text with a URI scheme, such as `https:`."""
     return isinstance(text, str) and _URI_PATTERN.fullmatch(text) is not None

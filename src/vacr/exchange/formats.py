@@ -40,19 +40,22 @@ class ExchangeFormat:
     ending: str
     """The ending of its file names."""
     writer: str = ""
-    """The function that exports a record, as `module.function`."""
+    """The function that exports a record, as `module.function` in this package."""
     reader: str = ""
-    """The function that imports a document, if there is one."""
+    """The function that imports a document; empty for a format that is only exported."""
     of_rows: bool = True
-    """Whether it contains the conversation, so that filters apply."""
+    """Whether it contains the conversation, so that filters of rows apply."""
 
     def export(self, record: JsonObject, request: ExportRequest) -> ExportedDocument:
-        """Export a record to this format.
+        """Export a record to this format, and return the document and its losses.
 
         Raises:
-            InvalidRecord: the format cannot represent any part of the record.
+            InvalidRecord: the record lacks the members that the format needs.
+            UsageError: the request lacks something that the format needs, such as a key.
         """
-        export: Callable[[JsonObject, ExportRequest], ExportedDocument] = _load(self.writer)
+        export: Callable[[JsonObject, ExportRequest], ExportedDocument] = _load_function(
+            self.writer
+        )
         return export(record, request)
 
     def read(self, source: Source) -> list[Reading]:
@@ -62,11 +65,12 @@ class ExchangeFormat:
             UnreadableInput: the document cannot be read.
             InvalidRecord: it is not in this format.
         """
-        readings = _load(self.reader)(source)
+        readings = _load_function(self.reader)(source)
         return readings if isinstance(readings, list) else [readings]
 
 
-def _load(path: str) -> Callable[..., Any]:
+def _load_function(path: str) -> Callable[..., Any]:
+    """Return a function of this package by `module.function`, and load its module."""
     module, _, name = path.rpartition(".")
     function: Callable[..., Any] = getattr(import_module(f"vacr.exchange.{module}"), name)
     return function
@@ -94,10 +98,10 @@ EXCHANGE_FORMATS = {
 
 
 def detect_format(data: bytes) -> str:
-    """Return the name of a document's format.
+    """Return the name of a document's format: `atif`, `agent-trace` or `git-ai-notes`.
 
     Raises:
-        UnreadableInput: the format is unknown.
+        UnreadableInput: the document has another format, or is already a record.
     """
     if b"\n---\n" in data or data.startswith(b"---\n"):
         return "git-ai-notes"
@@ -123,7 +127,10 @@ def detect_format(data: bytes) -> str:
 
 
 def parse_json_or_lines(data: bytes) -> list[tuple[str, Any]]:
-    """Return the value of a JSON document, or of each line, with its place for messages.
+    """Parse one JSON document, or one JSON document a line.
+
+    Return pairs of a place for messages, such as `line 2: `, and a value. The place of a single
+    document is empty.
 
     Raises:
         UnreadableInput: the data is neither JSON nor JSON lines.
@@ -138,6 +145,7 @@ def parse_json_or_lines(data: bytes) -> list[tuple[str, Any]]:
 
 
 def _parse_json_line(number: int, line: bytes) -> Any:
+    """Parse a line as JSON; an error names the line."""
     try:
         return decode_json(line)
     except UnreadableInput as error:
@@ -147,7 +155,7 @@ def _parse_json_line(number: int, line: bytes) -> Any:
 
 
 def check_document(document: Any, schema: str, title: str) -> None:
-    """Check a document against a CDDL schema of this package.
+    """Check a document against a CDDL schema of this package; `title` names the format.
 
     Raises:
         InvalidRecord: the document does not match; the message names the first mismatch.
@@ -157,12 +165,13 @@ def check_document(document: Any, schema: str, title: str) -> None:
         first, more = findings[0], len(findings) - 1
         rest = f" (and {more} more)" if more else ""
         message = f"invalid {title}: {first.rule}: {first.found}, expected {first.expected}{rest}"
-        hint = f"The tool that wrote the file must write valid {title}."
+        hint = "Report this to the authors of the tool that wrote the file."
         raise InvalidRecord(message, where=first.pointer or "/", hint=hint)
 
 
 @cache
 def _load_schema(name: str) -> Schema:
+    """Return the compiled schema in a file of this package."""
     return compile_cddl(
         resources.files("vacr.exchange").joinpath(name).read_text("utf-8"), name=name
     )
@@ -174,9 +183,10 @@ def restore_document(
     write: Callable[[JsonObject], bytes],
     read: Callable[[Source], Reading],
 ) -> bytes | None:
-    """Return the document that a record was imported from.
+    """Return the document of the format `form` that a record was imported from.
 
-    Returns `None` if the record comes from another format, or changed after the import.
+    `write` rebuilds the document from the record, and `read` imports it again for comparison.
+    Return None if the record comes from another format, or changed after the import.
     """
     source = get_vacr_metadata(record).get("source")
     if not isinstance(source, dict) or source.get("format") != form:
@@ -192,9 +202,9 @@ def restore_document(
 
 
 def _encode_comparable(record: JsonObject, form: str) -> bytes:
-    """Encode a record without the members that differ for equal documents.
+    """Encode the parts of a record that must be equal for equal documents.
 
-    These are the digest of the source, and a session id derived from it.
+    Leave out the digest of the source, a session id derived from it, and later additions.
     """
     metadata = get_vacr_metadata(record)
     session = dict(record["session"])

@@ -1,4 +1,4 @@
-"""Notes of git-ai 3.0.0: the authors of the lines of a commit. Import and export.
+"""Notes of git-ai 3.0.0, a format for the authors of a commit's lines: import and export.
 
 A note has files with their lines, a line of three hyphens, and JSON (section 1.2 of the Git AI
 Standard). A line of the first section gives the key of the author of some lines, and the JSON
@@ -57,24 +57,28 @@ LineRange = tuple[int, int]
 
 
 class AttestedLines(NamedTuple):
-    """Lines of a file, and the key of their writer."""
+    """Line ranges of a file, and the key of their author in the note's JSON."""
 
     key: str
     ranges: list[LineRange]
 
 
 class GitAiNote(NamedTuple):
-    """The contents of a note."""
+    """A parsed note."""
 
     files: list[tuple[str, list[AttestedLines]]]
+    """The path and the attested lines of each file."""
     metadata: dict[str, Any]
+    """The JSON after the hyphens."""
 
 
 # Export
 
 
 def export(record: JsonObject, request: ExportRequest) -> ExportedDocument:
-    """Export the note for the commit with the record's files; an imported record returns its note.
+    """Export the lines that the agent wrote as a note for the commit with the record's files.
+
+    An unchanged imported record gives its own note.
 
     Raises:
         InvalidRecord: the record attributes no files.
@@ -117,11 +121,15 @@ def export(record: JsonObject, request: ExportRequest) -> ExportedDocument:
 
 
 def _hash_key(text: str) -> str:
+    """Return the first 14 hex digits of a text's SHA-256, as git-ai makes keys."""
     return hashlib.sha256(text.encode()).hexdigest()[:_KEY_LENGTH]
 
 
 def _collect_agent_lines(file: JsonObject, model: str, losses: ExportLosses) -> list[LineRange]:
-    """Return the ranges that the agent wrote, in order and joined."""
+    """Return the line ranges that the agent wrote, sorted and joined.
+
+    Lines of other authors, and lines of models other than `model`, are added to `losses`.
+    """
     ranges = []
     for conversation in file["conversations"]:
         for line_range in conversation["ranges"]:
@@ -141,6 +149,7 @@ def _collect_agent_lines(file: JsonObject, model: str, losses: ExportLosses) -> 
 
 
 def _join_ranges(ranges: list[LineRange]) -> list[LineRange]:
+    """Return ranges in order, with overlapping and adjacent ones joined."""
     joined: list[LineRange] = []
     for first, last in sorted(ranges):
         if joined and first <= joined[-1][1] + 1:
@@ -154,11 +163,11 @@ def _join_ranges(ranges: list[LineRange]) -> list[LineRange]:
 
 
 def read(source: Source) -> Reading:
-    """Import a note as a record without an id.
+    """Import a note as a record without an id and without entries.
 
     Raises:
         UnreadableInput: it is not text, or its JSON cannot be read.
-        InvalidRecord: it is not a note.
+        InvalidRecord: it is not a note, or of another version.
     """
     note = parse_note(source.main.data)
     metadata = note.metadata
@@ -186,18 +195,20 @@ def read(source: Source) -> Reading:
     prompts = _select_objects(metadata.get("prompts")).values()
     if transcripts := sum(bool(prompt.get("messages")) for prompt in prompts):
         session.notices.append(
-            SourceNotice(f"transcripts in it: {transcripts}, kept as they are and not made entries")
+            SourceNotice(f"transcripts in the note: {transcripts}; kept, but not made entries")
         )
     session.native = metadata
     reading = session.reading(source)
     record: Any = reading.record
     record["file-attribution"] = {"files": files}
-    record["vacr"][ATTESTED_BY_MEMBER] = [lines.key for _, all_ in note.files for lines in all_]
+    record["vacr"][ATTESTED_BY_MEMBER] = [
+        lines.key for _, attested in note.files for lines in attested
+    ]
     return reading
 
 
 def _collect_agents(metadata: JsonObject) -> dict[str, JsonObject]:
-    """Return the agents by their keys, from sessions and from the prompts of older notes."""
+    """Return the `agent_id` of each key, from sessions and from the prompts of older notes."""
     explained = _select_objects(metadata.get("prompts")) | _select_objects(metadata.get("sessions"))
     return {
         key: members["agent_id"]
@@ -207,6 +218,7 @@ def _collect_agents(metadata: JsonObject) -> dict[str, JsonObject]:
 
 
 def _select_objects(value: Any) -> dict[str, JsonObject]:
+    """Return the members of a map that are maps; empty for a value that is not a map."""
     if not isinstance(value, dict):
         return {}
     return {key: member for key, member in value.items() if isinstance(member, dict)}
@@ -215,6 +227,7 @@ def _select_objects(value: Any) -> dict[str, JsonObject]:
 def _build_attributed_file(
     path: str, attested: list[AttestedLines], agents: dict[str, JsonObject]
 ) -> JsonObject:
+    """Return the attribution of a file, with a conversation for each item of `attested`."""
     conversations = [
         {
             "contributor": _find_contributor(key, agents),
@@ -226,6 +239,7 @@ def _build_attributed_file(
 
 
 def _find_contributor(key: str, agents: dict[str, JsonObject]) -> JsonObject:
+    """Return the contributor for a key: a human, a known agent, or unknown."""
     if key.startswith("h_"):
         return {"type": "human"}
     agent = agents.get(key.partition("::")[0])
@@ -236,7 +250,7 @@ def _find_contributor(key: str, agents: dict[str, JsonObject]) -> JsonObject:
 
 
 def _restore_note(record: JsonObject) -> bytes:
-    """Return the note of an imported record."""
+    """Return the encoded note that a record was imported from."""
     session, vacr_metadata = record["session"], get_vacr_metadata(record)
     metadata: JsonObject = {
         name: value for name, value in session.items() if name not in SESSION_MEMBERS
@@ -260,22 +274,23 @@ def _restore_note(record: JsonObject) -> bytes:
 
 
 def can_name_file(path: str) -> bool:
-    """Return whether a note can name a file so that the name is read back."""
+    """Return whether a note can contain a path: not empty, one line, and without quotes."""
     return path != "" and '"' not in path and path.splitlines() == [path]
 
 
 def format_note(note: GitAiNote) -> str:
-    """Return the text of a note."""
+    """Return the text of a note, for `git notes`."""
     lines = []
     for path, attested in note.files:
         is_quoted = _NEEDS_QUOTES.search(path) or path == _NOTE_DIVIDER
         lines.append(f'"{path}"' if is_quoted else path)
-        lines += [f"  {one.key} {','.join(map(_format_range, one.ranges))}" for one in attested]
+        lines += [f"  {key} {','.join(map(_format_range, ranges))}" for key, ranges in attested]
     metadata = msgspec.json.format(encode_sorted_json(note.metadata), indent=2).decode()
     return "\n".join([*lines, _NOTE_DIVIDER, metadata]) + "\n"
 
 
 def _format_range(line_range: LineRange) -> str:
+    """Return `1-4` for several lines, `9` for one."""
     first, last = line_range
     return str(first) if first == last else f"{first}-{last}"
 
@@ -285,7 +300,7 @@ def parse_note(data: bytes) -> GitAiNote:
 
     Raises:
         UnreadableInput: it is not text, or its JSON cannot be read.
-        InvalidRecord: a line does not fit into a note.
+        InvalidRecord: a line is not allowed in a note, or the JSON is not an object.
     """
     try:
         text = data.decode()
@@ -296,7 +311,7 @@ def parse_note(data: bytes) -> GitAiNote:
         lines = [_NOTE_DIVIDER, *lines]
     if _NOTE_DIVIDER not in lines:
         hint = "To get a note, run: git notes --ref=ai show COMMIT"
-        raise InvalidRecord("invalid note of git-ai: no line of three hyphens", hint=hint)
+        raise InvalidRecord("invalid note of git-ai: it has no line of three hyphens", hint=hint)
     end = lines.index(_NOTE_DIVIDER)
     metadata = decode_json("\n".join(lines[end + 1 :]).encode())
     if not isinstance(metadata, dict):
@@ -307,6 +322,11 @@ def parse_note(data: bytes) -> GitAiNote:
 
 
 def _parse_files(lines: list[str]) -> list[tuple[str, list[AttestedLines]]]:
+    """Return the path and the attested lines of each file; `lines` precede the hyphens.
+
+    Raises:
+        InvalidRecord: an indented line is malformed, or precedes the first file.
+    """
     files: list[tuple[str, list[AttestedLines]]] = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -317,11 +337,11 @@ def _parse_files(lines: list[str]) -> list[tuple[str, list[AttestedLines]]]:
             continue
         attestation = _ATTESTATION_LINE.fullmatch(line)
         if attestation is None or not files:
-            problem = "lines without a file" if attestation else "expected a key and line numbers"
+            problem = "no file name before it" if attestation else "expected a key and line numbers"
             raise InvalidRecord(
                 f"invalid note of git-ai: {problem}",
                 where=f"line {number}",
-                hint="Example:   s_… 1-4,9",
+                hint="For example, two spaces and: s_1a2b 1-4,9",
             )
         ranges = [_parse_range(text, number) for text in attestation[2].split(",")]
         files[-1][1].append(AttestedLines(attestation[1], ranges))
@@ -329,6 +349,7 @@ def _parse_files(lines: list[str]) -> list[tuple[str, list[AttestedLines]]]:
 
 
 def _parse_range(text: str, line_number: int) -> LineRange:
+    """Parse `1-4` or `9`; `line_number` is its line in the note, for errors."""
     first, _, last = text.partition("-")
     start, end = _parse_line_number(first), _parse_line_number(last or first)
     if not 1 <= start <= end < _LINE_NUMBER_LIMIT:
@@ -339,4 +360,5 @@ def _parse_range(text: str, line_number: int) -> LineRange:
 
 
 def _parse_line_number(digits: str) -> int:
+    """Parse a line number; return 0, an invalid one, for far too many digits."""
     return int(digits) if len(digits) <= _MAX_LINE_DIGITS else 0

@@ -1,9 +1,9 @@
 """A record as an in-toto Statement v1 in a signed DSSE 1.0 envelope, for policy engines.
 
-The subjects are the things that a policy asks about: the given commit, and the files whose whole
-content the attribution knows; without either, the record itself. The predicate names the record and
-summarizes it. Consumers may ignore any member of it; the absence of a member never makes a policy
-pass.
+The subjects are the things that a policy asks about: the requested commit, and the files whose
+whole content the attribution knows; without either, the record itself. The predicate names the
+record and summarizes it. Consumers may ignore any member of it; the absence of a member never makes
+a policy pass.
 
     >>> from vacr.exchange.in_toto import encode_pre_authentication
     >>> encode_pre_authentication(b"{}", "application/vnd.in-toto+json")
@@ -40,7 +40,7 @@ _MEDIA_TYPES = {"json": "application/json", "cbor": "application/cbor"}
 
 
 def export(record: JsonObject, request: ExportRequest) -> ExportedDocument:
-    """Export a signed statement about a record.
+    """Export a statement about a record in an envelope that `request.signer` signs.
 
     Raises:
         UsageError: the request has no signer.
@@ -69,6 +69,7 @@ def export(record: JsonObject, request: ExportRequest) -> ExportedDocument:
 def _list_subjects(
     record: JsonObject, request: ExportRequest, losses: ExportLosses
 ) -> list[JsonObject]:
+    """Return name and digest of the commit and of each fully known file, or of the record."""
     subjects: list[JsonObject] = []
     if request.commit:
         repository = str(record.get("vcs", {}).get("repository", "commit"))
@@ -86,6 +87,7 @@ def _list_subjects(
 def _build_predicate(
     record: JsonObject, request: ExportRequest, losses: ExportLosses
 ) -> JsonObject:
+    """Return the summary of a record: agent, models, times, revision, lines and receipts."""
     session = record["session"]
     meta = session.get("agent-meta", {})
     predicate: JsonObject = {
@@ -117,6 +119,7 @@ def _build_predicate(
 
 
 def _count_attribution(attribution: JsonObject) -> JsonObject:
+    """Return the number of files, and of lines by type of contributor."""
     lines: Counter[str] = Counter({"ai": 0, "human": 0, "mixed": 0, "unknown": 0})
     for file in attribution["files"]:
         for conversation in file["conversations"]:
@@ -128,9 +131,9 @@ def _count_attribution(attribution: JsonObject) -> JsonObject:
 
 
 def _collect_receipts(request: ExportRequest, losses: ExportLosses) -> list[JsonObject]:
-    """Return the receipts of the record's statement, if it signs these bytes.
+    """Return the receipts in the record's statement, without verifying them.
 
-    The receipts are not verified here.
+    Return an empty list without a statement. A statement about other bytes is added to `losses`.
     """
     if request.statement is None:
         return []
@@ -151,6 +154,7 @@ def _collect_receipts(request: ExportRequest, losses: ExportLosses) -> list[Json
 
 
 def _sign_envelope(payload: bytes, payload_type: str, signer: Signer) -> JsonObject:
+    """Return a DSSE envelope with the payload and its signature."""
     signature = signer.sign(encode_pre_authentication(payload, payload_type))
     return {
         "payload": _encode_base64(payload),
@@ -165,13 +169,16 @@ def _sign_envelope(payload: bytes, payload_type: str, signer: Signer) -> JsonObj
 
 
 def encode_pre_authentication(payload: bytes, payload_type: str) -> bytes:
-    """Encode the bytes that a signature covers: both parts, each after its length."""
+    """Encode the bytes that a DSSE signature covers: type and payload, each after its length."""
     kind = payload_type.encode()
     return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
 
 
 def _encode_der_signature(signature: bytes, signer: Signer) -> bytes:
-    """Encode an ECDSA signature in DER, as verifiers of DSSE expect; COSE joins r and s."""
+    """Convert an ECDSA signature from COSE's form to DER, as verifiers of DSSE expect.
+
+    Return the signatures of other keys unchanged.
+    """
     if not isinstance(signer.public_key, ec.EllipticCurvePublicKey):
         return signature
     half = len(signature) // 2

@@ -118,7 +118,7 @@ def export(record: JsonObject, request: ExportRequest) -> ExportedDocument:
     """Export a record as an OpenTelemetry trace (OTLP JSON).
 
     Raises:
-        InvalidRecord: the record has no time, which spans need.
+        InvalidRecord: the record has no times, or no row matches the filters.
     """
     losses: ExportLosses = Counter()
     every, kept, left_out = select_rows(record, request.chosen, losses)
@@ -147,13 +147,13 @@ def export(record: JsonObject, request: ExportRequest) -> ExportedDocument:
 
 @dataclass
 class _Span:
-    """An operation with its duration in milliseconds since the epoch."""
+    """An operation with its start and end, in milliseconds since 1970."""
 
     operation: str
     subject: str
-    """The thing that the operation is about; both together are the span's name."""
+    """The agent, model or tool; operation and subject together are the span's name."""
     place: str
-    """The pointer that its id is derived from."""
+    """The pointer of the entry, or the sub-agent; the span's id is derived from it."""
     parent: _Span | None
     start: int
     end: int
@@ -161,26 +161,26 @@ class _Span:
     failed: bool = False
 
     def add_items(self, attribute: str, items: list[JsonObject]) -> None:
-        """Extend an attribute that is a list."""
+        """Extend a list attribute; without items, do not create it."""
         if items:
             self.attributes.setdefault(attribute, []).extend(items)
 
     def add_usage(self, usage: JsonObject) -> None:
-        """Add the attributes of a token usage."""
+        """Add a token usage with the attribute names of GenAI and of OpenInference."""
         for table in (_USAGE_ATTRIBUTES, _TOKEN_COUNT_ATTRIBUTES):
             self.attributes |= {
                 attribute: usage[name] for name, attribute in table.items() if name in usage
             }
 
     def encode_messages(self) -> None:
-        """Encode messages as JSON, because an attribute cannot hold them otherwise."""
+        """Encode the lists of messages in the attributes as JSON text, as GenAI requires."""
         for name in (_INSTRUCTIONS, _INPUT_MESSAGES, _OUTPUT_MESSAGES):
             if isinstance(self.attributes.get(name), list):
                 self.attributes[name] = encode(self.attributes[name]).decode()
 
 
 class _TraceBuilder:
-    """The spans of one record."""
+    """Builds the spans of one record."""
 
     def __init__(self, record: JsonObject, digest: str, losses: ExportLosses) -> None:
         self.record = record
@@ -194,14 +194,19 @@ class _TraceBuilder:
         self.places_without_time: set[str] = set()
 
     def _find_start(self) -> int:
+        """Return the start of the session, or else the time of the first entry with one.
+
+        Raises:
+            InvalidRecord: the record has no usable time.
+        """
         stamps = [self.session.get("session-start")]
         stamps += [entry.get("timestamp") for entry in self.session["entries"]]
         for stamp in stamps:
             moment = _get_span_time(stamp)
             if moment is not None:
                 return moment
-        hint = "Its agent keeps no times. Use another format: atif, markdown, html."
-        raise InvalidRecord("the record has no times, and a trace needs them", hint=hint)
+        hint = "Its agent stores no times. Use another format: atif, markdown or html."
+        raise InvalidRecord("the record has no times, and an OTLP trace needs them", hint=hint)
 
     def build_spans(self, steps: list[ConversationStep]) -> list[_Span]:
         """Return all spans, each after its parent."""
@@ -247,6 +252,7 @@ class _TraceBuilder:
             self.losses["rows without a time, which have that of the row before"] = count
 
     def _build_agent_span(self, place: str, name: str, parent: _Span | None) -> _Span:
+        """Return the span of the main agent, without a parent, or of a sub-agent."""
         attributes = {
             _AGENT_NAME: name,
             _AGENT_VERSION: self.meta.get("cli-version"),
@@ -257,6 +263,7 @@ class _TraceBuilder:
         return _Span(_INVOKE_AGENT, name, place, parent, self.now, self.now, attributes)
 
     def _get_common_attributes(self) -> JsonObject:
+        """Return the attributes of every span: the provider and the session's id."""
         session_id = self.session["session-id"]
         name = session_id.hex() if isinstance(session_id, bytes) else str(session_id)
         return {_PROVIDER: self.provider, _CONVERSATION: name, _SESSION: name}
@@ -264,7 +271,10 @@ class _TraceBuilder:
     def _build_step_spans(
         self, step: ConversationStep, parent: _Span, messages: list[JsonObject]
     ) -> list[_Span]:
-        """Return the spans of one call of a model, and of the tools that it called."""
+        """Return the spans of one call of a model, and of the tools that it called.
+
+        `messages` are the input of the call: the prompts and tool results before it.
+        """
         rows = step.rows
         default_model = _get_known_name(self.meta.get("model-id"))
         model = next((row.model for row in rows if _get_known_name(row.model)), default_model)
@@ -288,6 +298,7 @@ class _TraceBuilder:
         return [chat, *(self._build_tool_span(row, parent) for row in rows if row.kind == TOOL_ROW)]
 
     def _build_tool_span(self, row: Row, parent: _Span) -> _Span:
+        """Return the span of a tool call, from the call to its result."""
         start = self._get_time(row)
         end = self._get_time(row.result) if row.result is not None else start
         tool = row.tool or UNKNOWN
@@ -306,7 +317,10 @@ class _TraceBuilder:
         return _Span(_EXECUTE_TOOL, tool, row.place, parent, start, end, attributes, row.is_error)
 
     def _get_time(self, row: Row) -> int:
-        """Return the time of a row; if it is unknown, the time of the row before."""
+        """Return the time of a row, or the time of the row before if it has none.
+
+        Remember the time for rows that follow.
+        """
         moment = _get_span_time(row.time)
         if moment is None:
             self.places_without_time.add(row.place)
@@ -316,16 +330,18 @@ class _TraceBuilder:
 
 
 def _get_span_time(stamp: Timestamp | None) -> int | None:
-    """Return a time in milliseconds; `None` for a time that a span cannot have."""
+    """Return a timestamp in milliseconds since 1970, or None if a span cannot have it."""
     moment = get_epoch_milliseconds(stamp) if stamp is not None else None
     return moment if moment is not None and 0 <= moment <= _MAX_SPAN_MILLISECONDS else None
 
 
 def _get_known_name(name: Any) -> str | None:
+    """Return a name as text, or None if it is empty or UNKNOWN."""
     return str(name) if name and name != UNKNOWN else None
 
 
 def _select_prompts(messages: list[JsonObject]) -> list[JsonObject]:
+    """Return the messages of the user."""
     return [message for message in messages if message["role"] == "user"]
 
 
@@ -337,7 +353,7 @@ def _build_message(role: str, parts: Iterable[ContentPart]) -> JsonObject:
 
 
 def _build_answer(step: ConversationStep) -> JsonObject:
-    """Return the thoughts, texts and tool calls of a model in one step."""
+    """Return a message with the thoughts, texts and tool calls of a model in one step."""
     parts: list[JsonObject] = []
     for row in step.rows:
         if row.kind == REASONING_ROW:
@@ -357,7 +373,7 @@ def _build_answer(step: ConversationStep) -> JsonObject:
 
 
 def _build_result_messages(step: ConversationStep) -> list[JsonObject]:
-    """Return the results of a step's tool calls, as messages to the model."""
+    """Return a message to the model for each result of a step's tool calls."""
     messages = []
     for row in step.rows:
         if row.kind == TOOL_ROW and (row.result is not None or not row.tool):
@@ -371,14 +387,17 @@ def _build_result_messages(step: ConversationStep) -> list[JsonObject]:
 
 
 def _build_instructions(step: ConversationStep) -> list[JsonObject]:
+    """Return the parts of a step's instructions to the model."""
     return [_build_part(part) for row in step.rows for part in get_instructions(row) or ()]
 
 
 def _get_response_text(row: Row) -> str:
+    """Return the output of a tool row as text."""
     return _join_parts((row.result or row).parts)
 
 
 def _join_parts(parts: list[ContentPart]) -> str:
+    """Return parts as one text; a part that is not text becomes JSON."""
     return "\n".join(
         part.text if isinstance(part, TextPart) else format_json(_build_part(part))
         for part in parts
@@ -386,12 +405,13 @@ def _join_parts(parts: list[ContentPart]) -> str:
 
 
 def _get_call_id(row: Row) -> str:
-    """Return the id of a call, or else its place."""
+    """Return the call id of a tool row, or else its pointer."""
     entry = row.entry if row.tool or row.result is None else row.result.entry
     return str(entry.get("call-id", row.place))
 
 
 def _build_part(part: ContentPart) -> JsonObject:
+    """Return a part of a message as GenAI writes it: text, blob, uri or another type."""
     if isinstance(part, TextPart):
         return {"type": "text", "content": part.text}
     if not isinstance(part, ImagePart):
@@ -407,7 +427,7 @@ def _build_part(part: ContentPart) -> JsonObject:
 
 
 def _encode_span(span: _Span, digest: str) -> JsonObject:
-    """Return a span as JSON; all ids are derived from the digest of the record."""
+    """Return a span as OTLP/JSON; its ids are derived from the digest of the record."""
     attributes = {
         _OPERATION: span.operation,
         _SPAN_KIND: _SPAN_KINDS[span.operation],
@@ -430,21 +450,23 @@ def _encode_span(span: _Span, digest: str) -> JsonObject:
 
 
 def make_trace_id(digest: str) -> str:
-    """Return the id of the trace of a record."""
+    """Return the trace id, 32 hex digits, for the digest of a record."""
     return _derive_id(digest, 32)
 
 
 def _make_span_id(span: _Span, digest: str) -> str:
+    """Return the span id, 16 hex digits; the same record always gives the same one."""
     return _derive_id(f"{digest} {span.operation} {span.place}", 16)
 
 
 def _derive_id(text: str, length: int) -> str:
-    # An id of zeros would mean none; a digest that begins with that many is out of reach.
+    """Return the first `length` hex digits of a text's SHA-256."""
+    # OTLP forbids an id of zeros. That a digest begins with that many will not happen.
     return hashlib.sha256(text.encode()).hexdigest()[:length]
 
 
 def _encode_attributes(attributes: JsonObject) -> list[JsonObject]:
-    """Return attributes as JSON, without unknown ones."""
+    """Return attributes as OTLP/JSON, without the ones that are None or empty text."""
     return [
         {"key": name, "value": _encode_attribute_value(value)}
         for name, value in attributes.items()
@@ -453,6 +475,7 @@ def _encode_attributes(attributes: JsonObject) -> list[JsonObject]:
 
 
 def _encode_attribute_value(value: Any) -> JsonObject:
+    """Return a value as OTLP/JSON, under the name of its type; 64-bit integers are text."""
     if isinstance(value, bool):
         return {"boolValue": value}
     if isinstance(value, int) and -_INT64_LIMIT <= value < _INT64_LIMIT:

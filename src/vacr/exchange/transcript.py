@@ -125,7 +125,11 @@ _MAX_PROMPT_LENGTH = 80
 
 
 def export_markdown(record: JsonObject, request: ExportRequest) -> ExportedDocument:
-    """Export a record as Markdown."""
+    """Export a record as Markdown; tool outputs are left out unless the call failed.
+
+    Raises:
+        InvalidRecord: no row matches the filters.
+    """
     losses: ExportLosses = Counter()
     _, kept, left_out = select_rows(record, request.chosen, losses)
     if EVENT_ROW not in request.chosen.kinds:
@@ -155,6 +159,7 @@ def export_markdown(record: JsonObject, request: ExportRequest) -> ExportedDocum
 
 
 def _render_markdown_row(row: Row, losses: ExportLosses) -> Iterator[str]:
+    """Yield the Markdown lines of a row: an item for a call or event, or a message."""
     if row.kind == EVENT_ROW:
         failed = " ✗" if row.is_error else ""
         yield f"- {format_code(row.summary)} {_format_row_time(row)}{failed}".rstrip()
@@ -171,6 +176,7 @@ def _render_markdown_row(row: Row, losses: ExportLosses) -> Iterator[str]:
 
 
 def _render_markdown_call(row: Row, losses: ExportLosses) -> Iterator[str]:
+    """Yield the lines of a tool call: its summary, its diffs, and its output if it failed."""
     call = "a result without its call"
     if row.tool:
         call = " ".join(filter(None, (format_code(row.tool), format_code(row.summary))))
@@ -189,6 +195,7 @@ def _render_markdown_call(row: Row, losses: ExportLosses) -> Iterator[str]:
 
 
 def _render_markdown_diff(diff: FileDiff) -> Iterator[str]:
+    """Yield the lines of a diff: path and counts, then the changed lines as code."""
     yield ""
     yield f"{format_code(diff.path)} (+{diff.added} -{diff.removed})"
     if diff.lines:
@@ -198,6 +205,7 @@ def _render_markdown_diff(diff: FileDiff) -> Iterator[str]:
 
 
 def _render_markdown_parts(parts: list[ContentPart], losses: ExportLosses) -> Iterator[str]:
+    """Yield the lines of a message: quoted text, names of images, and other parts as JSON."""
     for part in parts:
         yield ""
         if isinstance(part, TextPart):
@@ -215,13 +223,13 @@ def _render_markdown_parts(parts: list[ContentPart], losses: ExportLosses) -> It
 
 
 def quote_text(text: str) -> Iterator[str]:
-    """Yield the lines of a text as a quotation, with inactive markup."""
+    """Yield the lines of a text as a Markdown quotation, with inactive markup."""
     for line in _deactivate_lines(make_visible(text).strip("\n").split("\n")):
         yield f"> {line}".rstrip()
 
 
 def format_code(text: str) -> str:
-    """Return a text as code within a line."""
+    """Return a text as a Markdown code span on one line; empty for blank text."""
     line = _make_one_line(text)
     if not line:
         return ""
@@ -231,7 +239,7 @@ def format_code(text: str) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Return a text as one line without active Markdown."""
+    """Return a text as one line, with special ASCII characters as HTML entities."""
     return _SPECIAL_CHARACTER.sub(
         lambda special: f"&#{ord(special[0])};" if special[0].isascii() else special[0],
         _make_one_line(text),
@@ -239,17 +247,21 @@ def escape_markdown(text: str) -> str:
 
 
 def format_table_cell(text: str) -> str:
-    """Return a text as code in a table cell, without active Markdown."""
+    """Return a text as a `<code>` element for a cell of a Markdown table.
+
+    ASCII punctuation becomes HTML entities, so that the text cannot end the cell.
+    """
     escaped = _PUNCTUATION.sub(lambda mark: f"&#{ord(mark[0])};", _make_one_line(text))
     return f"<code>{escaped}</code>"
 
 
 def _make_one_line(text: str) -> str:
+    """Return a text on one line, with single spaces and visible control characters."""
     return " ".join(make_visible(text).split())
 
 
 def _fence_lines(lines: list[str], language: str = "") -> Iterator[str]:
-    """Yield lines as a block of code."""
+    """Yield lines as a block of code, in a fence longer than any inside."""
     fence = "`" * max(_MIN_FENCE_LENGTH, _count_longest_backticks(lines) + 1)
     yield f"{fence}{language}"
     yield from lines
@@ -257,11 +269,12 @@ def _fence_lines(lines: list[str], language: str = "") -> Iterator[str]:
 
 
 def _count_longest_backticks(lines: list[str]) -> int:
+    """Return the length of the longest run of backticks, or 0."""
     return max((len(run) for line in lines for run in _BACKTICKS.findall(line)), default=0)
 
 
 def _deactivate_lines(lines: list[str]) -> Iterator[str]:
-    """Yield lines without active markup, and blocks of code in fences of our own."""
+    """Yield lines without active markup; blocks of code get new fences."""
     index = 0
     while index < len(lines):
         opening = _FENCE_LINE.fullmatch(lines[index])
@@ -280,6 +293,7 @@ def _deactivate_lines(lines: list[str]) -> Iterator[str]:
 
 
 def _closes_fence(line: str, mark: str) -> bool:
+    """Return whether a line closes the block of code that the fence `mark` opened."""
     fence = line.strip()
     indent = len(line) - len(line.lstrip())
     is_fence = len(fence) >= len(mark) and set(fence) == {mark[0]}
@@ -287,7 +301,7 @@ def _closes_fence(line: str, mark: str) -> bool:
 
 
 def _deactivate_line(line: str) -> str:
-    """Return a line without HTML, images and links.
+    """Return a line with its HTML, images and links made inactive.
 
     A code span with such markup in it becomes a `<code>` element, because backslashes would show.
     """
@@ -304,6 +318,7 @@ def _deactivate_line(line: str) -> str:
 
 
 def _deactivate_markup(text: str) -> str:
+    """Return text outside of code spans with escaped HTML, images and links."""
     text = text.replace("&", "&amp;").replace("<", "&lt;")
     text = text.replace("![", "!\\[").replace("](", "]\\(")
     return text.replace("][", "]\\[").replace("]:", "]\\:")
@@ -313,7 +328,11 @@ def _deactivate_markup(text: str) -> str:
 
 
 def export_html(record: JsonObject, request: ExportRequest) -> ExportedDocument:
-    """Export a record as a page."""
+    """Export a record as an HTML page without scripts.
+
+    Raises:
+        InvalidRecord: no row matches the filters.
+    """
     losses: ExportLosses = Counter()
     _, kept, left_out = select_rows(record, request.chosen, losses)
     count_encrypted_reasoning(kept, losses)
@@ -340,7 +359,7 @@ def export_html(record: JsonObject, request: ExportRequest) -> ExportedDocument:
 
 
 def _render_prompt_links(kept: list[Row]) -> str:
-    """Return links to the messages of the user."""
+    """Return an HTML list of links to the user's messages, or an empty text without any."""
     items = [
         f'<li><a href="#{_make_anchor(row)}">{_escape_html(line)}</a></li>'
         for row in kept
@@ -350,16 +369,18 @@ def _render_prompt_links(kept: list[Row]) -> str:
 
 
 def _get_first_line(row: Row) -> str:
+    """Return the first line of a message, cut to 80 characters."""
     return join_texts(row.parts).strip().partition("\n")[0][:_MAX_PROMPT_LENGTH]
 
 
 def _make_anchor(row: Row) -> str:
-    """Return `e14.0` for `/session/entries/14/children/0`."""
+    """Return the HTML id of a row: `e14.0` for `/session/entries/14/children/0`."""
     position = row.place.removeprefix("/session/entries").replace("/children/", ".")
     return "e" + position.replace("/", "")
 
 
 def _render_html_section(row: Row, losses: ExportLosses) -> str:
+    """Return a row as an HTML section."""
     classes = f"{row.kind} error" if row.is_error else row.kind
     details = (
         row.agent,
@@ -374,6 +395,7 @@ def _render_html_section(row: Row, losses: ExportLosses) -> str:
 
 
 def _render_html_row(row: Row, detail_line: str, losses: ExportLosses) -> Iterator[str]:
+    """Yield the HTML inside the section of a row; `detail_line` is escaped."""
     if row.kind == EVENT_ROW:
         head = f"{_escape_html(row.summary)} {detail_line}"
         yield _render_html_details(head, _render_html_json(row.entry.get("data")))
@@ -387,6 +409,7 @@ def _render_html_row(row: Row, detail_line: str, losses: ExportLosses) -> Iterat
 
 
 def _render_html_call(row: Row, detail_line: str, losses: ExportLosses) -> Iterator[str]:
+    """Yield the HTML of a tool call: heading, diffs or input, and output."""
     call = f"{row.tool} {row.summary}" if row.tool else "a result without its call"
     yield f"<h2>{_escape_html(call)} {detail_line}</h2>"
     yield from map(_render_html_diff, row.diffs)
@@ -400,6 +423,7 @@ def _render_html_call(row: Row, detail_line: str, losses: ExportLosses) -> Itera
 
 
 def _render_html_details(head: str, content: str) -> str:
+    """Return HTML that shows `head`, and `content` on a click; both are escaped already."""
     return f"<details><summary>{head}</summary>{content}</details>"
 
 
@@ -408,6 +432,7 @@ def _render_html_parts(parts: list[ContentPart], losses: ExportLosses) -> str:
 
 
 def _render_html_part(part: ContentPart, losses: ExportLosses) -> str:
+    """Return a part of a message as HTML; an image that cannot be shown is described."""
     if isinstance(part, TextPart):
         return f"<pre>{_escape_html(part.text)}</pre>"
     if not isinstance(part, ImagePart):
@@ -421,6 +446,7 @@ def _render_html_part(part: ContentPart, losses: ExportLosses) -> str:
 
 
 def _render_html_diff(diff: FileDiff) -> str:
+    """Return a diff as HTML, with coloured lines."""
     lines = "".join(
         f'<div class="{_DIFF_CLASSES.get(line[:1], "same")}">{_escape_html(line) or " "}</div>'
         for line in diff.lines
@@ -430,10 +456,12 @@ def _render_html_diff(diff: FileDiff) -> str:
 
 
 def _render_html_json(value: Any) -> str:
+    """Return a value as JSON in HTML, or an empty text for None."""
     return f"<pre>{_escape_html(format_json(value))}</pre>" if value is not None else ""
 
 
 def _escape_html(text: str) -> str:
+    """Return text for HTML, with visible control characters."""
     return escape(make_visible(text))
 
 
@@ -441,7 +469,7 @@ def _escape_html(text: str) -> str:
 
 
 def _format_title(record: JsonObject) -> str:
-    """Return the names of the agent and its models."""
+    """Return the name and version of the agent, and its models, as a title."""
     meta = record["session"].get("agent-meta", {})
     agent = " ".join(str(meta[name]) for name in ("cli-name", "cli-version") if name in meta)
     models = ", ".join(map(str, meta.get("models") or [meta.get("model-id", "unknown")]))
@@ -451,7 +479,10 @@ def _format_title(record: JsonObject) -> str:
 def _list_session_facts(
     record: JsonObject, request: ExportRequest, left_out: int
 ) -> list[tuple[str, str]]:
-    """Return names and values of facts that identify the conversation and its record."""
+    """Return the facts that identify a conversation and its record, as (name, value).
+
+    Unknown facts are left out. `left_out` is the number of rows that filters left out.
+    """
     session = record["session"]
     vcs = record.get("vcs", {})
     version = [str(vcs[name]) for name in ("repository", "branch", "revision") if name in vcs]
@@ -469,11 +500,12 @@ def _list_session_facts(
 
 
 def _format_time(time: Timestamp | None) -> str:
+    """Return a time as RFC 3339 text, or an empty text for an unknown or invalid time."""
     return (format_timestamp(time) if time is not None else None) or ""
 
 
 def _list_totals(totals: Totals) -> list[tuple[str, str]]:
-    """Return names and values of the totals of a conversation."""
+    """Return the totals of a conversation, as (name, value); files, tokens and cost if known."""
     facts = [
         ("prompts", str(totals.prompts)),
         ("tool calls", str(totals.calls)),
@@ -490,11 +522,11 @@ def _list_totals(totals: Totals) -> list[tuple[str, str]]:
 
 
 def _format_row_time(row: Row) -> str:
-    """Return the time of a row, to the second."""
+    """Return the time of a row, such as `2026-01-02 10:00:00`, or an empty text."""
     return _format_time(row.time)[:19].replace("T", " ")
 
 
 def _describe_image(image: ImagePart) -> str:
-    """Describe an image by its name or type, and its size."""
+    """Return the name or the media type of an image, and its size if the record contains it."""
     size = f", {len(image.data) * 3 // 4} bytes" if image.data else ""  # base64
     return f"image {image.name or image.media_type or 'of no type'}{size}"

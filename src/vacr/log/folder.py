@@ -216,7 +216,9 @@ def open_log_folder(path: str, database: str | None = None) -> LogFolder:
         stored = json.loads(read_bytes(log_file, _MAX_LOG_FILE_SIZE))["database"]
     except (ValueError, KeyError, TypeError) as error:
         raise UnreadableInput(
-            "the location of the log's database is missing", where=str(log_file)
+            "the location of the log's database is missing",
+            where=str(log_file),
+            hint='For a log in this folder, the file must contain {"database": null}.',
         ) from error
     return LogFolder(Path(path), database or (str(stored) if stored is not None else None))
 
@@ -244,7 +246,7 @@ def open_database_log(database: str, *, create: bool = False) -> LogFolder:
             "this database does not contain a log", where=get_database_name(database), hint=hint
         )
     if not has_folder:
-        hint = "Name the folder of the log, or a copy of it, before --database URL."
+        hint = "Add the log's folder, or a copy of it, to the command: FOLDER --database URL"
         raise UsageError(f"the keys of the log are not in {place}", hint=hint)
     return LogFolder(place, database)
 

@@ -165,7 +165,8 @@ class LogKeyPair:
             checkpoint_first[1], ed25519.Ed25519PrivateKey
         ):
             raise UnreadableInput(
-                "expected exactly the two keys of a new log: one ES256 key and one Ed25519 key",
+                "the folder must contain the two keys of a new log, one ES256 key and one Ed25519 "
+                "key, and no others",
                 where=str(folder / _KEYS_FOLDER_NAME),
             )
         checkpoint, receipt = checkpoint_first

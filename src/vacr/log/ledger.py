@@ -153,7 +153,10 @@ class Ledger:
             except BaseException:
                 self._forget_tree()
                 raise
-        raise StorageFailed("other writers keep moving the head of the log")
+        raise StorageFailed(
+            "the entries were not added: other processes keep appending to the log",
+            hint="Try again.",
+        )
 
     def _append_once(self, entries: Sequence[bytes], replaced: int | None) -> list[PlacedEntry]:
         """Append entries in one transaction, without another attempt.
@@ -349,8 +352,8 @@ class NoReceiptYet(UsageError):  # noqa: N818 - names a state, which ends with t
     def __init__(self) -> None:
         """Explain when there will be a receipt."""
         message = (
-            "the log has only one entry, whose proof would be empty, and RFC 9942 does not "
-            "define receipts without a path"
+            "the log has only one entry, so its proof would be empty, and RFC 9942 does not define "
+            "such a receipt"
         )
         super().__init__(message, hint="The receipt exists once another entry is registered.")
 

@@ -351,8 +351,9 @@ def load_monitor_state(path: Path) -> KnownLog | None:
         VacrError,
     ) as error:
         hint = "To start over, move the file away. Earlier states are then no longer compared."
+        problem = f"it lacks {error}" if isinstance(error, KeyError) else error
         raise UnreadableInput(
-            f"not a state file of vacr log monitor: {error}", where=str(path), hint=hint
+            f"not a state file of vacr log monitor: {problem}", where=str(path), hint=hint
         ) from error
 
 
@@ -371,11 +372,12 @@ def _parse_known_log(document: Any) -> KnownLog:
         note=document["note"].encode(),
     )
     if not known.keys or known.size < 1 or len(known.root) != HASH_SIZE:
-        raise ValueError("its keys, size or root are missing")
+        raise ValueError("its keys, size or root are missing or invalid")
     return known
 
 
 def _parse_receipt_key(pem: str | None) -> PublicKey | None:
+    """Return the first public key in a PEM text, or None if there is no text."""
     return parse_public_keys(pem.encode())[0] if pem is not None else None
 
 

@@ -423,7 +423,7 @@ class WitnessSizeDiffers(Unreachable):
     def __init__(self, size: int, url: str) -> None:
         """Keep the size."""
         super().__init__(
-            f"the witness has seen a tree of size {size}",
+            f"the witness has last cosigned a tree of size {size}",
             where=url,
             hint="Send a proof from that size.",
         )
@@ -502,7 +502,7 @@ def _parse_witness_size(reply: HttpResponse, url: str) -> int:
         return parse_tree_size(reply.body.decode("ascii", "replace").removesuffix("\n"))
     except InvalidStatement as error:
         raise Unreachable(
-            "the witness has seen a tree of another size, but did not state the size", where=url
+            "the witness has cosigned a tree of another size, but did not state the size", where=url
         ) from error
 
 

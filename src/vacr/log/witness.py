@@ -133,7 +133,9 @@ class Witness:
         except InvalidStatement as error:
             return WitnessAnswer(400, error.message)
         if checkpoint.origin not in self.keys_by_origin:
-            return WitnessAnswer(404, "this witness does not know the log")
+            return WitnessAnswer(
+                404, "this witness does not cosign this log: its origin is unknown"
+            )
         try:
             note.verify(*self.keys_by_origin[checkpoint.origin])
         except InvalidStatement as error:

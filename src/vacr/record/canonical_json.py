@@ -487,6 +487,7 @@ def _skip_space(text: str, position: int) -> int:
 
 
 def _get_byte_offset(text: str, position: int) -> int:
+    """Return the offset in UTF-8 bytes of a position in characters."""
     return len(text[:position].encode())
 
 
@@ -530,8 +531,10 @@ def _add_problem(problems: list[JsonProblem], reason: str, place: ValuePath) -> 
 
 
 def _format_member_name(name: str) -> str:
+    """Return a name in quotes for a message, cut to 40 characters."""
     return repr(_replace_surrogates(name[:40]))
 
 
 def _replace_surrogates(text: str) -> str:
+    """Return a text with U+FFFD for each lone surrogate."""
     return _SURROGATE_PATTERN.sub("\ufffd", text)

@@ -161,6 +161,7 @@ class _TagSignalError(Exception):
 
 
 def _signal_tag(*_: Any) -> NoReturn:
+    """Raise `_TagSignalError`: the library calls this for every tag."""
     raise _TagSignalError
 
 
@@ -332,12 +333,14 @@ class CborScanner:
         return value
 
     def _read_text(self, length: int, place: ValuePath) -> str:
+        """Read `length` bytes as UTF-8 text."""
         try:
             return self._read_bytes(length, place).decode()
         except UnicodeDecodeError as error:
             raise self._make_error("text that is not UTF-8", place) from error
 
     def _read_map(self, count: int, place: ValuePath, depth: int) -> dict[Any, Any]:
+        """Read a map of `count` members, and refuse repeated keys."""
         self._check_count(count, place)
         members: dict[Any, Any] = {}
         for _ in range(count):
@@ -427,6 +430,7 @@ def format_diagnostic(value: Any, indent: int = 0) -> str:
 
 
 def _format_on_one_line(value: Any) -> str:
+    """Return a value in diagnostic notation on one line of any length."""
     if isinstance(value, bytes):
         return _format_byte_string(value)
     if isinstance(value, str):
@@ -453,6 +457,7 @@ def _format_on_one_line(value: Any) -> str:
 
 
 def _format_byte_string(data: bytes) -> str:
+    """Return bytes as `h'…'`, cut after 64 bytes."""
     shown = f"h'{data[:_MAX_SHOWN_BYTES].hex()}'"
     if len(data) <= _MAX_SHOWN_BYTES:
         return shown

@@ -165,6 +165,7 @@ def _check_record_version(record: Any, *, json: bool) -> FormatVersion:
 
 
 def _convert_to_v3(record: JsonObject, version: FormatVersion, *, json: bool) -> JsonObject:
+    """Convert a valid record of this version to version 3."""
     match version:
         case "v1":
             return convert_v1_to_v3(record)
@@ -175,6 +176,7 @@ def _convert_to_v3(record: JsonObject, version: FormatVersion, *, json: bool) ->
 
 
 def _convert_from_v3(record: JsonObject, version: FormatVersion, *, json: bool) -> JsonObject:
+    """Convert a valid record of version 3 to this version."""
     match version:
         case "v1":
             return convert_v3_to_v1(record)

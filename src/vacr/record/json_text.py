@@ -116,18 +116,22 @@ def encode_sorted_json(value: Any) -> bytes:
 
 
 def _make_native_fragment(value: object) -> orjson.Fragment:
+    """Return the native spelling of a `SpelledFloat` for orjson."""
     return orjson.Fragment(_check_spelled_float(value).native)
 
 
 def _make_canonical_fragment(value: object) -> orjson.Fragment:
+    """Return the canonical spelling of a `SpelledFloat` for orjson."""
     return orjson.Fragment(_check_spelled_float(value).canonical)
 
 
 def _make_native_raw(value: object) -> msgspec.Raw:
+    """Return the native spelling of a `SpelledFloat` for msgspec."""
     return msgspec.Raw(_check_spelled_float(value).native)
 
 
 def _make_canonical_raw(value: object) -> msgspec.Raw:
+    """Return the canonical spelling of a `SpelledFloat` for msgspec."""
     return msgspec.Raw(_check_spelled_float(value).canonical)
 
 

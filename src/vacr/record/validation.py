@@ -226,6 +226,7 @@ def _compile_record_schema(major: str) -> Schema:
 
 
 def _read_cddl_file(major: str) -> str:
+    """Return the CDDL text for a major version, such as `3`."""
     return resources.files("vacr.record").joinpath(f"v{major}.cddl").read_text("utf-8")
 
 
@@ -438,6 +439,7 @@ class SemanticCheck:
     def _add_finding(
         self, path: EntryPath, member: str, rule: str, found: str, expected: str
     ) -> None:
+        """Add a finding about a member of the entry at a path, up to the limit."""
         if len(self.findings) < MAX_SEMANTIC_FINDINGS:
             pointer = f"{self._format_pointer(path)}/{member}"
             self.findings.append(Finding(pointer, rule, found, expected))
@@ -445,11 +447,13 @@ class SemanticCheck:
     def _add_remark(
         self, path: EntryPath, member: str, rule: str, found: str, expected: str
     ) -> None:
+        """Add a remark about a member of the entry at a path, up to the limit."""
         if len(self.remarks) < MAX_SEMANTIC_FINDINGS:
             pointer = f"{self._format_pointer(path)}/{member}"
             self.remarks.append(Finding(pointer, rule, found, expected))
 
     def _format_pointer(self, path: EntryPath) -> str:
+        """Return the JSON pointer of the entry at a path."""
         return f"{self._base}/" + "/children/".join(map(str, path))
 
 

@@ -262,6 +262,7 @@ def _is_text_or_none(value: Any) -> bool:
 
 
 def _is_session_format(value: Any) -> bool:
+    """Return whether a value is one of the two formats of version 2."""
     return isinstance(value, str) and value in SESSION_FORMATS
 
 
@@ -359,6 +360,7 @@ def convert_attribution_to_snake(attribution: JsonObject) -> JsonObject:
 
 
 def _rename_in_attribution(attribution: JsonObject, names: dict[str, str]) -> JsonObject:
+    """Return a copy with members of ranges and contributors renamed, from old to new name."""
     return {"files": [_rename_in_file(file, names) for file in attribution["files"]]}
 
 
@@ -385,6 +387,7 @@ def _rename_in_contributor(holder: JsonObject, names: dict[str, str]) -> JsonObj
 
 
 def _rename_members(members: JsonObject, names: dict[str, str]) -> JsonObject:
+    """Return a copy of a map with renamed members: `names` maps old to new names."""
     return {names.get(name, name): value for name, value in members.items()}
 
 
@@ -539,7 +542,8 @@ def _may_be_vendor_entry(entry: JsonObject, *, json: bool) -> bool:
 def walk_entries_with_paths(entries: list[JsonObject]) -> Iterator[tuple[JsonObject, ValuePath]]:
     """Yield each entry of a session, at every depth, with its place in the record.
 
-    This uses no recursion, so that deep nesting cannot exhaust the stack.
+    All siblings come before their children. This uses no recursion, so that deep nesting cannot
+    exhaust the stack.
     """
     levels = [(entries, ENTRIES_PATH)]
     while levels:

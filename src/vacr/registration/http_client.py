@@ -73,7 +73,7 @@ class ServiceAccess:
         ):
             raise UsageError(
                 "the access token must be printable ASCII without spaces",
-                hint="The token file must hold one line, the token.",
+                hint="The token file must contain one line: the token.",
             )
         if self.key is not None and self.certificate is None:
             raise UsageError(
@@ -91,12 +91,14 @@ class ServiceAccess:
         try:
             context = ssl.create_default_context(cafile=self.ca)
         except (OSError, ValueError) as error:
-            raise Unreachable("contains no PEM certificates", where=str(self.ca)) from error
+            raise Unreachable(
+                "the file contains no PEM certificates", where=str(self.ca)
+            ) from error
         if self.certificate is not None:
             try:
                 context.load_cert_chain(self.certificate, self.key, password=_refuse_encrypted_key)
             except (OSError, ValueError) as error:
-                problem = "not a PEM certificate with its unencrypted key"
+                problem = "the file is not a PEM certificate with its unencrypted key"
                 raise Unreachable(
                     problem,
                     where=self.certificate,

@@ -376,6 +376,7 @@ class Registrar:
         return RegistrationOutcome(path, STATE_PENDING, error=error)
 
     def _remove_from_outbox(self, path: str, data: bytes) -> None:
+        """Remove the item for a statement, if there is an outbox; ignore errors."""
         if self.outbox is not None:
             # If this fails, the next run finds the item registered.
             with suppress(VacrError, OSError):

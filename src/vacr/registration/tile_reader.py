@@ -173,6 +173,7 @@ class RemoteSite:
         return response
 
     def _ask(self, target: str, max_size: int) -> HttpResponse:
+        """Send one GET request to a URL, and return the response, decompressed."""
         url = urlsplit(target)
         path = (url.path or "/") + (f"?{url.query}" if url.query else "")
         headers = {"Accept-Encoding": "gzip, identity"}

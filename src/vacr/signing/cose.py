@@ -429,6 +429,7 @@ def _is_pss_key(key: PublicKey) -> bool:
 
 
 def _build_pss_algorithm(number: int, name: str, digest: hashes.HashAlgorithm) -> Algorithm:
+    """Build an RSA-PSS algorithm; the salt is as long as the hash (RFC 8230)."""
     pss = padding.PSS(padding.MGF1(digest), digest.digest_size)
     return Algorithm(
         number,

@@ -157,10 +157,10 @@ def load_signer(
 
 
 def read_key_file(name: str) -> bytes:
-    """Return the bytes of a private key file, up to 1 MiB.
+    """Return the bytes of a private key file.
 
     Raises:
-        UnreadableInput: the file cannot be read; the hint names the command that makes a key.
+        UnreadableInput: the file cannot be read, or is larger than 1 MiB.
     """
     try:
         return read_bytes(name, _MAX_KEY_FILE_SIZE)
@@ -235,10 +235,10 @@ def read_log_keys(name: str) -> list[PublicKey]:
 
 
 def read_trust_file(name: str) -> bytes:
-    """Return the bytes of a file that verification trusts, such as keys; at most 1 MiB.
+    """Return the bytes of a file that verification trusts, such as keys or certificates.
 
     Raises:
-        Unreachable: it cannot be read.
+        Unreachable: it cannot be read, or is larger than 1 MiB.
     """
     try:
         return read_bytes(name, _MAX_KEY_FILE_SIZE)

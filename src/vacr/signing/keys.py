@@ -314,10 +314,12 @@ def parse_cose_key(value: Any) -> PublicKey:
 
 
 def _parse_okp_key(parameters: dict[Any, Any]) -> PublicKey:
+    """Return an Ed25519 or Ed448 key."""
     return _EDWARDS_KEY_CLASSES[parameters[KEY_CURVE]].from_public_bytes(parameters[KEY_X])
 
 
 def _parse_ec2_key(parameters: dict[Any, Any]) -> PublicKey:
+    """Return an ECDSA key, from a compressed or an uncompressed point."""
     curve, x, y = _EC_CURVES[parameters[KEY_CURVE]], parameters[KEY_X], parameters[KEY_Y]
     if isinstance(y, bool):  # A compressed point: `y` is the sign of the coordinate.
         return ec.EllipticCurvePublicKey.from_encoded_point(curve, bytes([2 + y]) + x)
@@ -331,6 +333,7 @@ def _parse_rsa_key(parameters: dict[Any, Any]) -> PublicKey:
 
 
 def _parse_akp_key(parameters: dict[Any, Any]) -> PublicKey:
+    """Return an ML-DSA key."""
     key_class = _ML_DSA_KEY_CLASSES[parameters[KEY_ALG]]
     return key_class.from_public_bytes(parameters[KEY_AKP_PUBLIC])
 

@@ -97,7 +97,7 @@ class VerifierKey:
         try:
             ed25519.Ed25519PublicKey.from_public_bytes(self.public).verify(signature, data)
         except (InvalidSignature, ValueError) as error:
-            problem = f"forged signature: the key of {self.name} did not sign this note"
+            problem = f"forged signature: the key of {self.name} did not sign this checkpoint"
             raise InvalidStatement(problem, reason="note-signature") from error
 
 
@@ -204,7 +204,7 @@ class SignedNote:
         if not claimed:
             names = ", ".join(sorted({str(key) for key in keys}))
             raise InvalidStatement(
-                f"the note is not signed by the expected key: {names}",
+                f"the checkpoint is not signed by the expected key: {names}",
                 reason="note-unsigned",
             )
 
@@ -235,25 +235,29 @@ def parse_signed_note(data: bytes) -> SignedNote:
     """
     if len(data) > MAX_NOTE_SIZE:
         raise InvalidStatement(
-            f"the note is too large: {len(data)} bytes, at most {MAX_NOTE_SIZE} allowed",
+            f"the checkpoint is too large: {len(data)} bytes, at most {MAX_NOTE_SIZE} allowed",
             reason="note-size",
         )
     try:
         content = data.decode()
     except UnicodeDecodeError as error:
-        raise InvalidStatement("the note is not valid UTF-8", reason="note-characters") from error
+        raise InvalidStatement(
+            "the checkpoint is not valid UTF-8", reason="note-characters"
+        ) from error
     if _CONTROL_CHARACTERS.search(content):
-        raise InvalidStatement("the note contains control characters", reason="note-characters")
+        raise InvalidStatement(
+            "the checkpoint contains control characters", reason="note-characters"
+        )
     # The text may contain empty lines; the last one in the note ends it.
     text_end = content.rfind("\n\n")
     if text_end < 0 or not content.endswith("\n") or text_end + 2 == len(content):
         raise InvalidStatement(
-            "not a signed note: no empty line followed by signatures", reason="note-form"
+            "not a signed checkpoint: no empty line followed by signatures", reason="note-form"
         )
     lines = content[text_end + 2 : -1].split("\n")
     if len(lines) > MAX_NOTE_SIGNATURES:
         raise InvalidStatement(
-            f"the note has {len(lines)} signatures, at most {MAX_NOTE_SIGNATURES} allowed",
+            f"the checkpoint has {len(lines)} signatures, at most {MAX_NOTE_SIGNATURES} allowed",
             reason="note-size",
         )
     return SignedNote(content[: text_end + 1], tuple(map(parse_signature_line, lines)))
@@ -275,7 +279,9 @@ def parse_signature_line(line: str) -> NoteSignature:
         or _KEY_NAME_PATTERN.fullmatch(name) is None
         or len(data) <= _KEY_ID_SIZE
     ):
-        raise InvalidStatement("a line of the note is not a signature", reason="note-form")
+        raise InvalidStatement(
+            f"not a signature line of a checkpoint: {line[:60]!r}", reason="note-form"
+        )
     return NoteSignature(name, data[:_KEY_ID_SIZE], data[_KEY_ID_SIZE:])
 
 

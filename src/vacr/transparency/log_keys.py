@@ -143,6 +143,7 @@ def parse_next_description(entry: bytes, before: LogDescription, log: str) -> Lo
 
 
 def _check_description_signature(message: Sign1, key: PublicKey) -> None:
+    """Check that `key` signed a description; raise InvalidStatement otherwise."""
     verify_signature(
         message.protected.get(HEADER_ALG),
         key,
@@ -171,12 +172,18 @@ def _parse_description_entry(entry: bytes) -> tuple[Sign1, LogDescription] | Non
         content = decode_cbor(message.payload or b"")
         return message, _parse_description_payload(content, message.protected)
     except (UnreadableInput, LookupError, TypeError, ValueError, AttributeError) as error:
+        problem = f"it lacks {error}" if isinstance(error, KeyError) else error
         raise InvalidStatement(
-            f"cannot read the description of the log: {error}", reason="log-description"
+            f"cannot read the description of the log: {problem}", reason="log-description"
         ) from error
 
 
 def _parse_description_payload(content: Any, protected: dict[Any, Any]) -> LogDescription:
+    """Return the description in a decoded payload; its time is in the protected header.
+
+    Raises:
+        LookupError, TypeError, ValueError: a member is missing or invalid.
+    """
     checkpoint_key = parse_cose_key(content["checkpoint-key"])
     if not isinstance(checkpoint_key, ed25519.Ed25519PublicKey):
         raise TypeError("the checkpoint key is not an Ed25519 key")

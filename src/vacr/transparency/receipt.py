@@ -131,6 +131,7 @@ class TreeHead:
         return self._encode_receipt(VDP_CONSISTENCY, [older, self.size, list(path)])
 
     def _encode_receipt(self, proof_type: int, proof: list[Any]) -> bytes:
+        """Return the signed head as a receipt with one proof, and without the root."""
         unprotected = cbor2.dumps({HEADER_VDP: {proof_type: [cbor2.dumps(proof)]}})
         return b"".join(
             (

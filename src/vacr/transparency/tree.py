@@ -178,11 +178,12 @@ def compute_consistency_root(
     if older == newer:
         if path:
             raise InvalidStatement(
-                "the proof between equal trees is not empty", reason="consistency-path"
+                "the consistency proof between trees of equal size is not empty",
+                reason="consistency-path",
             )
         return older_root
     if not path:
-        raise InvalidStatement("the proof is empty", reason="consistency-path")
+        raise InvalidStatement("the consistency proof is empty", reason="consistency-path")
     # The older root is a node of the newer tree if the older size is a power of two. The proof
     # omits it then.
     hashes = list(path) if older & (older - 1) else [older_root, *path]

@@ -113,6 +113,7 @@ def _find_path_to_root(
 
 
 def _check_issuer_signature(certificate: x509.Certificate, issuer: x509.Certificate) -> None:
+    """Check that the issuer's key signed a certificate."""
     try:
         certificate.verify_directly_issued_by(issuer)
     except (InvalidSignature, ValueError, TypeError, UnsupportedAlgorithm) as error:

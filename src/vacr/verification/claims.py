@@ -247,7 +247,10 @@ def parse_claims(claims: Any, now: datetime) -> dict[Any, Any]:
 
 
 def _check_claim_times(claims: dict[Any, Any], now: datetime) -> None:
-    """Check that `now` is neither before the times of issue and start, nor after the expiry."""
+    """Check that `now` is not before the times of issue and start, nor after the expiry.
+
+    Clocks may differ by five minutes. Missing times pass.
+    """
     times = {label: claims[label] for label in (CLAIM_IAT, CLAIM_NBF, CLAIM_EXP) if label in claims}
     if not all(0 <= time < _TIME_END for time in times.values()):
         raise InvalidStatement(
@@ -285,7 +288,8 @@ def _is_thumbprint_uri(issuer: Any) -> bool:
 def describe_issuer(claims: dict[Any, Any], policy: Policy) -> str:
     """Describe the issuer of a statement, such as `by https://example.org (claimed)`.
 
-    "(claimed)" marks an issuer that neither the policy nor the signer's thumbprint confirms.
+    Return `no issuer` without one. "(claimed)" marks an issuer that neither the policy nor the
+    signer's thumbprint confirms.
     """
     issuer = claims.get(CLAIM_ISS)
     if issuer is None:

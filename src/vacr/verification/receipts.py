@@ -126,9 +126,9 @@ def _check_trusted_receipt(
 ) -> VerifiedReceipt | None:
     """Check and return a receipt in a statement, or return None if its log is not trusted.
 
-    `leaf` is the hash of the statement's log entry. An invalid receipt is an error only if it names
-    a trusted log's key. Anybody can add other receipts to a statement, so they must not make it
-    fail.
+    `leaf` is the hash of the statement's log entry. A malformed receipt is always an error. Any
+    other invalid receipt is an error only if it names a trusted log's key: anybody can add receipts
+    of other logs, and these must not make a statement fail.
     """
     try:
         receipt = parse_receipt(encoded)
@@ -148,11 +148,12 @@ def _check_trusted_receipt(
 
 
 def _is_trusted_log_key(key_id: Any, policy: Policy) -> bool:
+    """Return whether a `kid` header names a log key of the policy."""
     return any(matches_key_id(key, key_id) for key in policy.log_keys)
 
 
 def _describe_receipt_log(encoded: Any) -> str:
-    """Describe the log and the key that a receipt names, without checking the receipt."""
+    """Return `one claims to be from LOG, by key ID` for an unchecked receipt."""
     message = parse_sign1(encoded, RECEIPT_CRIT_LABELS)
     claims, key_id = message.protected.get(HEADER_CWT_CLAIMS), message.protected.get(HEADER_KID)
     issuer = claims.get(CLAIM_ISS, _NO_LOG_NAME) if isinstance(claims, dict) else _NO_LOG_NAME
@@ -194,7 +195,12 @@ def _check_inclusion_receipt(
 
 
 def _compute_receipt_root(receipt: Receipt, leaf: bytes, *, lenient: bool) -> bytes:
-    """Return the root hash of the tree, which all inclusion proofs must compute from `leaf`."""
+    """Return the root hash that all inclusion proofs of a receipt compute from `leaf`.
+
+    Raises:
+        InvalidStatement: the receipt has no inclusion proof, or an empty one unless `lenient`, or
+            its proofs compute different roots.
+    """
     if not receipt.inclusions or receipt.consistencies:
         raise InvalidStatement(
             "the receipt does not prove that a log contains the statement",

@@ -268,7 +268,11 @@ def _check_subject_id(message: Sign1, record: dict[str, Any]) -> None:
 
 
 def _check_attribution(record: dict[str, Any], inputs: VerificationInputs, checks: Checks) -> None:
-    """Compute the file attribution of a record again, and compare."""
+    """Compute the file attribution of a record again, compare, and add the result.
+
+    Raises:
+        InvalidStatement: it differs, or only a missing or failing agent could compute it.
+    """
     joint = inputs.joint() if is_jointly_attributed(record) else JointRecords([record])
     try:
         outcome, finding = compare_attribution(record, joint, inputs.base)
@@ -288,7 +292,12 @@ def _check_attribution(record: dict[str, Any], inputs: VerificationInputs, check
 
 
 def _check_source(record: dict[str, Any], inputs: VerificationInputs, checks: Checks) -> None:
-    """Convert the native sessions again, and check that one gives this record."""
+    """Convert the native sessions again, and check that one of them gives this record.
+
+    Raises:
+        InvalidStatement: none gives it, one cannot be read, or another program or another version
+            of vacr made the record.
+    """
     agent = record.get("recording-agent")
     version = None
     if isinstance(agent, dict) and agent.get("name") == "vacr":

@@ -115,8 +115,8 @@ def verify_new_statement(
 ) -> VerifiedStatement:
     """Verify a statement that this process just made about a record that it just checked.
 
-    This spares the slow checks: `payload` must encode `record`, and the record must be valid and
-    rightly attributed.
+    Skip the slow checks: the caller guarantees that `payload` encodes `record`, and that the record
+    is valid and its attribution right.
 
     Raises:
         VerificationFailed: a check failed; the exception has the checks up to it.

@@ -40,7 +40,10 @@ _MAX_PROMPT_LENGTH = 200
 
 
 def count_attributed_lines(record: dict[str, Any]) -> dict[str, Any]:
-    """Count the files of an attributed record, and the lines by the type of their contributor."""
+    """Count the attributed files of a record, and their lines by contributor type.
+
+    For example, `{"files": 1, "lines": {"ai": 6}}`.
+    """
     lines: Counter[str] = Counter()
     files = record["file-attribution"]["files"]
     for file in files:
@@ -53,14 +56,17 @@ def count_attributed_lines(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def format_attribution_summary(record: dict[str, Any]) -> str:
-    """Return the number of attributed files and lines as text."""
+    """Return the attributed files and lines of a record as text, such as `1 file, lines: 6 ai`."""
     counts = count_attributed_lines(record)
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(counts["lines"].items()))
     return f"{format_count(counts['files'], 'file')}, lines: {kinds or 'none'}"
 
 
 def format_line_ranges(record: dict[str, Any]) -> list[str]:
-    """Return a line for each file: its ranges, their contributors and the evidence for them."""
+    """Return a text for each attributed file: its ranges, their contributors and evidence.
+
+    For example, `total.py: 1-6 ai recorded, 7 human external`.
+    """
     listed = []
     for file in record["file-attribution"]["files"]:
         proofs = record["vacr"]["attribution"]["files"][file["path"]]["ranges"]
@@ -82,19 +88,25 @@ def format_line_ranges(record: dict[str, Any]) -> list[str]:
 def report_attribution_gaps(
     path: str, record: dict[str, Any], base: BaseFiles | None, notify: Callable[[str], None]
 ) -> None:
-    """Report tools with unknown effects, and a base that contains none of the files."""
+    """Notify the user of tools with unknown effects, and of a base without any changed file.
+
+    `path` names the record in the messages. `base` has the files before the session, if known.
+    """
     attribution = record["vacr"]["attribution"]
     report_unknown_tools(path, attribution.get("unknown-tools", {}), notify)
     files = attribution["files"]
     if base is not None and files and not any(name in base.names for name in files):
         notify(
-            f"{path}: --base contains none of the files that the session changed: either all of "
-            "them are new, or it is the wrong repository"
+            f"{path}: --base contains none of the files that the session changed: either it is "
+            "the wrong repository, or all of them are new"
         )
 
 
 def report_unknown_tools(path: str, unknown: dict[str, int], notify: Callable[[str], None]) -> None:
-    """Report the tools of a session whose effects on files are unknown."""
+    """Notify the user of tools with unknown effects on files; `unknown` counts their calls.
+
+    For example, `session.jsonl: skipped calls of tools with unknown effects on files: deploy (2)`.
+    """
     if unknown:
         names = ", ".join(f"{name} ({count})" for name, count in unknown.items())
         notify(f"{path}: skipped calls of tools with unknown effects on files: {names}")
@@ -103,7 +115,14 @@ def report_unknown_tools(path: str, unknown: dict[str, int], notify: Callable[[s
 def find_attribution_failure(
     recording: InputRecord, joint: JointRecords, base: BaseFiles | None
 ) -> str:
-    """Return why the attribution in a record is wrong, or an empty text if it is right."""
+    """Compute the attribution of a record again, and return why the recorded one is wrong.
+
+    Return an empty text if both are the same. `joint` has the records that were attributed
+    together, `base` the files before the session.
+
+    Raises:
+        PluginError: the agent's plugin fails.
+    """
     if is_record_modified(recording.record, json=recording.form == "json"):
         return "the record was modified: its id does not match its content"
     if "file-attribution" not in recording.record:
@@ -119,10 +138,13 @@ def find_attribution_failure(
 def read_blame_records(
     paths: Iterable[str], skipped: Callable[[str, VacrError], None]
 ) -> list[dict[str, Any]]:
-    """Read all records and sessions at some paths; pass unreadable ones to `skipped`.
+    """Return all records at some paths, and the records of native sessions there.
+
+    `skipped` gets each unreadable item of a folder: the path of the folder, and the error.
 
     Raises:
-        UnreadableInput: the paths contain no records.
+        UnreadableInput: a named file cannot be read, or the paths contain no records.
+        InvalidRecord: a named record is invalid, or was modified.
     """
     records: list[dict[str, Any]] = []
     paths = tuple(paths)
@@ -142,7 +164,10 @@ def read_blame_records(
 
 
 def build_line_document(line: BlamedLine) -> dict[str, Any]:
-    """Return a line for JSON output: its origin, its contributor, and the evidence for it."""
+    """Return a line for JSON output: its commit, its contributor, and the proof in a record.
+
+    Members of the proof are missing if no record proves the line.
+    """
     return {
         "commit": line.commit,
         "original-path": line.path,
@@ -153,7 +178,10 @@ def build_line_document(line: BlamedLine) -> dict[str, Any]:
 
 
 def build_commit_document(added: AddedLines) -> dict[str, Any]:
-    """Return the lines that a commit, or a range of commits, added, for JSON output."""
+    """Return the lines that a commit added, for JSON output: counts and ranges for each file.
+
+    For a range of commits, the document also has `since` and `commits`.
+    """
     files, total = [], Counter[str]()
     for path, lines in added.files:
         counts = Counter(line.type for line in lines)
@@ -174,29 +202,26 @@ def build_commit_document(added: AddedLines) -> dict[str, Any]:
 
 
 def _merge_line_ranges(lines: list[BlamedLine]) -> list[dict[str, Any]]:
-    """Join consecutive lines with the same contributor and proof."""
+    """Return ranges of consecutive lines with the same contributor and proof."""
     ranges: list[dict[str, Any]] = []
     for line in lines:
-        about = {"contributor": _build_contributor(line), **_build_proof(line.blame)}
-        last = ranges[-1] if ranges else None
-        if (
-            last
-            and last["end-line"] == line.number - 1
-            and last == last | about
-            and len(last) == len(about) + 2
-        ):
-            last["end-line"] = line.number
+        origin = {"contributor": _build_contributor(line), **_build_proof(line.blame)}
+        start = ranges[-1]["start-line"] if ranges else 0
+        if ranges and ranges[-1] == {"start-line": start, "end-line": line.number - 1, **origin}:
+            ranges[-1]["end-line"] = line.number
         else:
-            ranges.append({"start-line": line.number, "end-line": line.number, **about})
+            ranges.append({"start-line": line.number, "end-line": line.number, **origin})
     return ranges
 
 
 def _build_contributor(line: BlamedLine) -> dict[str, str]:
+    """Return the type of a line's contributor, and the id of the model unless a person wrote it."""
     model = line.blame.claim.model if line.blame is not None and line.type != "human" else ""
     return {"type": line.type} | ({"model-id": model} if model else {})
 
 
 def _build_proof(blame: LineBlame | None) -> dict[str, Any]:
+    """Return the session, record and entry that prove a line; empty if none does."""
     if blame is None:
         return {}
     claim = blame.claim
@@ -215,18 +240,24 @@ def _build_proof(blame: LineBlame | None) -> dict[str, Any]:
 
 
 def shorten_prompt(claim: LineClaim, max_length: int = _MAX_PROMPT_LENGTH) -> str:
-    """Return the beginning of the prompt that a line was written for."""
+    """Return the first line of the prompt that a line was written for; empty if unknown.
+
+    A longer line is cut to `max_length` characters, the last one an ellipsis.
+    """
     first_line = claim.prompt.strip().split("\n")[0]
     return first_line if len(first_line) <= max_length else first_line[: max_length - 1] + "…"
 
 
 def build_line_counts(counts: Counter[str]) -> dict[str, int]:
-    """Return the number of lines of each type, and of all."""
+    """Return the number of lines of each contributor type, even if 0, and the sum as `lines`."""
     return {kind: counts[kind] for kind in CONTRIBUTOR_TYPES} | {"lines": sum(counts.values())}
 
 
 def count_lines_by_model(blames: Iterable[LineBlame | None]) -> dict[str, int]:
-    """Count lines by the model that wrote them."""
+    """Count the lines that each model wrote or helped to write.
+
+    Lines without a known model are not counted.
+    """
     return dict(
         Counter(
             blame.claim.model

@@ -52,11 +52,17 @@ class EvidenceOptions:
     """The requirements for evidence, in a form that can be sent to another process."""
 
     tier: str
+    """The worst tier that is accepted, such as `affirming`."""
     file: str | None = None
+    """The file of the evidence or result; if None, the one next to the verified file."""
     policy: str | None = None
+    """The policy file for appraising evidence."""
     verifier_keys: tuple[str, ...] = ()
+    """The key files of verifiers whose results are accepted."""
     nonce: str | None = None
+    """The nonce of the challenge, in hexadecimal."""
     hardware: bool = False
+    """Whether hardware must be affirmed."""
 
     def __post_init__(self) -> None:
         """Check that the options go together.
@@ -79,12 +85,12 @@ class EvidenceOptions:
 
 
 def load_evidence_requirement(options: EvidenceOptions) -> EvidenceRequirement:
-    """Read the policy and the trusted keys for evidence.
+    """Return the requirement for evidence, with the policy and verifier keys read from files.
 
     Raises:
         UsageError: the nonce is invalid.
-        Unreachable: a file of trusted keys cannot be read.
-        UnreadableInput: it contains something else.
+        Unreachable: the policy or a key file cannot be read.
+        UnreadableInput: the policy is malformed, or a key file contains no key.
     """
     return EvidenceRequirement(
         TIERS_BY_LABEL[options.tier],
@@ -96,12 +102,13 @@ def load_evidence_requirement(options: EvidenceOptions) -> EvidenceRequirement:
 
 
 def load_evidence_for_file(pair: StatementPair, options: EvidenceOptions) -> bytes | None:
-    """Read the evidence or result about a file: the named one, or the one next to the file.
+    """Return the bytes of the named evidence or result, or of the one next to the pair's file.
 
-    Return `None` if there is neither.
+    Look for a result if the options have verifier keys, and for evidence otherwise. Return `None`
+    if no file is found.
 
     Raises:
-        UnreadableInput: it cannot be read.
+        UnreadableInput: the file cannot be read.
     """
     path = options.file
     if path is None:
@@ -110,9 +117,9 @@ def load_evidence_for_file(pair: StatementPair, options: EvidenceOptions) -> byt
 
 
 def describe_evidence_mismatch(pair: StatementPair, options: EvidenceOptions) -> str | None:
-    """Return a hint if there is evidence where a result is required, or the other way round.
+    """Return a hint if only evidence exists but a result is required, or the other way round.
 
-    Otherwise, return `None`.
+    Return `None` if the other kind of file does not exist either.
     """
     path = _find_evidence_file(pair, results=not options.verifier_keys)
     if path is None:
@@ -123,15 +130,16 @@ def describe_evidence_mismatch(pair: StatementPair, options: EvidenceOptions) ->
 
 
 def _find_evidence_file(pair: StatementPair, *, results: bool) -> str | None:
+    """Return the path of the evidence, or of the result, next to a pair's file, or None."""
     file = pair.file or (pair.statement or "").removesuffix(STATEMENT_SUFFIX)
     return find_evidence_file(file, results=results)
 
 
 def read_evidence(path: str) -> RatsMessages:
-    """Read evidence, and the messages that came with it.
+    """Read the evidence in a file, with the result and the endorsements that came with it.
 
     Raises:
-        UnreadableInput: the file contains none.
+        UnreadableInput: the file cannot be read, or contains no evidence.
     """
     hint = "To create evidence: vacr attest. To look into a file: vacr inspect"
     data = read_bytes(path, MAX_EVIDENCE_BYTES)
@@ -150,10 +158,10 @@ def read_evidence(path: str) -> RatsMessages:
 
 
 def read_record_file(path: str) -> tuple[bytes, dict[str, Any]]:
-    """Read the bytes of a file, and the record in them; the record is empty for another file.
+    """Return the bytes of a file, and the record in it, or `{}` if it is not a record.
 
     Raises:
-        UnreadableInput: it cannot be read, or is empty.
+        UnreadableInput: the file cannot be read, or is empty.
     """
     data = read_bytes(path)
     if not data:
@@ -163,11 +171,11 @@ def read_record_file(path: str) -> tuple[bytes, dict[str, Any]]:
 
 
 def read_journal_head(text: str) -> JournalHead:
-    """Parse the head of a journal, or read it from the file of that name.
+    """Parse a journal head in the form IDENTITY:FRAMES:HEAD, or read it from a JSON file.
 
     Raises:
-        UsageError: the text is neither a head nor the name of a file.
-        UnreadableInput: the file contains something else.
+        UsageError: the text has another form, and no file has that name.
+        UnreadableInput: the file does not contain a journal head.
     """
     match = _JOURNAL_HEAD_PATTERN.fullmatch(text)
     if match:
@@ -175,22 +183,22 @@ def read_journal_head(text: str) -> JournalHead:
         return parse_journal_head({"identity": identity, "frames": int(frames), "head": head})
     if not Path(text).exists():
         raise UsageError(
-            f"{text} is neither the head of a journal nor an existing file",
+            f"{text} is neither a journal head nor an existing file",
             hint=f"Expected: {JOURNAL_HEAD_FORM}",
         )
     try:
         return parse_journal_head(json.loads(read_bytes(text, _MAX_JOURNAL_HEAD_BYTES)))
     except (ValueError, RecursionError) as error:
         raise UnreadableInput(
-            "not the head of a journal", where=text, hint=f"Expected: {JOURNAL_HEAD_FORM}"
+            "the file is not a journal head", where=text, hint=f"Expected: {JOURNAL_HEAD_FORM}"
         ) from error
 
 
 def parse_nonce(text: str) -> bytes:
-    """Parse a nonce in hexadecimal.
+    """Return the bytes of a nonce in hexadecimal.
 
     Raises:
-        UsageError: it is not one.
+        UsageError: the nonce is not hexadecimal, too short or too long.
     """
     try:
         nonce = bytes.fromhex(text)
@@ -202,10 +210,12 @@ def parse_nonce(text: str) -> bytes:
 
 
 def choose_output_form(output: str | None, to: str | None, known: tuple[str, ...]) -> str:
-    """Return the form to write: the requested one, or else the ending of the file name.
+    """Return the form to write: `to` if it is set, or else the ending of the output's name.
+
+    Without either, as for a folder or standard output, the form is `cbor`.
 
     Raises:
-        UsageError: the ending is not a known form.
+        UsageError: the form is not one of the `known` ones.
     """
     if to is not None or is_output_folder(output) or output == STDIN:
         form = to or CBOR_FORM

@@ -54,9 +54,11 @@ class InputRecord:
     """A record that a user named, or the record of a session that a user named."""
 
     path: str
+    """The file of the record or of the session."""
     stem: str
     """The name of its outputs without their endings; inside a folder, with the folders between."""
     form: RecordEncoding
+    """The encoding of the record's file; JSON for a session."""
     record: Any
     stored: bool = False
     """Whether a record was named, and not a session."""
@@ -67,7 +69,7 @@ class InputRecord:
         """Return the bytes of a stored record, from its file or from a pipe.
 
         Raises:
-            UnreadableInput: the file is no longer there.
+            UnreadableInput: the file no longer exists.
         """
         return read_bytes(self.path) if self.data is None else self.data
 
@@ -75,14 +77,14 @@ class InputRecord:
 def read_input_records(
     path: str, *, changed: bool = False, failed: Callable[[VacrError], None] | None = None
 ) -> Iterator[InputRecord]:
-    """Yield the records in a file or a folder, and those of the native sessions in it.
+    """Yield the records in a file or a folder, and the records of native sessions there.
 
-    What cannot be read in a folder is passed to `failed`, if given, and the rest is read.
+    `changed` also accepts records that were modified after they were made. `failed` gets the error
+    of each unreadable item in a folder; without it, the first error is raised.
 
     Raises:
-        UnreadableInput: something cannot be read, or the path contains no records or sessions.
-        InvalidRecord: a record is not valid, or, unless that is allowed, was changed after it was
-            made.
+        UnreadableInput: an item cannot be read, or the path contains no records or sessions.
+        InvalidRecord: a record is invalid, or was modified.
     """
     is_empty = True
     for item in scan_input_records(path, changed=changed):
@@ -100,18 +102,20 @@ def read_input_records(
 
 
 def scan_input_records(path: str, *, changed: bool = False) -> Iterator[InputRecord | VacrError]:
-    """Yield the records in a file or a folder, and errors for the unreadable items of a folder.
+    """Yield the records and native sessions in a file or a folder, all as records.
+
+    For an unreadable item of a folder, yield its error. `changed` also accepts records that were
+    modified after they were made.
 
     Raises:
-        UnreadableInput: the path itself cannot be read, or is of an unknown kind.
-        InvalidRecord: the record is invalid, or was modified.
+        UnreadableInput: the path itself cannot be read, or is not a record or session.
+        InvalidRecord: the named record is invalid, or was modified.
     """
     if not is_folder(path):
         yield from _read_input_file(path, changed=changed)
         return
-    for file in sorted(
-        file for file in Path(path).rglob("*") if file.name.endswith(RECORD_SUFFIXES)
-    ):
+    records = (file for file in Path(path).rglob("*") if file.name.endswith(RECORD_SUFFIXES))
+    for file in sorted(records):
         stem = file.relative_to(path).with_name(_derive_file_stem(file.name)).as_posix()
         try:
             yield _read_record_file(str(file), stem, changed=changed)
@@ -122,7 +126,7 @@ def scan_input_records(path: str, *, changed: bool = False) -> Iterator[InputRec
 
 
 def _read_input_file(path: str, *, changed: bool) -> Iterator[InputRecord]:
-    """Yield the record in a file, or the records of the sessions in it."""
+    """Yield the record in a file or a pipe, or the records of the native sessions in it."""
     if _is_pipe(path):
         yield from _read_piped_input(path, changed=changed)
         return
@@ -139,6 +143,7 @@ def _read_input_file(path: str, *, changed: bool) -> Iterator[InputRecord]:
 
 
 def _is_pipe(path: str) -> bool:
+    """Return whether a path is standard input or a named pipe, which can be read only once."""
     try:
         return path == STDIN or stat.S_ISFIFO(os.stat(path).st_mode)  # noqa: PTH116 - a user's path
     except (OSError, ValueError):
@@ -146,7 +151,7 @@ def _is_pipe(path: str) -> bool:
 
 
 def _read_piped_input(path: str, *, changed: bool) -> Iterator[InputRecord]:
-    """Yield the record in a pipe, or the records of its sessions; a pipe is read only once."""
+    """Yield the record in a pipe, or the records of the native sessions in it."""
     data = read_bytes(path)
     decoded = _decode_record(data)
     if decoded is not None:
@@ -159,7 +164,7 @@ def _read_piped_input(path: str, *, changed: bool) -> Iterator[InputRecord]:
 
 
 def _decode_record(data: bytes) -> tuple[Any, RecordEncoding] | None:
-    """Return the record in bytes of any name, with its form, or None if they are not one."""
+    """Return the record in some bytes, with its encoding, or None if they are not a record."""
     with suppress(VacrError):
         value, form = decode_json_or_cbor(data)
         if isinstance(value, dict) and {"version", "session"} <= value.keys():
@@ -168,11 +173,11 @@ def _decode_record(data: bytes) -> tuple[Any, RecordEncoding] | None:
 
 
 def _read_native_file(path: str, piped: bytes | None = None) -> Iterator[InputRecord]:
-    """Yield the sessions of a native file, named as their records would be.
+    """Yield the records of the sessions in a native file, or in `piped` bytes.
 
     Raises:
-        UnreadableInput: something in it cannot be read, or it is of an unknown kind. Readable
-            sessions come first.
+        UnreadableInput: a session cannot be read; raised after all readable ones.
+        NotASession: the format is unknown.
     """
     first_error = None
     name = strip_native_suffix(Path(path).name) if piped is None else _STDIN_STEM
@@ -188,6 +193,7 @@ def _read_native_file(path: str, piped: bytes | None = None) -> Iterator[InputRe
 
 
 def _read_record_file(path: str, stem: str, *, changed: bool) -> InputRecord:
+    """Read and validate the record in a file; an error names the file."""
     try:
         decoded = read_json_or_cbor(path)
     except UnreadableInput as error:
@@ -206,7 +212,12 @@ def _build_checked_input(
     changed: bool,
     data: bytes | None = None,
 ) -> InputRecord:
-    """Validate a stored record, and return it in the version that vacr works with."""
+    """Validate a decoded record, and return it as an input in the current schema version.
+
+    Raises:
+        InvalidRecord: it does not follow its schema, or was modified and `changed` is false.
+        UnreadableInput: it follows a schema, but is not the record of a session.
+    """
     record, form = decoded
     is_json = form == "json"
     try:
@@ -217,8 +228,8 @@ def _build_checked_input(
             f"not a valid record: {error.where}: {error.message}", where=path, hint=hint
         ) from error
     if not isinstance(record, dict) or not isinstance(record.get("session"), dict):
-        hint = "It may be a part of a record, or of version 1. To find out: vacr validate FILE"
-        raise UnreadableInput("not a record of a session", where=path, hint=hint)
+        hint = "It may be a part of a record, or have version 1. To find out: vacr validate FILE"
+        raise UnreadableInput("not the record of a session", where=path, hint=hint)
     if not changed and is_record_modified(record, json=is_json):
         raise InvalidRecord(
             _RECORD_CHANGED_MESSAGE,
@@ -230,6 +241,7 @@ def _build_checked_input(
 
 
 def _derive_file_stem(path: str) -> str:
+    """Return a file's name without its endings: `a/x.attributed.acr.json` becomes `x`."""
     name = Path(path).name
     for ending in (*RECORD_SUFFIXES, ".jsonl", ".json"):
         if name.endswith(ending) and name != ending:
@@ -238,10 +250,7 @@ def _derive_file_stem(path: str) -> str:
 
 
 def _read_folder_sessions(place: SessionPlace) -> Iterator[InputRecord | VacrError]:
-    """Yield the sessions of a place found in a folder, under the names of their records.
-
-    Errors are yielded, not raised.
-    """
+    """Yield the records of the sessions at a place in a folder; yield errors, too."""
     folder, slash, name = place.name.rpartition("/")
     try:
         for session in read_sessions(place.path, session=place.session, sub_agents=False):
@@ -259,7 +268,10 @@ def _read_folder_sessions(place: SessionPlace) -> Iterator[InputRecord | VacrErr
 def drop_duplicate_recordings(
     inputs: list[InputRecord], notify: Callable[[str], None]
 ) -> list[InputRecord]:
-    """Return one recording of each session, the longest or the first, and report the others."""
+    """Return one recording of each session, and notify the user of the others.
+
+    The recording with the most entries is kept, or the first of several.
+    """
     longest: dict[str, InputRecord] = {}
     for recording in inputs:
         best = longest.setdefault(_get_session_id(recording), recording)
@@ -272,7 +284,7 @@ def drop_duplicate_recordings(
             kept.append(recording)
             continue
         which = "a shorter" if _count_entries(recording) < _count_entries(best) else "another"
-        notify(f"{recording.path}: skipped, because it is {which} recording of {best.path}")
+        notify(f"{recording.path}: skipped: {which} recording of the session in {best.path}")
     return kept
 
 
@@ -287,7 +299,10 @@ def _count_entries(recording: InputRecord) -> int:
 
 @contextmanager
 def name_failed_input(inputs: Iterable[InputRecord]) -> Iterator[None]:
-    """Add the input's path to the error of a plugin that failed to describe its record."""
+    """Run a block; if it raises a PluginError about the record of an input, add the input's path.
+
+    The error is raised again in any case.
+    """
     try:
         yield
     except PluginError as error:

@@ -53,7 +53,7 @@ class NoProcesses(Exception):  # noqa: N818 - it is a state, not an error
 
 
 def start_local_pool(jobs: int) -> Executor:
-    """Return a pool of processes on this machine, once one of them has answered.
+    """Return a pool of up to `jobs` processes on this machine, once one of them has answered.
 
     Raises:
         NoProcesses: no process can be started.
@@ -74,6 +74,7 @@ def start_local_pool(jobs: int) -> Executor:
 
 
 def _start_answering_pool(jobs: int) -> Executor:
+    """Create a pool, and wait until a process of it has done a first task."""
     pool = _create_pool(jobs)
     answer = pool.submit(_do_nothing)
     while not wait([answer], _POLL_SECONDS).done:
@@ -83,41 +84,49 @@ def _start_answering_pool(jobs: int) -> Executor:
 
 
 def _create_pool(jobs: int) -> Executor:
+    """Return a pool; if possible, its processes are copies of a process that has loaded vacr."""
     methods = multiprocessing.get_all_start_methods()
     context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
     if context.get_start_method() == "forkserver":
         context.set_forkserver_preload(["vacr.workflows.record", "vacr.agents.lift"])
-        # Processes inherit ignored signals: Ctrl-C is for this process alone. They inherit the
-        # variable, too, so that cleaning up after an aborted run prints no warnings.
-        before, warned = (
-            signal.signal(signal.SIGINT, signal.SIG_IGN),
-            os.environ.get("PYTHONWARNINGS"),
-        )
-        os.environ["PYTHONWARNINGS"] = "ignore"
-        try:
-            forkserver.ensure_running()
-        finally:
-            signal.signal(signal.SIGINT, before)
-            os.environ.pop("PYTHONWARNINGS")
-            os.environ.update({"PYTHONWARNINGS": warned} if warned is not None else {})
+        _start_fork_server()
     return ProcessPoolExecutor(jobs, mp_context=context, initializer=_prepare_worker)
 
 
+def _start_fork_server() -> None:
+    """Start the process that all workers are copies of, deaf to Ctrl-C and without warnings."""
+    # Processes inherit ignored signals: Ctrl-C is for this process alone. They inherit the
+    # variable, too, so that cleaning up after an aborted run prints no warnings.
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    warning_filter = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = "ignore"
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        os.environ.pop("PYTHONWARNINGS")
+        if warning_filter is not None:
+            os.environ["PYTHONWARNINGS"] = warning_filter
+
+
 def _prepare_worker() -> None:
-    """Leave Ctrl-C to the parent, and end with it without leaving anything behind."""
+    """Make a new worker ignore Ctrl-C, and end together with its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _end_worker)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_worker(*_: object) -> None:
-    """End at once: an exception would end only the task, because the pool keeps its workers."""
+    """Delete the unfinished files of this worker, and end it at once.
+
+    An exception would end only the task, because the pool keeps its workers.
+    """
     discard_unfinished_files()
     os._exit(1)
 
 
 def _end_with_parent() -> None:
-    """End this process with its parent; a waiting worker would never notice."""
+    """Wait for the end of the parent process, then end this one."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait_for([parent.sentinel])
@@ -129,10 +138,10 @@ def _do_nothing() -> None:
 
 
 def check_pool_alive(pool: Executor) -> None:
-    """Make a pool look at its processes: one may have died unseen while it was started.
+    """Check that a pool still hands out work, and make it notice processes that died at the start.
 
     Raises:
-        NoProcesses: the thread that hands out the work is dead.
+        NoProcesses: a thread of the pool is dead, so its tasks never finish.
     """
     _check_threads_alive()
     with suppress(*PROCESS_START_ERRORS):
@@ -140,31 +149,35 @@ def check_pool_alive(pool: Executor) -> None:
 
 
 def _check_threads_alive() -> None:
+    """Raise NoProcesses if a thread of the pool has died."""
     if _thread_errors:
         raise NoProcesses(str(_thread_errors[0]))
 
 
 def end_processes() -> None:
-    """End the processes of a pool at once."""
+    """Terminate all processes of the pool, without waiting for their tasks."""
     for process in multiprocessing.active_children():
         process.terminate()
 
 
 class DaskCluster:
-    """A connection to the scheduler of a cluster."""
+    """A connection to the scheduler of a Dask cluster; `jobs` is the number of its threads."""
 
     def __init__(self, address: str, folders: list[Path], output: Path) -> None:
-        """Connect, and check that every worker can do the work.
+        """Connect, create the output folder, and check the workers.
+
+        Each worker must have this version of vacr, and see the folders and the output.
 
         Raises:
-            UsageError: the extra is not installed, or a worker lacks something.
-            Unreachable: there is no scheduler, or it has no workers.
+            UsageError: the address is malformed, Dask is not installed, or a worker has another
+                version or does not see a folder.
+            Unreachable: no scheduler answers, or it has no workers.
         """
         self.address = address
         if not _SCHEDULER_ADDRESS.fullmatch(address):
             raise UsageError(
                 f"{address!r} is not the address of a scheduler",
-                hint="It looks like tcp://127.0.0.1:8786.",
+                hint="An address looks like tcp://127.0.0.1:8786.",
             )
         try:
             from distributed import Client
@@ -183,29 +196,15 @@ class DaskCluster:
                 f"no cluster with workers: {reason}", where=address, hint=hint
             ) from error
         output.mkdir(parents=True, exist_ok=True)
-        self._check_workers(
-            self.client.run(_inspect_worker, [str(path) for path in (*folders, output)])
-        )
+        shared = [str(path) for path in (*folders, output)]
+        _check_workers(self.client.run(_inspect_worker, shared))
         self.jobs = sum(self.client.nthreads().values())
 
-    def _check_workers(self, answers: dict[str, tuple[str, list[str]]]) -> None:
-        for worker, (version, missing) in sorted(answers.items()):
-            if version != __version__:
-                raise UsageError(
-                    f"the worker {worker} has vacr {version}, not {__version__}",
-                    hint="Install the same version there.",
-                )
-            if missing:
-                raise UsageError(
-                    f"the worker {worker} does not see {missing[0]}",
-                    hint="The folders must be shared with all workers.",
-                )
-
     def check(self, pool: Executor) -> None:
-        """Check that the scheduler is still there.
+        """Check that the connection to the scheduler is open; `pool` is not used.
 
         Raises:
-            Unreachable: it is gone.
+            Unreachable: the connection is closed.
         """
         del pool
         if self.client.status in ("closing", "closed"):
@@ -213,7 +212,7 @@ class DaskCluster:
             raise Unreachable("the cluster was lost", where=self.address, hint=hint)
 
     def pool(self, jobs: int) -> Executor:
-        """Return a pool whose workers are those of the cluster."""
+        """Return an executor that runs tasks on the workers of the cluster; `jobs` is not used."""
         del jobs
         executor: Executor = self.client.get_executor(pure=False)
         return executor
@@ -224,5 +223,20 @@ class DaskCluster:
 
 
 def _inspect_worker(folders: list[str]) -> tuple[str, list[str]]:
-    """Return, on a worker, its version and the folders that it does not see."""
+    """Return the version of vacr on a worker, and the folders that the worker does not see."""
     return __version__, [folder for folder in folders if not is_folder(folder)]
+
+
+def _check_workers(answers: dict[str, tuple[str, list[str]]]) -> None:
+    """Check the answers of all workers to `_inspect_worker`."""
+    for worker, (version, missing) in sorted(answers.items()):
+        if version != __version__:
+            raise UsageError(
+                f"worker {worker} has vacr {version}, but this machine has {__version__}",
+                hint="Install the same version on all workers.",
+            )
+        if missing:
+            raise UsageError(
+                f"worker {worker} does not see the folder {missing[0]}",
+                hint="Share the folder with all workers, under the same path.",
+            )

@@ -55,11 +55,15 @@ class RecordingOptions:
     """How records are made, the same for all tasks of a run."""
 
     cbor: bool = False
+    """Write CBOR instead of JSON."""
     seal: bool = False
     """Keep the native bytes next to the record."""
     overwrite: bool = False
+    """Replace any existing file, even if it is not an older record of the same session."""
     agent: str | None = None
+    """The agent that wrote the sessions; detected if None."""
     sub_agents: bool = True
+    """Also record the sessions of sub-agents that belong to a session."""
     named: tuple[str, ...] = ()
     """The files that were named one by one: never written over, nor recorded as sub-agents."""
     digests: bool = False
@@ -69,53 +73,59 @@ class RecordingOptions:
 
     @property
     def suffix(self) -> str:
-        """Return the ending of a record's file name."""
+        """Return the ending of a record's file name, `.acr.json` or `.acr.cbor`."""
         return ".acr.cbor" if self.cbor else ".acr.json"
 
 
 @dataclass(frozen=True)
 class RecordingTask:
-    """A place to be recorded, and the name of its record without the ending."""
+    """A place to be recorded, and where its records go."""
 
     path: str
+    """The file, database or folder of the place."""
     output: str
+    """The path of the record without its ending."""
     options: RecordingOptions
     chosen: str | None = None
     """The file of the record, if the user named it; other records of the place derive from it."""
     session: str | None = None
+    """The only session to record, if the place has several."""
     joint: str = "."
     """The text between the name of the place and a session's label in the name of a record."""
     clashes_with: str = ""
-    """Another place whose record has the same name."""
+    """Another place whose record has the same name, or an empty text."""
     state: str = ""
     """A fingerprint of the place; empty if it is not needed."""
     size: int = 0
-    """Its size in bytes, where that is known."""
+    """The size of the place in bytes, or 0 if it is unknown."""
     passed_over: str = ""
-    """Why the place is skipped without being read."""
+    """Why the place is skipped without being read; empty if it is read."""
 
 
 @dataclass
 class RecordingOutcome:
-    """The result of a task."""
+    """The result of a task: the records that were made, and the errors, both for JSON output."""
 
     task: RecordingTask
     records: list[dict[str, Any]] = field(default_factory=list)
     errors: list[dict[str, Any]] = field(default_factory=list)
     skipped: str = ""
-    """Why the place is not a session."""
+    """Why the place is not a session; empty if it is one."""
     exit_code: int = 0
 
     @property
     def findings(self) -> int:
-        """Count the unknown, undecodable and skipped parts."""
+        """Return the number of unknown, undecodable and skipped parts in all records."""
         return sum(
             len(record["notices"]) + len(record["drift"]) + len(record["left-out"])
             for record in self.records
         )
 
     def add_error(self, caught: VacrError | OSError, exit_code: int = 0) -> None:
-        """Add an error, and raise the exit code accordingly."""
+        """Add an error, and increase the exit code to the one of this error.
+
+        `exit_code` replaces the exit code of this error.
+        """
         error = caught
         if not isinstance(error, VacrError):
             error = UnreadableInput(describe_file_error(error), where=self.task.path)
@@ -139,31 +149,36 @@ SessionSink = Callable[[Path, OpenedSession], None]
 
 
 def record_place(task: RecordingTask, emit: RecordSink | None = None) -> RecordingOutcome:
-    """Record the sessions of a place; an error in one of them does not stop the others.
+    """Write a record of each session at a place, and return the outcome.
 
-    With `emit` the records are handed over instead of being written to files.
+    An error in one session does not stop the others; the outcome has all errors. With `emit`, pass
+    the encoded records to it and write no files.
     """
     outcome = RecordingOutcome(task)
     written: set[Path] = set()
 
     def record_session(session: OpenedSession) -> None:
+        path = _reserve_record_path(task, session, written) if emit is None else None
+        pieces = _encode_record(session, task.options)
         if emit is not None:
-            _emit_record(task, session, outcome, emit)
-        else:
-            path = _reserve_record_path(task, session, written)
-            _record_session(task, session, path, outcome)
+            emit(pieces)
+        state = _write_record(path, pieces, session, task) if path is not None else "printed"
+        outcome.records.append(_describe_record(task, session, path, state, pieces))
 
     _process_sessions(task, outcome, record_session, writes=emit is None)
     return outcome
 
 
 def record_places(tasks: list[RecordingTask]) -> list[RecordingOutcome]:
-    """Record several places, one after the other."""
+    """Record several places, one after the other, and return their outcomes in order."""
     return [record_place(task) for task in tasks]
 
 
 def read_place(task: RecordingTask, keep: SessionSink) -> RecordingOutcome:
-    """Read the sessions of a place into memory, and pass each to `keep` with its record's path."""
+    """Read the sessions at a place, pass each to `keep`, and return the outcome.
+
+    `keep` also gets the path that the record would be written to; no file is written.
+    """
     outcome = RecordingOutcome(task)
     paths: set[Path] = set()
 
@@ -182,7 +197,10 @@ def _process_sessions(
     *,
     writes: bool,
 ) -> None:
-    """Read the sessions of a place and process each; put errors into the outcome."""
+    """Read the sessions at a place, and call `process` for each; put errors into the outcome.
+
+    If `writes` is true, refuse a place whose record has the same name as another.
+    """
     options = task.options
     try:
         with pause_garbage_collector():
@@ -230,7 +248,7 @@ def _process_sessions(
 
 
 def _check_output_clash(task: RecordingTask) -> None:
-    """Refuse to give two records of one run the same name."""
+    """Raise a UsageError if another place of the run has a record of the same name."""
     if task.clashes_with:
         raise UsageError(
             f"{task.output}{task.options.suffix} is already the record of {task.clashes_with}",
@@ -240,7 +258,7 @@ def _check_output_clash(task: RecordingTask) -> None:
 
 
 def _reserve_record_path(task: RecordingTask, session: OpenedSession, reserved: set[Path]) -> Path:
-    """Return the file of a session's record, and reserve it.
+    """Return the path for a session's record, and add it to the `reserved` paths of the place.
 
     Raises:
         UsageError: the current folder is an agent's store, or two records have the same name.
@@ -257,7 +275,11 @@ def _reserve_record_path(task: RecordingTask, session: OpenedSession, reserved: 
 
 
 def _choose_record_path(task: RecordingTask, label: str) -> Path:
-    """Name a record after its source, and after the session or sub-agent if there are several."""
+    """Return the path for the record of the session with this label.
+
+    The label is empty for the only session of a place. For the output `out/x` and the label `b`,
+    the path is `out/x.b.acr.json`.
+    """
     if task.chosen and not label:
         return Path(task.chosen)
     output = Path(task.output)
@@ -266,23 +288,8 @@ def _choose_record_path(task: RecordingTask, label: str) -> Path:
     )
 
 
-def _emit_record(
-    task: RecordingTask, session: OpenedSession, outcome: RecordingOutcome, emit: RecordSink
-) -> None:
-    pieces = _encode_record(session, task.options)
-    emit(pieces)
-    outcome.records.append(_describe_record(task, session, None, "printed", pieces))
-
-
-def _record_session(
-    task: RecordingTask, session: OpenedSession, path: Path, outcome: RecordingOutcome
-) -> None:
-    pieces = _encode_record(session, task.options)
-    state = _write_record(path, pieces, session, task)
-    outcome.records.append(_describe_record(task, session, path, state, pieces))
-
-
 def _encode_record(session: OpenedSession, options: RecordingOptions) -> RecordPieces:
+    """Assign the record of a session its id, and return the record in JSON or CBOR."""
     record = session.reading.record
     pieces = assign_record_id(record)
     return [encode(record, "cbor")] if options.cbor else pieces
@@ -294,7 +301,7 @@ def _write_record(
     """Write a record and its sealed source, and return "written", "replaced" or "unchanged".
 
     Raises:
-        UsageError: the file is not an older record of this session, or is signed.
+        UsageError: the file exists, and is signed or not an older record of this session.
     """
     options = task.options
     check_not_input(path, options.named)
@@ -329,7 +336,11 @@ def _write_record(
 
 
 def _check_replaceable(path: Path, session: OpenedSession, task: RecordingTask) -> None:
-    """Refuse to replace anything but an unsigned older record of the same session."""
+    """Check that a file is an unsigned, unmodified, older record of the same session.
+
+    Raises:
+        UsageError: it is not, so it must not be replaced.
+    """
     record = session.reading.record
     try:
         older = decode(path.read_bytes())
@@ -363,7 +374,11 @@ def _check_replaceable(path: Path, session: OpenedSession, task: RecordingTask) 
 
 
 def _has_session_grown(older: Any, session_id: str, task: RecordingTask) -> bool:
-    """Return whether a session named by its digest begins with the bytes of an older record."""
+    """Return whether a session has only grown since an older record of it was made.
+
+    This is for sessions without an id of their own, whose id is the digest of their bytes: the
+    first bytes of the session must still have that digest.
+    """
     (part,) = older["vacr"]["source"]["parts"]
     if session_id != part["sha-256"] or task.path == STDIN:
         return False
@@ -377,7 +392,7 @@ def _describe_record(
     state: str,
     pieces: RecordPieces | tuple[()],
 ) -> dict[str, Any]:
-    """Return the facts about a written record for JSON output."""
+    """Return the facts about a record for JSON output; `path` is None if no file was written."""
     record, reading = opened.reading.record, opened.reading
     session, meta, ours = record["session"], record["session"]["agent-meta"], record["vacr"]
     sealed = build_sealed_source_path(path) if path else None

@@ -1,4 +1,4 @@
-"""Files around a record: its statement, its native bytes, and the results of verbs.
+"""Files that verbs read and write: statements with their files, and the outputs of a run.
 
 The statement about a file has the name of that file and the ending `.cose`. A user may name either:
 
@@ -60,12 +60,14 @@ class StatementPair:
 
     @property
     def is_record(self) -> bool:
-        """Return whether the file has the name of a record."""
+        """Return whether the name ends like a record's, in `.acr.json` or `.acr.cbor`."""
         return self.name.removesuffix(STATEMENT_SUFFIX).endswith(RECORD_SUFFIXES)
 
 
 def find_statement_pairs(path: str) -> Iterator[StatementPair]:
-    """Yield the statement and the file that a path stands for; of a folder, all of them in order.
+    """Yield the statement and the file that a path stands for.
+
+    For a folder, yield all statements and unsigned records in it, sorted by name.
 
     Raises:
         UnreadableInput: the folder cannot be listed.
@@ -86,6 +88,7 @@ def find_statement_pairs(path: str) -> Iterator[StatementPair]:
 
 
 def _find_statement_pair(path: str) -> StatementPair:
+    """Return a named statement with its file, or a named file with its statement, if any."""
     if path.endswith(STATEMENT_SUFFIX):
         file = path.removesuffix(STATEMENT_SUFFIX)
         return StatementPair(path, file if Path(file).exists() else None)
@@ -118,7 +121,10 @@ def decode_json_or_cbor(data: bytes) -> tuple[Any, RecordEncoding]:
 
 
 def is_output_folder(output: str | None) -> bool:
-    """Return whether an output is a folder; without an output, it is the current one."""
+    """Return whether an output is a folder: it ends in a slash, is one, or is None.
+
+    None stands for the current folder.
+    """
     if output is None:
         return True
     if output == STDIN:
@@ -127,10 +133,10 @@ def is_output_folder(output: str | None) -> bool:
 
 
 def check_single_output(files: Sequence[str], output: str | None) -> None:
-    """Refuse to write several results into one file.
+    """Check that the results for several files do not go into one file.
 
     Raises:
-        UsageError: there are several, and the output is neither a folder nor standard output.
+        UsageError: there are several files, and the output is neither a folder nor standard output.
     """
     if len(files) > 1 and not is_output_folder(output) and output != STDIN:
         raise UsageError(
@@ -140,7 +146,10 @@ def check_single_output(files: Sequence[str], output: str | None) -> None:
 
 
 def reserve_unused_name(name: str, names: set[str]) -> str:
-    """Return a name that this run has not used yet, in any case of letters, and reserve it."""
+    """Return a name that is not in `names`, and add it there in lower case.
+
+    If `x` or `X` is used, `x` becomes `x-2`.
+    """
     candidates = chain([name], (f"{name}-{number}" for number in count(2)))
     unused = next(candidate for candidate in candidates if candidate.lower() not in names)
     names.add(unused.lower())
@@ -180,7 +189,7 @@ def write_output_file(
 
 
 def format_size(count: int) -> str:
-    """Return a number of bytes with the unit that a person would use."""
+    """Return a number of bytes with a unit: 12218 becomes `12.2 kB`."""
     if count < _UNIT_FACTOR:
         return f"{count} B"
     value = float(count)
@@ -192,6 +201,6 @@ def format_size(count: int) -> str:
 
 
 def format_count(count: int, noun: str) -> str:
-    """Return a count with its noun in the singular or plural."""
+    """Return a count with its noun in the singular or plural, such as `2 entries`."""
     plural_noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{count} {noun if count == 1 else plural_noun}"

@@ -51,6 +51,7 @@ from vacr.workflows.record import (
 )
 
 PoolFactory = Callable[[int], Executor]
+"""Starts a pool with a number of workers."""
 
 _BATCHES_PER_WORKER = 3
 """How many batches are handed out for each worker, so that none is idle."""
@@ -62,7 +63,7 @@ _FULL_BATCH_BYTES = 1 << 20
 def plan_file_tasks(
     paths: list[str], folder: str, options: RecordingOptions
 ) -> list[RecordingTask]:
-    """Return the tasks of files whose records go into a folder, and mark clashing names."""
+    """Return a task for each file, with its record in the folder, and mark clashing names."""
     tasks = [plan_file_task(path, folder, None, options) for path in paths]
     joints = NameJoints(task.output for task in tasks)
     first: dict[str, str] = {}
@@ -82,7 +83,10 @@ def plan_file_task(
     options: RecordingOptions,
     session: str | None = None,
 ) -> RecordingTask:
-    """Return the task of a file, whose record goes into a folder or is the chosen file."""
+    """Return the task that records a file into `folder`, or into the `chosen` file.
+
+    `session` selects one session of a database or of a folder that contains several.
+    """
     if chosen is not None:
         name = Path(chosen).name
         output = Path(chosen).with_name(name.removesuffix(Path(name).suffix).removesuffix(".acr"))
@@ -97,10 +101,13 @@ def plan_file_task(
 def assign_output_folders(
     folders: list[Path], output: Path, files: tuple[str, ...]
 ) -> list[tuple[Path, Path]]:
-    """Return each folder with the one for its records: the output, or one of its own inside.
+    """Return each folder with the folder for its records.
+
+    This is `output` if nothing else is recorded. Otherwise it is a folder inside `output` with the
+    same name; `files` are the single files that are recorded in the same run.
 
     Raises:
-        UsageError: two of them have the same name.
+        UsageError: two folders have the same name.
     """
     if len(folders) == 1 and not files:
         return [(folders[0], output)]
@@ -117,7 +124,9 @@ def assign_output_folders(
 def plan_folder_tasks(
     path: Path, output: Path, leave_out: Path, options: RecordingOptions
 ) -> Iterator[RecordingTask]:
-    """Yield the tasks of a folder, except those in `leave_out`, the folder of all records.
+    """Yield a task for each place in a folder, except in `leave_out`, the folder of all records.
+
+    The task of a place that is not even opened has the reason in `passed_over`.
 
     Raises:
         UnreadableInput: the folder cannot be read.
@@ -131,12 +140,10 @@ def plan_folder_tasks(
             place.path,
             str(output / place.name),
             options,
-            None,
-            place.session,
-            place.joint,
-            "",
-            state,
-            size,
+            session=place.session,
+            joint=place.joint,
+            state=state,
+            size=size,
         )
 
 
@@ -150,9 +157,13 @@ def count_cores() -> int:
 
 @dataclass
 class RecordingRun:
-    """A run over tasks that can be asked to stop."""
+    """A run over recording tasks, in a pool of workers or in this process.
+
+    Set `stopping` to end it after the tasks that have begun.
+    """
 
     jobs: int
+    """The number of workers."""
     tell: Callable[[str], None]
     """Takes remarks for the user."""
     make_pool: PoolFactory = start_local_pool
@@ -167,11 +178,11 @@ class RecordingRun:
     """Whether a process has died; it may have left unfinished files."""
 
     def __post_init__(self) -> None:
-        """Decide whether other processes are wanted at all."""
+        """Do the work in this process if only one local worker is wanted."""
         self.here = self.jobs == 1 and self.make_pool is start_local_pool
 
     def outcomes(self, tasks: Iterable[RecordingTask]) -> Iterator[RecordingOutcome]:
-        """Do the tasks, and yield the outcome of each as soon as it is there."""
+        """Do the tasks, and yield the outcome of each as soon as it is done, in any order."""
         tasks = iter(tasks)
         lost = yield from self._run_in_pool(tasks)
         while lost:
@@ -186,7 +197,10 @@ class RecordingRun:
     def _run_in_pool(
         self, tasks: Iterator[RecordingTask]
     ) -> Generator[RecordingOutcome, None, list[RecordingTask]]:
-        """Do tasks in a pool until none is left or it breaks; return the tasks that it lost."""
+        """Do tasks in a pool until none is left or it breaks; return the tasks that it lost.
+
+        Do nothing if this process does the work itself.
+        """
         with self._open_pool(self.jobs) as pool:
             return (yield from self._hand_out(pool, tasks)) if pool is not None else []
 
@@ -196,15 +210,8 @@ class RecordingRun:
         """Hand out tasks until none is left or the pool breaks; return the tasks that it lost."""
         lost: list[RecordingTask] = []
         while True:
-            while (
-                not self.stopping
-                and not lost
-                and len(self.pending) < self.jobs * _BATCHES_PER_WORKER
-            ):
-                batch = _take_batch(tasks)
-                if not batch:
-                    break
-                lost += self._submit(pool, batch)
+            if not lost:
+                lost += self._submit_batches(pool, tasks)
             if self.stopping:
                 for future in self.pending:
                     future.cancel()
@@ -217,15 +224,29 @@ class RecordingRun:
                 batch = self.pending.pop(future)
                 try:
                     yield from future.result()
-                except BrokenProcessPool:
-                    lost += batch
                 except CancelledError:
                     lost += [] if self.stopping else batch
                 except Exception:  # noqa: BLE001 - clusters raise anything for dead workers
                     lost += batch
 
+    def _submit_batches(
+        self, pool: Executor, tasks: Iterator[RecordingTask]
+    ) -> list[RecordingTask]:
+        """Hand out batches until all workers are busy; return a batch that the pool refuses.
+
+        Return an empty list if the pool takes them all.
+        """
+        refused: list[RecordingTask] = []
+        limit = self.jobs * _BATCHES_PER_WORKER
+        while not self.stopping and not refused and len(self.pending) < limit:
+            batch = _take_batch(tasks)
+            if not batch:
+                break
+            refused = self._submit(pool, batch)
+        return refused
+
     def _submit(self, pool: Executor, batch: list[RecordingTask]) -> list[RecordingTask]:
-        """Hand out a batch; return it if the pool does not take it."""
+        """Hand out a batch; return it if the pool refuses it, and an empty list otherwise."""
         try:
             self.pending[pool.submit(record_places, batch)] = batch
         except BrokenProcessPool:
@@ -240,7 +261,7 @@ class RecordingRun:
         return []
 
     def _check_silent_pool(self, pool: Executor) -> list[RecordingTask]:
-        """Check a silent pool; return the lost tasks if it is dead."""
+        """Check a pool without recent results; if it is dead, end it and return its tasks."""
         try:
             self.check_pool(pool)
         except NoProcesses as error:
@@ -252,7 +273,7 @@ class RecordingRun:
         return []
 
     def _work_here(self, error: BaseException) -> None:
-        """Do the remaining work in this process."""
+        """Switch to this process for the remaining work, and tell the user the reason once."""
         if not self.here:
             reason = str(error) or type(error).__name__
             self.tell(f"vacr: cannot start more processes ({reason}); using only this one")
@@ -260,7 +281,7 @@ class RecordingRun:
 
     @contextmanager
     def _open_pool(self, jobs: int) -> Iterator[Executor | None]:
-        """Yield a pool, or None if this process works; an error ends the pool at once."""
+        """Yield a pool, or None if this process does the work; an error ends the pool at once."""
         try:
             pool = None if self.here else self.make_pool(jobs)
         except NoProcesses as error:
@@ -280,7 +301,10 @@ class RecordingRun:
         pool.shutdown()
 
     def _record_alone(self, task: RecordingTask) -> RecordingOutcome:
-        """Do a task in a process of its own, after one died with it."""
+        """Do a task in a process of its own, after a process that had it died.
+
+        If that process dies too, return an outcome with an error.
+        """
         with self._open_pool(1) as pool:
             if pool is None:
                 return record_place(task)
@@ -297,7 +321,10 @@ class RecordingRun:
 
 
 def _take_batch(tasks: Iterator[RecordingTask]) -> list[RecordingTask]:
-    """Take a batch of tasks: handing out a small one costs as much as doing it."""
+    """Return the next tasks, up to 16 of them or 1 MB of sessions; empty if none is left.
+
+    Small tasks go together, because handing one out costs as much as doing it.
+    """
     batch: list[RecordingTask] = []
     size = 0
     while len(batch) < _MAX_BATCH_TASKS and size < _FULL_BATCH_BYTES:
@@ -310,6 +337,7 @@ def _take_batch(tasks: Iterator[RecordingTask]) -> list[RecordingTask]:
 
 
 def _make_failed_outcome(task: RecordingTask, reason: str) -> RecordingOutcome:
+    """Return the outcome of a task that could not be done, with the reason as its only error."""
     error = {
         "source": format_path(task.path),
         "error": reason,

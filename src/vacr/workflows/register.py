@@ -45,7 +45,9 @@ class ServiceSettings:
 
     access: ServiceAccess
     patience: RetryBudget
+    """How long a service that does not answer is tried again."""
     log_keys: tuple[Any, ...]
+    """The keys that receipts must be signed with; if empty, the keys that the service publishes."""
     entry_rule: str
     outbox: Outbox
 
@@ -62,17 +64,17 @@ class ServiceSettings:
         entry_rule: str,
         patience: float,
     ) -> ServiceSettings:
-        """Load the token and the log keys that a user named; a token file outranks the token.
+        """Read the token and the log keys from their files; `token_file` outranks `token`.
 
         Raises:
-            UsageError: the token file is empty.
-            Unreachable: a file with keys cannot be read.
+            UsageError: the first line of the token file is empty.
+            Unreachable: a file with log keys cannot be read.
         """
         if token_file is not None:
             token = read_passphrase(token_file).decode("utf-8", "replace").strip()
             if not token:
                 raise UsageError(
-                    f"the first line of {token_file} is empty",
+                    f"the token file {token_file} has an empty first line",
                     hint="Write the token into the first line.",
                 )
         access = ServiceAccess(token, ca, client_cert, client_key)
@@ -81,7 +83,7 @@ class ServiceSettings:
         return cls(access, RetryBudget(patience), keys, entry_rule, outbox)
 
     def registrar(self, url: str, **settings: Any) -> Registrar:
-        """Return the registrar for a service."""
+        """Return a registrar for the service at a URL; `settings` are further ones of Registrar."""
         client = RegistrationClient(url, self.access, replace(self.patience))
         return Registrar(
             client, self.log_keys, self.entry_rule, **{"outbox": self.outbox, **settings}
@@ -90,16 +92,21 @@ class ServiceSettings:
 
 @dataclass(frozen=True)
 class RegistrationTarget:
-    """The target of transparent statements: their own files, unless an output is named."""
+    """Where statements with receipts go: into their own files, unless an output is named."""
 
     output: str | None
+    """A file or a folder; None stands for the statements' own files."""
     inputs: tuple[str, ...]
+    """Files that must not be written over."""
     overwrite: bool
     emit: Callable[[bytes], None] | None = None
-    """Prints a statement."""
+    """Prints a statement instead of writing it to the output."""
 
     def register(self, registrar: Registrar, statement: str) -> tuple[RegistrationOutcome, str]:
-        """Register one statement, and return the outcome with the file it went to."""
+        """Register the statement in a file, and write it with its receipt.
+
+        Return the outcome, and the path of the written file, or of `statement` after an error.
+        """
         if self.output is None:
             return registrar.register(statement), statement
         path = Path(self.output)
@@ -120,7 +127,10 @@ class RegistrationTarget:
 def register_pair(
     registrar: Registrar, pair: StatementPair, target: RegistrationTarget
 ) -> tuple[RegistrationOutcome, str]:
-    """Register the statement of a file; a file without one fails."""
+    """Register the statement of a pair, and return the outcome with the path it concerns.
+
+    A pair without a statement gets a failed outcome, and nothing is sent.
+    """
     if pair.statement is not None:
         return target.register(registrar, pair.statement)
     error: VacrError
@@ -148,7 +158,7 @@ class OutboxRun:
 
     @classmethod
     def load(cls, services: ServiceSettings, service: str | None) -> OutboxRun:
-        """Read the outbox.
+        """Read the outbox, and select the items for `service`, or for all services if it is None.
 
         Raises:
             UsageError: one token would go to several services.
@@ -163,15 +173,18 @@ class OutboxRun:
                 run.others += 1
         if services.access.token is not None and len({item.service for item in run.items}) > 1:
             raise UsageError(
-                "the outbox has items for several services, but a token is for one of them",
-                hint="Add --service URL.",
+                "the outbox has items for several services, but a token works for only one",
+                hint="Add --service URL to choose one.",
             )
         return run
 
     def register(
         self, services: ServiceSettings, *, again: bool
     ) -> Iterator[tuple[OutboxItem, RegistrationOutcome]]:
-        """Register each item and yield its outcome; items that fail stay in the outbox."""
+        """Register each item and yield its outcome; items that fail stay in the outbox.
+
+        If `again` is true, register even a statement that already has a receipt.
+        """
         registrars: dict[str, Registrar] = {}
         for item in self.items:
             try:
@@ -185,7 +198,10 @@ class OutboxRun:
 def build_registration_document(
     outcome: RegistrationOutcome, url: str, target: str | None = None
 ) -> dict[str, Any]:
-    """Return the outcome of a registration for JSON output."""
+    """Return the outcome of a registration for JSON output.
+
+    `url` is the service, and `target` the written file, if it is not the statement itself.
+    """
     document: dict[str, Any] = {
         "statement": target or outcome.statement,
         "service": url,
@@ -208,7 +224,7 @@ def build_registration_document(
 def _choose_hint(outcome: RegistrationOutcome, error: VacrError) -> str:
     """Return the hint for a failed registration.
 
-    For an item in the outbox, this is how to register it later, after other advice if any.
+    If the statement waits in the outbox, the hint ends with how to register it later.
     """
     if outcome.state != STATE_PENDING:
         return error.hint
@@ -216,12 +232,15 @@ def _choose_hint(outcome: RegistrationOutcome, error: VacrError) -> str:
 
 
 def get_outcome_exit_code(outcome: RegistrationOutcome) -> int:
-    """Return the exit code for one statement."""
+    """Return the exit code for a statement: 0, or its error's if it failed or is pending."""
     if outcome.state not in (STATE_FAILED, STATE_PENDING):
         return 0
     return outcome.error.exit_code if outcome.error is not None else VacrError.exit_code
 
 
 def combine_exit_codes(exit_codes: Sequence[int]) -> int:
-    """Return the exit code for all statements: a refusal outranks an unreachable service."""
+    """Return the exit code for all statements: 1 if one was refused, or else the highest.
+
+    Without statements, it is 0.
+    """
     return EXIT_REFUSED if EXIT_REFUSED in exit_codes else max(exit_codes, default=0)

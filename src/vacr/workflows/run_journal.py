@@ -70,17 +70,18 @@ class RunJournal:
     """The journal in an output folder."""
 
     def __init__(self, folder: Path) -> None:
-        """Read the journal, and remember the position of each line.
+        """Read the journal of a folder, if there is one, and remember the position of each line.
 
         Raises:
-            UsageError: its path is not a regular file.
+            UsageError: the path of the journal is not a regular file.
         """
         self._folder = folder
         self._path = folder / RUN_JOURNAL_NAME
         self._lines: dict[str, tuple[str, int]] = {}
+        """The fingerprint of each task's place, and the position of its line, by task key."""
         self._file: BinaryIO | None = None
         self.failed = ""
-        """Why the journal cannot be written."""
+        """Why the journal cannot be written; empty if it can."""
         if os.path.lexists(self._path):
             if not stat.S_ISREG(self._path.lstat().st_mode):
                 raise UsageError(
@@ -96,16 +97,19 @@ class RunJournal:
                     position += len(line)
 
     def done(self, task: RecordingTask) -> RecordingOutcome | None:
-        """Return the outcome of a task in an earlier run if it is still valid, or else `None`."""
-        state, position = self._lines.get(self._key(task), ("", 0))
+        """Return the outcome of a task in an earlier run, or None if the task must be done again.
+
+        It must be done again if the place or the options changed, or a record is gone or changed.
+        """
+        state, position = self._lines.get(self._build_key(task), ("", 0))
         if not state or state != task.state:
             return None
         with self._path.open("rb") as file:
             file.seek(position)
             entry = _parse_line(file.readline())
-        if not _matches_type(entry, _LINE_TYPES) or bool(entry["records"]) == bool(
-            entry["skipped"]
-        ):
+        if not _matches_type(entry, _LINE_TYPES):
+            return None
+        if bool(entry["records"]) == bool(entry["skipped"]):
             return None
         for record in entry["records"]:
             for member in _FILE_MEMBERS:
@@ -126,15 +130,18 @@ class RunJournal:
         )
 
     def write(self, outcome: RecordingOutcome) -> None:
-        """Add the outcome of a task, unless it failed: then the next run tries again."""
+        """Add the outcome of a task, unless it failed: then the next run tries again.
+
+        If the line cannot be written, set `failed`, and write nothing from then on.
+        """
         if self.failed or not outcome.task.state or (outcome.errors and not outcome.skipped):
             return
         records = [
-            record | _stat_record_file(record) | self._relative(record)
+            record | _stat_record_file(record) | self._make_paths_relative(record)
             for record in outcome.records
         ]
         line = {
-            "key": self._key(outcome.task),
+            "key": self._build_key(outcome.task),
             "state": outcome.task.state,
             "records": records,
             "skipped": outcome.skipped,
@@ -155,12 +162,15 @@ class RunJournal:
             self.failed = describe_file_error(error)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the journal's file, if a line was written."""
         if self._file is not None:
             self._file.close()
 
-    def _key(self, task: RecordingTask) -> str:
-        """Name a task and its options; paths are relative, because the folder may move."""
+    def _build_key(self, task: RecordingTask) -> str:
+        """Return a text that identifies a task, its options and the version of vacr.
+
+        The path of the output is relative, because the folder may move.
+        """
         options = task.options
         source = make_absolute(task.path)  # Resolving links costs too much.
         place = os.path.relpath(task.output, self._folder)
@@ -168,8 +178,8 @@ class RunJournal:
             [source, task.session, place, options.suffix, options.seal, options.agent, __version__]
         )
 
-    def _relative(self, record: dict[str, Any]) -> dict[str, Any]:
-        """Return the files of a record, relative to the folder."""
+    def _make_paths_relative(self, record: dict[str, Any]) -> dict[str, Any]:
+        """Return the members of a record's description that are paths, relative to the folder."""
         return {
             name: os.path.relpath(record[name], self._folder)
             for name in _FILE_MEMBERS
@@ -188,7 +198,7 @@ def _open_journal(path: str, flags: int) -> int:
 
 
 def _parse_line(line: bytes) -> Any:
-    """Return the value of a line, or None if it cannot be read."""
+    """Return the JSON value in a line, or None if it is malformed."""
     try:
         return json.loads(line)
     except (ValueError, RecursionError):
@@ -196,7 +206,11 @@ def _parse_line(line: bytes) -> Any:
 
 
 def _matches_type(value: Any, kind: Any) -> bool:
-    """Return whether a value has a type: of each member in a table, or of all items of a list."""
+    """Return whether a decoded JSON value has a type.
+
+    A dict has the types of members that must be present, a list the type of all items, and a tuple
+    alternatives: `{"a": [int], "b": (str, NoneType)}` matches `{"a": [1, 2], "b": None}`.
+    """
     if isinstance(kind, dict):
         return type(value) is dict and all(
             name in value and _matches_type(value[name], inner) for name, inner in kind.items()
@@ -207,7 +221,7 @@ def _matches_type(value: Any, kind: Any) -> bool:
 
 
 def _is_drift_table(value: Any) -> bool:
-    """Return whether a value counts names by their kinds."""
+    """Return whether a value has counts of names by kind, such as `{"tool": {"deploy": 2}}`."""
     return type(value) is dict and all(
         type(counts) is dict and all(type(count) is int for count in counts.values())
         for counts in value.values()
@@ -215,13 +229,12 @@ def _is_drift_table(value: Any) -> bool:
 
 
 def _is_record_of_task(task: RecordingTask, record: dict[str, Any]) -> bool:
-    """Return whether a task would write the same files as a record names."""
+    """Return whether a task would write the files that a record's description names."""
     folder, name = os.path.split(task.output)
-    if record["sealed"] != (
-        format_path(str(build_sealed_source_path(Path(record["output"]))))
-        if task.options.seal
-        else None
-    ):
+    sealed = None
+    if task.options.seal:
+        sealed = format_path(str(build_sealed_source_path(Path(record["output"]))))
+    if record["sealed"] != sealed:
         return False
     for label in ("", record["session-id"], task.session or ""):
         file_name = f"{make_record_name(name, task.joint, label)}{task.options.suffix}"
@@ -231,7 +244,10 @@ def _is_record_of_task(task: RecordingTask, record: dict[str, Any]) -> bool:
 
 
 def _stat_record_file(record: dict[str, Any]) -> dict[str, Any]:
-    """Return the size and the time of a record's file."""
+    """Return the size and the modification time of a record's file as the member `seen`.
+
+    Return an empty dict if the file does not exist.
+    """
     try:
         status = Path(record["output"]).stat()
     except OSError:
@@ -240,7 +256,10 @@ def _stat_record_file(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _mark_unchanged(record: dict[str, Any], task: RecordingTask) -> dict[str, Any]:
-    """Return a record marked as unchanged, with its digest if that is wanted now."""
+    """Return the description of a record with the state "unchanged".
+
+    Add the digest of its file if the options want it.
+    """
     if task.options.digests and "sha-256" not in record:
         with Path(record["output"]).open("rb") as file:
             record["sha-256"] = hashlib.file_digest(file, "sha256").hexdigest()
@@ -248,6 +267,7 @@ def _mark_unchanged(record: dict[str, Any], task: RecordingTask) -> dict[str, An
 
 
 def _is_record_intact(record: dict[str, Any]) -> bool:
+    """Return whether a record's file has not changed since, and its sealed source still exists."""
     sealed = record.get("sealed")
     return record.get("seen") == _stat_record_file(record).get("seen", False) and (
         sealed is None or Path(sealed).is_file()

@@ -107,10 +107,14 @@ def seal_sessions(
     agent: str | None = None,
     now: datetime | None = None,
 ) -> list[SealedSession]:
-    """Seal the sessions in a native file, a database or a folder, in memory.
+    """Seal the sessions in a native file, a database or a folder, without writing files.
+
+    With a `log`, also register the statements; `log_keys` are the keys that its receipts must be
+    signed with. `base` has the files before the session, `agent` is the agent that wrote it (by
+    default detected), and `now` the time of signing.
 
     Raises:
-        UnreadableInput: something cannot be read, or is of no agent that is known.
+        UnreadableInput: a session cannot be read, or no known agent wrote it.
         InvalidRecord: a record does not follow its schema.
         InvalidStatement: the log refuses a statement.
         Unreachable: the log or the timestamp authority does not answer.
@@ -134,10 +138,11 @@ def seal_sessions(
 
 
 def _open_sessions(path: str | Path, agent: str | None) -> Iterator[UnsealedSession]:
-    """Read the sessions at a path.
+    """Yield the sessions at a path; in a folder, skip files that are not sessions.
 
     Raises:
-        UnreadableInput: something cannot be read.
+        UnreadableInput: a session cannot be read.
+        NotASession: the path is a file of an unknown format.
     """
     for place in find_places(path):
         try:
@@ -157,6 +162,7 @@ def _open_sessions(path: str | Path, agent: str | None) -> Iterator[UnsealedSess
 
 
 def _group_sessions(sessions: Iterable[UnsealedSession]) -> list[list[UnsealedSession]]:
+    """Group each session with its sub-agents."""
     keys = _GroupKeys()
     groups: dict[tuple[str, int], list[UnsealedSession]] = {}
     for session in sessions:
@@ -166,13 +172,16 @@ def _group_sessions(sessions: Iterable[UnsealedSession]) -> list[list[UnsealedSe
 
 
 class _GroupKeys:
-    """Assigns sessions to groups: a session and its sub-agents, whose ids begin with its own."""
+    """Keys that are equal for a session and its sub-agents, whose ids begin with its own."""
 
     def __init__(self) -> None:
         self._copies: Counter[str] = Counter()
 
     def assign(self, session_id: str) -> tuple[str, int]:
-        """Return the key of a session's group; copies of a session are groups of their own."""
+        """Return the key of a session's group: the id of the main session, and a copy number.
+
+        For example, `a` and `a/sub` get `("a", 0)`; a second copy of either gets `("a", 1)`.
+        """
         key = (session_id.partition("/")[0], self._copies[session_id])
         self._copies[session_id] += 1
         return key
@@ -183,10 +192,11 @@ class UnsealedSession:
     """A session that was read, and the file that its record goes to."""
 
     name: str
+    """The name of its source."""
     record: dict[str, Any]
     target: Path = Path()
     files: tuple[Path, ...] = ()
-    """The native files: the sealed ones become no more readable than these."""
+    """The native files: the outputs get no wider permissions than these."""
     native: Source | None = None
     """The native bytes, if they are kept next to the record."""
     inputs: dict[str, Any] = field(default_factory=dict)
@@ -204,7 +214,9 @@ class CheckedRecord:
 def attribute_and_check(
     group: Sequence[UnsealedSession], base: BaseFiles | None
 ) -> list[CheckedRecord]:
-    """Attribute a session with its sub-agents, validate the records, and encode them.
+    """Attribute a session together with its sub-agents, and return the validated records in order.
+
+    `base` has the files before the session, if they are known.
 
     Raises:
         InvalidRecord: a record does not follow its schema.
@@ -230,20 +242,24 @@ class PlannedSession:
 
     task: RecordingTask
     target: Path
+    """The file for its record."""
     label: str
+    """Distinguishes the session from others of its place; empty for the only session."""
     held: OpenedSession | None
+    """The session, or None if it must be read again."""
 
     def load(self) -> UnsealedSession:
-        """Return the session.
+        """Return the session, from memory or read again.
 
         Raises:
-            UnreadableInput: it is no longer there.
+            UnreadableInput: the session no longer exists.
         """
         session = self.held or self._read_again()
         record = cast("dict[str, Any]", session.reading.record)
         return UnsealedSession(self.task.path, record, self.target, session.files, session.source)
 
     def _read_again(self) -> OpenedSession:
+        """Read the place again, and return the session with the same label."""
         options = self.task.options
         for session in read_sessions(
             self.task.path,
@@ -264,9 +280,10 @@ def plan_sealing(
     options: RecordingOptions,
     report: Callable[[RecordingOutcome], None],
 ) -> list[list[PlannedSession]]:
-    """Read the sessions at some paths, and group each with its sub-agents.
+    """Read the sessions at some paths, and return them in groups: each with its sub-agents.
 
-    `report` gets the outcome of each place: errors, notices, or that it is not a session.
+    `output` is the folder for the records. `report` gets the outcome of each place: errors,
+    notices, or the reason why it was skipped.
     """
     keys = _GroupKeys()
     groups: dict[tuple[str, int], list[PlannedSession]] = {}
@@ -282,7 +299,7 @@ def plan_sealing(
         )
         for (path, session), described in zip(opened, outcome.records, strict=True):
             if format_path(str(path)) != str(path):
-                _add_unnameable(outcome, described["source"])
+                _add_name_error(outcome, described["source"])
                 continue
             held_bytes += _measure_source(session)
             held = session if held_bytes <= _MAX_HELD_BYTES else None
@@ -295,6 +312,7 @@ def plan_sealing(
 def _plan_tasks(
     paths: Sequence[str], output: Path, options: RecordingOptions
 ) -> Iterator[RecordingTask]:
+    """Yield the tasks of the files in `options.named`, and of the folders among the paths."""
     yield from plan_file_tasks(list(options.named), str(output), options)
     folders = [Path(path) for path in paths if path not in options.named]
     # In a folder, the files of sub-agents are places of their own.
@@ -303,7 +321,8 @@ def _plan_tasks(
         yield from plan_folder_tasks(folder, target, output, alone)
 
 
-def _add_unnameable(outcome: RecordingOutcome, source: str) -> None:
+def _add_name_error(outcome: RecordingOutcome, source: str) -> None:
+    """Add the error that the name of a session's file is not valid UTF-8."""
     error = UnreadableInput(
         "the file name is not valid UTF-8", where=source, hint="Rename the file."
     )
@@ -312,11 +331,13 @@ def _add_unnameable(outcome: RecordingOutcome, source: str) -> None:
 
 
 def _measure_source(session: OpenedSession) -> int:
+    """Return the number of native bytes of a session."""
     parts = session.reading.record["vacr"]["source"]["parts"]
     return sum(part["size"] for part in parts)
 
 
 def _keep_target(target: Path, data: bytes) -> Path:
+    """Return the planned file."""
     del data
     return target
 
@@ -330,17 +351,17 @@ class Sealer:
     registrar: Registrar | None = None
     overwrite: bool = False
     notify: Callable[[str], None] = lambda _: None
-    """Takes remarks for the user, such as tools whose effects are not known."""
+    """Takes remarks for the user, such as tools whose effects are unknown."""
     choose_target: Callable[[Path, bytes], Path] = _keep_target
-    """Returns the file for a record, given the planned one and the bytes."""
+    """Returns the file for a record, given the planned file and the encoded record."""
     durable: bool = False
     """Whether each file survives a power cut before the next one is written."""
 
     def seal(self, group: Sequence[UnsealedSession]) -> list[SealResult]:
-        """Seal a session together with its sub-agents.
+        """Seal a session together with its sub-agents, and return a result for each.
 
         Raises:
-            VacrError: a check fails, or something cannot be read or written.
+            VacrError: a check fails, or a file cannot be read or written.
         """
         checked = attribute_and_check(group, self.base)
         for session, record in zip(group, checked, strict=True):
@@ -369,6 +390,7 @@ class Sealer:
                 yield group, results
 
     def _seal_record(self, session: UnsealedSession, checked: CheckedRecord) -> SealResult:
+        """Write a record, sign it unless it is signed already, register and verify it."""
         target = self.choose_target(session.target, checked.data)
         self._write_record(session, target, checked.data)
         statement = target.with_name(target.name + STATEMENT_SUFFIX)
@@ -383,6 +405,7 @@ class Sealer:
         return SealResult(session, target, checked.record, signed, outcome, verified)
 
     def _write_record(self, session: UnsealedSession, target: Path, data: bytes) -> None:
+        """Write a record, and its sealed source if the native bytes are kept."""
         source, *others = [str(path) for path in session.files] or [STDIN]
         if session.native is not None:
             sealed_source = bytes(encode_sealed_source(session.native))
@@ -408,7 +431,7 @@ class Sealer:
         )
 
     def _has_statement(self, statement: Path, checked: CheckedRecord) -> bool:
-        """Return whether the statement exists already and says the same as a new one would."""
+        """Return whether the statement file exists, and a new one would have the same content."""
         if not statement.is_file():
             return False
         try:
@@ -418,7 +441,7 @@ class Sealer:
         return not self.signing.chain or HEADER_X5CHAIN in verified.message.protected
 
     def _list_log_keys(self, outcome: RegistrationOutcome | None) -> tuple[PublicKey, ...]:
-        """Return the keys of the log that a receipt, if there is one, has to be signed by."""
+        """Return the keys that the log's receipt must be signed with; none without a receipt."""
         if outcome is None or outcome.logged is None or self.registrar is None:
             return ()
         return tuple(self.registrar.log_keys) or tuple(self.registrar.client.keys())
@@ -426,7 +449,13 @@ class Sealer:
     def _verify(
         self, statement: bytes, checked: CheckedRecord, **requirements: Any
     ) -> VerifiedStatement:
-        """Verify a statement; the record itself was checked a moment ago."""
+        """Verify a statement about a record, by our key and further `requirements` of the policy.
+
+        The record itself was checked a moment ago.
+
+        Raises:
+            VerificationFailed: a check fails.
+        """
         rule = self.registrar.entry_rule if self.registrar is not None else ENTRY_RULE_STATEMENT
         policy = Policy(
             keys=(self.signing.signer.public_key,),
@@ -451,19 +480,19 @@ class SealResult:
     target: Path
     record: dict[str, Any]
     signed: bool
-    """Whether it was signed now; otherwise the statement from before still holds."""
+    """Whether it was signed now; otherwise the existing statement was still correct."""
     outcome: RegistrationOutcome | None
-    """The outcome of its registration, if there is a log."""
+    """The outcome of its registration; None without a log."""
     verified: VerifiedStatement
 
     def describe(self) -> str:
-        """Return the line about the session that the terminal shows."""
+        """Return a line for the terminal: the record, its attributed lines, and the signer."""
         signed = "signed" if self.signed else "already signed"
         summary = format_attribution_summary(self.record)
         return f"{self.target}: {summary}; {signed} by {self.verified.signer}"
 
     def build_document(self, service: str | None) -> dict[str, Any]:
-        """Return the facts about a sealed session for JSON output."""
+        """Return the facts about a sealed session for JSON output; `service` is the log's URL."""
         document = {
             "source": self.session.name,
             "record": str(self.target),
@@ -481,7 +510,7 @@ class SealResult:
 def build_failure_documents(
     group: Sequence[PlannedSession], error: VacrError
 ) -> list[dict[str, Any]]:
-    """Return the sessions that could not be sealed, with the error, for JSON output."""
+    """Return a document for each session of a group that could not be sealed, for JSON output."""
     return [
         {
             "source": session.task.path,

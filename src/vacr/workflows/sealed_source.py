@@ -36,7 +36,7 @@ _ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def build_sealed_source_path(record: Path) -> Path:
-    """Return the path of a record's sealed source."""
+    """Return the path of a record's sealed source: `x.acr.json` becomes `x.acr.source.zip`."""
     name = record.name
     for suffix in (".json", ".cbor"):
         name = name.removesuffix(suffix)
@@ -44,7 +44,7 @@ def build_sealed_source_path(record: Path) -> Path:
 
 
 def encode_sealed_source(source: Source) -> memoryview:
-    """Encode the parts of a source as a zip file."""
+    """Return a zip file with the parts of a source; the dates in it are always the same."""
     import io
     import zipfile
 
@@ -58,7 +58,7 @@ def encode_sealed_source(source: Source) -> memoryview:
 
 
 def matches_source(path: Path, source: Source) -> bool:
-    """Return whether a sealed source holds the parts of a source."""
+    """Return whether a sealed source has all parts of a source, with the same bytes."""
     try:
         return len(list(unseal_source(path, source.manifest()))) == len(source.parts)
     except VacrError:
@@ -68,7 +68,7 @@ def matches_source(path: Path, source: Source) -> bool:
 def unseal_source(
     path: Path, manifest: list[dict[str, Any]]
 ) -> Iterator[tuple[PurePosixPath, bytes]]:
-    """Yield each part in the manifest, after checking its bytes against the digest.
+    """Yield the name and the bytes of each part in the manifest, after checking its digest.
 
     Raises:
         UnreadableInput: the sealed source is missing, or is not a zip file.
@@ -95,7 +95,7 @@ def unseal_source(
 
 
 def _read_checked_part(archive: ZipFile, part: dict[str, Any], path: Path) -> bytes:
-    """Read one part, and no more of it than the manifest allows."""
+    """Return the bytes of a part; its size and digest must be those in the manifest."""
     from zipfile import ZIP_DEFLATED, ZIP_STORED
 
     name, where = part["name"], str(path)
@@ -103,6 +103,7 @@ def _read_checked_part(archive: ZipFile, part: dict[str, Any], path: Path) -> by
         if archive.getinfo(name).compress_type not in (ZIP_STORED, ZIP_DEFLATED):
             raise InvalidRecord(f"{name} is compressed by a method vacr never uses", where=where)
         with archive.open(name) as opened:
+            # One byte more shows that a part is too long, without unpacking all of it.
             data = opened.read(part["size"] + 1)
     except KeyError as error:
         raise InvalidRecord(f"the sealed source lacks {name}", where=where) from error
@@ -114,6 +115,7 @@ def _read_checked_part(archive: ZipFile, part: dict[str, Any], path: Path) -> by
 
 
 def _check_part_name(name: Any) -> PurePosixPath:
+    """Return the name of a part as a path; raise InvalidRecord if it leads out of the folder."""
     path = PurePosixPath(str(name))
     if (
         path.is_absolute()
@@ -123,6 +125,6 @@ def _check_part_name(name: Any) -> PurePosixPath:
         or (os.sep in str(name) and os.sep != "/")
     ):
         raise InvalidRecord(
-            f"a part is named {name!r}, which leads out of the folder", where="/vacr/source/parts"
+            f"the name of the part {name!r} leads out of the folder", where="/vacr/source/parts"
         )
     return path

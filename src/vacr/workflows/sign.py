@@ -81,20 +81,26 @@ PassphrasePrompt = Callable[[], bytes]
 
 @dataclass(frozen=True, slots=True)
 class SignableFile:
-    """A file to be signed; `data` is None if it is too large to hold."""
+    """A file to be signed."""
 
     digest: bytes
+    """The SHA-256 of the file."""
     data: bytes | None
+    """Its bytes, or None if there are too many to hold."""
     content_type: str
     record_id: str | None = None
+    """The id of the record in it; None for another file."""
     metadata: dict[str, Any] | None = None
+    """The trace metadata of the record or session in it; None for another file."""
 
 
 def read_signable_file(path: str, *, whole: bool) -> SignableFile:
-    """Read a file to be signed; `whole` keeps all of it, however large.
+    """Read a file to be signed: its digest, its media type, and a summary of its record.
+
+    A large file is only hashed, unless `whole` is true.
 
     Raises:
-        UnreadableInput: it cannot be read.
+        UnreadableInput: the file cannot be read, or is empty.
     """
     content_type = _MEDIA_TYPES.get(Path(path).suffix, "application/octet-stream")
     try:
@@ -105,7 +111,7 @@ def read_signable_file(path: str, *, whole: bool) -> SignableFile:
         return SignableFile(_hash_file(path), None, content_type)
     data = read_bytes(path)
     if not data:
-        raise UnreadableInput("the file is empty, so there is nothing to sign", where=path)
+        raise UnreadableInput("cannot sign an empty file", where=path)
     digests: list[bytes] = []
     # Hashing releases the interpreter, so parsing goes on at the same time.
     hasher = threading.Thread(target=lambda: digests.append(hashlib.sha256(data).digest()))
@@ -118,6 +124,7 @@ def read_signable_file(path: str, *, whole: bool) -> SignableFile:
 
 
 def _hash_file(path: str) -> bytes:
+    """Return the SHA-256 of a file, without holding the file in memory."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - a user's path
             return hashlib.file_digest(file, "sha256").digest()
@@ -126,9 +133,9 @@ def _hash_file(path: str) -> bytes:
 
 
 def _summarise_content(data: bytes) -> tuple[str | None, dict[str, Any] | None]:
-    """Return the id and the metadata of a record.
+    """Return the id of the record in some bytes, and its trace metadata.
 
-    A native session has metadata only; anything else has neither.
+    For a native session, the id is None. For other content, both are None.
     """
     record = _parse_record_head(data)
     if record is not None:
@@ -152,7 +159,7 @@ class _SessionHead(msgspec.Struct, rename="kebab"):
 
 
 class _RecordHead(msgspec.Struct):
-    """The members that a statement names; the decoder skips the rest, most of a record."""
+    """The members of a record that a statement names; the decoder skips all others."""
 
     version: str
     session: _SessionHead
@@ -163,6 +170,7 @@ _head_decoder = msgspec.json.Decoder(_RecordHead)
 
 
 def _parse_record_head(data: bytes) -> dict[str, Any] | None:
+    """Return the members of a record that a statement names, or None if it is not a record."""
     if data[:1] != b"{":
         return _parse_cbor_record(data)
     try:
@@ -179,6 +187,7 @@ def _parse_record_head(data: bytes) -> dict[str, Any] | None:
 
 
 def _parse_cbor_record(data: bytes) -> dict[str, Any] | None:
+    """Return the record in CBOR data, or None if it is not a record."""
     from vacr.record import decode
 
     try:
@@ -192,7 +201,7 @@ def _parse_cbor_record(data: bytes) -> dict[str, Any] | None:
 
 
 def make_signable_record(record: dict[str, Any], data: bytes) -> SignableFile:
-    """Describe a record in memory and its JSON, as reading its file would."""
+    """Return a record in memory as a file to be signed; `data` is the record in JSON."""
     metadata = build_trace_metadata(record, get_trace_format(record["version"]))
     digest = hashlib.sha256(data).digest()
     return SignableFile(digest, data, RECORD_MEDIA_TYPE, record["id"], metadata)
@@ -204,10 +213,13 @@ class SigningSettings:
 
     signer: Signer
     chain: Sequence[x509.Certificate] = ()
+    """The certificates of the key, for the statement's header."""
     issuer: str | None = None
+    """The name of the signer in the statement."""
     timestamp: str | None = None
-    """The address of a timestamp authority."""
+    """The URL of a timestamp authority."""
     profile: str = HASH_ENVELOPE
+    """How the statement refers to the file: by its digest, or with its bytes."""
 
     @classmethod
     def load(
@@ -223,11 +235,14 @@ class SigningSettings:
         ask_passphrase: PassphrasePrompt,
         profile: str = HASH_ENVELOPE,
     ) -> SigningSettings:
-        """Load the key and the certificates that a user named.
+        """Load the key and the certificates from their files.
+
+        `force` accepts a key that others can read; `ask_passphrase` is called for an encrypted key
+        without a passphrase file.
 
         Raises:
             UsageError: others can read the key, or its passphrase is missing.
-            UnreadableInput: there is no such key or certificate.
+            UnreadableInput: the key or a certificate cannot be read.
         """
         signer = load_named_signer(
             key=key,
@@ -242,7 +257,10 @@ class SigningSettings:
     def sign_file(
         self, file: SignableFile, subject: str | None = None, issued_at: int | None = None
     ) -> bytes:
-        """Return the signed statement about a file, issued now unless a time is given.
+        """Return the signed statement about a file, with a timestamp if there is an authority.
+
+        `subject` is by default the URN of the record's id, and `issued_at` the current time, in
+        seconds since 1970.
 
         Raises:
             UsageError: the settings exclude each other.
@@ -265,6 +283,7 @@ class SigningSettings:
         return _add_timestamp(statement, self.timestamp)
 
     def _build_unprotected_header(self, file: SignableFile) -> dict[int, Any]:
+        """Return the header with the trace metadata of a file; empty if it has none."""
         if file.metadata is None:
             return {}
         metadata = dict(file.metadata)
@@ -274,7 +293,7 @@ class SigningSettings:
 
 
 def _add_timestamp(statement: bytes, url: str) -> bytes:
-    """Ask a timestamp authority about a signature, and put its token into the statement."""
+    """Get a token for a statement's signature from a timestamp authority, and add it."""
     from vacr.signing import ask_time_authority, build_timestamp_request, parse_timestamp_reply
 
     message = parse_sign1(statement)
@@ -294,7 +313,10 @@ def load_named_signer(
     force: bool,
     ask_passphrase: PassphrasePrompt,
 ) -> Signer:
-    """Load the signer of a key, and its passphrase from a file or from the person who signs.
+    """Return the signer for a key file or a PKCS #11 URI.
+
+    The passphrase of an encrypted key comes from `passphrase_file`, or else from `ask_passphrase`.
+    `force` accepts a key that others can read.
 
     Raises:
         UsageError: others can read the key, or its passphrase is missing.
@@ -309,10 +331,12 @@ def load_named_signer(
 
 
 def ensure_machine_key(state: Path, name: str = SIGNING_KEY_NAME) -> str:
-    """Return the file of this machine's key; create the key the first time.
+    """Return the path of this machine's private key; create the key pair the first time.
+
+    The keys are in the folder `keys` of the state folder.
 
     Raises:
-        UnreadableInput: it cannot be created, or is lost although its public half is there.
+        UnreadableInput: the key cannot be created, or only its public half exists.
     """
     private, public = state / "keys" / f"{name}.pem", state / "keys" / f"{name}.pub.pem"
     if public.exists() and not private.exists():

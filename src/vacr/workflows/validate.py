@@ -51,28 +51,33 @@ _CHECKED_SUFFIXES = (".acr.json", ".acr.cbor", ".cose")
 
 @dataclass(frozen=True)
 class FileVerdict:
-    """The result of checking one file; without a verdict, `error` says why."""
+    """The result of checking one file."""
 
     path: str
     error: VacrError | None = None
+    """Why the file could not be checked; None if it was."""
     rule: str = ""
+    """The rule of the schema that the file was checked against."""
     schema: str = ""
+    """The name of the schema."""
     form: RecordEncoding = "json"
     findings: list[Finding] = field(default_factory=list)
+    """The problems that make the file invalid."""
     remarks: list[Finding] = field(default_factory=list)
+    """Irregularities that do not make the file invalid."""
     summary: dict[str, Any] = field(default_factory=dict)
-    """The ids of a record and its number of entries."""
+    """The ids of a record and its number of entries; empty for another file."""
 
     @property
     def exit_code(self) -> int:
-        """Return the exit code for this file."""
+        """Return 0 for a valid file, 1 for an invalid one, or the exit code of the error."""
         if self.error is not None:
             return self.error.exit_code
         return EXIT_INVALID if self.findings else 0
 
     @property
     def is_cut(self) -> bool:
-        """Return whether there may be more findings than were collected."""
+        """Return whether the list of findings is full, so that there may be more."""
         return len(self.findings) >= MAX_SEMANTIC_FINDINGS
 
     def build_document(self) -> dict[str, Any]:
@@ -114,7 +119,11 @@ def _build_finding_document(finding: Finding) -> dict[str, str]:
 
 
 def validate_path(path: str, rule: str | None, schema: Schema | None) -> Iterator[FileVerdict]:
-    """Check a file, or all records in a folder; report folders that cannot be listed."""
+    """Check a file, or all records in a folder, and yield a verdict for each.
+
+    Without a rule or schema, each file is checked by its kind and version. A folder that cannot be
+    listed, or contains no records, gets a verdict with an error.
+    """
     if not is_folder(path):
         yield _validate_file(path, rule, schema)
         return
@@ -132,6 +141,7 @@ def validate_path(path: str, rule: str | None, schema: Schema | None) -> Iterato
 
 
 def _validate_file(path: str, rule: str | None, schema: Schema | None) -> FileVerdict:
+    """Check a file, and return the verdict; if the file cannot be read, it has an error."""
     try:
         value, form = read_json_or_cbor(path)
         is_json = form == "json"
@@ -148,12 +158,14 @@ def _validate_file(path: str, rule: str | None, schema: Schema | None) -> FileVe
 
 
 def _check_beyond_schema(value: Any, *, json: bool) -> tuple[list[Finding], list[Finding]]:
-    """Check beyond the schema: the id of a record, and the record in a signed one."""
+    """Check the id of a record, or the payload of a signed record; return findings and remarks.
+
+    Both lists are empty for other values.
+    """
     kind = choose_rule(value)
     if kind == "verifiable-agent-record" and isinstance(value, dict):
-        return (
-            _compare_record_id(value, json=json) if isinstance(value.get("id"), str) else ([], [])
-        )
+        has_id = isinstance(value.get("id"), str)
+        return _compare_record_id(value, json=json) if has_id else ([], [])
     if kind != SIGNED_RECORD_RULE:
         return [], []
     message = value.value
@@ -165,7 +177,11 @@ def _check_beyond_schema(value: Any, *, json: bool) -> tuple[list[Finding], list
 
 
 def _compare_record_id(record: Any, *, json: bool) -> tuple[list[Finding], list[Finding]]:
-    """Compare a record's id with the id of its content, in the version that vacr writes."""
+    """Compare the id of a record with the one computed from its content.
+
+    Return a finding if they differ, or a remark if another program made the record: its ids cannot
+    be checked. The other list is empty, and both are if the id is correct.
+    """
     rule = "the id must match the content"
     record = convert_to_original_version(record, json=json)
     if not is_made_by_vacr(record):
@@ -186,7 +202,10 @@ def _compare_record_id(record: Any, *, json: bool) -> tuple[list[Finding], list[
 
 
 def _validate_signed_payload(payload: bytes, header: Any) -> list[Finding]:
-    """Check the record in a signed one, and its digest; a native session may be signed as well."""
+    """Return findings about the payload of a signed record: its digest, and the record in it.
+
+    A payload that is not a record, such as a native session, has no findings.
+    """
     metadata = header.get(_TRACE_METADATA_LABEL) if isinstance(header, dict) else None
     claimed = metadata.get("content-hash") if isinstance(metadata, dict) else None
     digest = hashlib.sha256(payload).hexdigest()
@@ -217,7 +236,7 @@ def _validate_signed_payload(payload: bytes, header: Any) -> list[Finding]:
 
 
 def _summarize_record(value: Any) -> dict[str, Any]:
-    """Return the ids of a record and its number of entries, as far as the value is a record."""
+    """Return the ids of a record and its number of entries; empty for another value."""
     session = value.get("session") if isinstance(value, dict) else None
     if not isinstance(session, dict) or not isinstance(session.get("entries"), list):
         return {}
@@ -227,11 +246,11 @@ def _summarize_record(value: Any) -> dict[str, Any]:
 
 
 def load_schema(name: str) -> Schema:
-    """Return a compiled schema: one of ours, or a CDDL file.
+    """Return a compiled schema: `v1`, `v2`, `v3`, or the one in a CDDL file.
 
     Raises:
-        UnreadableInput: the file does not exist.
-        InvalidSchema: it is not CDDL.
+        UnreadableInput: the file cannot be read.
+        InvalidSchema: the file is not CDDL.
     """
     if name in BUNDLED_SCHEMAS:
         return load_record_schema(BUNDLED_SCHEMAS[name])
@@ -241,11 +260,11 @@ def load_schema(name: str) -> Schema:
 
 
 def load_schema_text(name: str) -> str:
-    """Return the text of a schema.
+    """Return the CDDL text of a schema: `v1`, `v2`, `v3`, or a file.
 
     Raises:
-        UnreadableInput: the file does not exist.
-        InvalidSchema: it is not text.
+        UnreadableInput: the file cannot be read.
+        InvalidSchema: the file is not UTF-8 text.
     """
     if name in BUNDLED_SCHEMAS:
         return read_schema_text(BUNDLED_SCHEMAS[name])
@@ -260,10 +279,10 @@ def load_schema_text(name: str) -> str:
 
 
 def check_rule_exists(rule: str, schema: Schema | None) -> None:
-    """Refuse a rule that is neither in the schema nor in a bundled one.
+    """Check that a schema has a rule; without a schema, that one of `v1`, `v2` and `v3` has it.
 
     Raises:
-        UsageError: with the problem.
+        UsageError: the rule does not exist, or is not a type that can be checked.
     """
     schemas = [schema] if schema else list(map(load_record_schema, BUNDLED_SCHEMAS.values()))
     problems = []

@@ -65,29 +65,43 @@ _CHUNK_SIZE = 16
 
 @dataclass(frozen=True)
 class VerificationOptions:
-    """The requirements for statements, in a form that can be sent to another process."""
+    """The requirements for statements, in a form that can be sent to another process.
+
+    Files are named here, and read by `load_verification_policy`.
+    """
 
     trust: tuple[str, ...] = ()
+    """Files of trusted keys and certificates."""
     issuer: str | None = None
     subject: str | None = None
     algorithms: tuple[str, ...] = ()
+    """The names of accepted signature algorithms; all if empty."""
     usage: str | None = None
+    """The extended key usage that the signer's certificate must have."""
     timestamp_trust: tuple[str, ...] = ()
+    """Files of trusted certificates for timestamps."""
     needs_timestamp: bool = False
     schema_version: str | None = None
     source: str | None = None
+    """The native session that the record must come from."""
     base: str | None = None
+    """The git REPOSITORY, or REPOSITORY@REVISION, with the files before the session."""
     log_keys: tuple[str, ...] = ()
+    """Files of keys that a receipt must be signed with."""
     entry_rule: str = ENTRY_RULE_STATEMENT
     evidence: EvidenceOptions | None = None
+    """The requirements for evidence; None if none is required."""
 
 
 def judge_statements(
     pairs: list[StatementPair], options: VerificationOptions
 ) -> Iterator[dict[str, Any]]:
-    """Yield the verdict about each statement, from other processes where there are many."""
+    """Verify statements, and yield the verdict about each in order, for JSON output.
+
+    Many statements are verified in several processes.
+    """
     files = tuple(pair.file for pair in pairs if pair.file is not None)
-    judge = partial(judge_statement, options=options, beside=files, now=datetime.now(UTC))
+    judge = partial(judge_statement, options=options, run_files=files, now=datetime.now(UTC))
     pool = _start_process_pool() if len(pairs) >= _MIN_STATEMENTS_FOR_PROCESSES else None
     if pool is None:
         yield from map(judge, pairs)
@@ -97,6 +111,7 @@ def judge_statements(
 
 
 def _start_process_pool() -> Executor | None:
+    """Return a pool with a process for each core, or None if there is one core or no process."""
     from vacr.workflows.pools import NoProcesses, start_local_pool
     from vacr.workflows.record_many import count_cores
 
@@ -107,9 +122,12 @@ def _start_process_pool() -> Executor | None:
 
 
 def judge_statement(
-    pair: StatementPair, options: VerificationOptions, beside: tuple[str, ...], now: datetime
+    pair: StatementPair, options: VerificationOptions, run_files: tuple[str, ...], now: datetime
 ) -> dict[str, Any]:
-    """Verify one statement, and return the verdict; `beside` has all files of the run."""
+    """Verify one statement, and return the verdict for JSON output, good or bad.
+
+    `run_files` are all files of the run: records that were attributed together are among them.
+    """
     verdict: dict[str, Any] = {
         "file": pair.file,
         "statement": pair.statement,
@@ -117,7 +135,7 @@ def judge_statement(
         "checks": [],
     }
     try:
-        verified = _verify_pair(pair, options, beside, now)
+        verified = _verify_pair(pair, options, run_files, now)
     except VerificationFailed as error:
         return {
             **verdict,
@@ -140,8 +158,14 @@ def judge_statement(
 
 
 def _verify_pair(
-    pair: StatementPair, options: VerificationOptions, beside: tuple[str, ...], now: datetime
+    pair: StatementPair, options: VerificationOptions, run_files: tuple[str, ...], now: datetime
 ) -> VerifiedStatement:
+    """Read the files of a pair, and verify the statement.
+
+    Raises:
+        VerificationFailed: a check fails.
+        VacrError: the pair has no statement, or a file cannot be read.
+    """
     if pair.statement is None:
         raise _make_unsigned_error(pair)
     payload = read_bytes(pair.file) if pair.file is not None else None
@@ -161,13 +185,14 @@ def _verify_pair(
         payload=payload,
         source=sources,
         base=base,
-        joint=partial(load_joint_records, beside),
+        joint=partial(load_joint_records, run_files),
         evidence=evidence,
         now=now,
     )
 
 
 def _make_unsigned_error(pair: StatementPair) -> VacrError:
+    """Return the error for a pair without a statement: the file is missing, or not signed."""
     if pair.file is not None and not Path(pair.file).exists():
         return UnreadableInput("there is no such file", where=pair.file)
     hint = (
@@ -179,12 +204,17 @@ def _make_unsigned_error(pair: StatementPair) -> VacrError:
 
 @cache
 def _load_base(name: str) -> BaseFiles:
+    """Return the files before a session, from a git repository; read it once a process."""
     return load_git_base(name)
 
 
 @cache
 def _read_native_sources(path: str) -> tuple[Source, ...]:
-    """Return the native sessions at a path."""
+    """Return the native bytes of all sessions at a path.
+
+    Raises:
+        VacrError: a session cannot be read.
+    """
     sources = []
     for session in read_sessions(path, keep_source=True):
         if isinstance(session, VacrError):
@@ -196,7 +226,7 @@ def _read_native_sources(path: str) -> tuple[Source, ...]:
 
 @cache
 def load_joint_records(names: tuple[str, ...]) -> JointRecords:
-    """Return the records among some files, each of them once."""
+    """Return the records among some files, one for each id, to check a joint attribution."""
     parsed = (parse_signed_record(read_bytes(name)) for name in names)
     records = [
         convert_to_original_version(signed[0], json=signed[1] == "json")
@@ -209,6 +239,7 @@ def load_joint_records(names: tuple[str, ...]) -> JointRecords:
 def _find_evidence_hint(
     pair: StatementPair, options: VerificationOptions, error: VerificationFailed
 ) -> str | None:
+    """Return a hint if evidence is missing, but another kind of evidence file exists, or None."""
     if options.evidence is None or error.reason != "evidence-missing":
         return None
     from vacr.workflows.evidence import describe_evidence_mismatch
@@ -217,6 +248,7 @@ def _find_evidence_hint(
 
 
 def _build_verified_document(verified: VerifiedStatement) -> dict[str, Any]:
+    """Return the signer, the times, the receipts and the checks of a verified statement."""
     issued_at = None
     if verified.issued_at is not None:
         issued_at = datetime.fromtimestamp(verified.issued_at, UTC)
@@ -237,7 +269,7 @@ def _build_verified_document(verified: VerifiedStatement) -> dict[str, Any]:
 
 
 def build_receipt_document(receipt: VerifiedReceipt) -> dict[str, Any]:
-    """Return the claims of a receipt for JSON output."""
+    """Return the log, the position and the time of a receipt, for JSON output."""
     return {
         "log": receipt.issuer,
         "subject": receipt.subject,
@@ -261,12 +293,14 @@ def _format_utc_time(when: datetime | None) -> str | None:
 
 @cache
 def load_verification_policy(options: VerificationOptions) -> Policy:
-    """Read the trusted keys and certificates, and return the policy.
+    """Return the policy for verification, with the keys and certificates read from their files.
+
+    The files are read once a process.
 
     Raises:
         UsageError: an algorithm is unknown.
         Unreachable: a file of trusted keys cannot be read.
-        UnreadableInput: it contains neither keys nor certificates.
+        UnreadableInput: a file contains neither keys nor certificates.
     """
     keys, roots = [], []
     for name in options.trust:
@@ -304,13 +338,16 @@ def load_verification_policy(options: VerificationOptions) -> Policy:
 
 
 def find_proven_time(verdict: dict[str, Any]) -> str | None:
-    """Return the earliest time proven for a signature by a timestamp or a receipt, or `None`."""
+    """Return the earliest time in a verdict that a timestamp or a receipt proves, or `None`."""
     times = [verdict[name] for name in ("timestamp", "logged-at") if verdict.get(name)]
     return min(times, default=None)
 
 
 def build_verdict_rows(verdicts: list[dict[str, Any]]) -> list[list[str]]:
-    """Return a table of verdicts: a heading, and a row for each statement."""
+    """Return the rows of a table for the terminal: a heading, and a row for each verdict.
+
+    A row has a check mark or cross, the file, the signer, the time, and the reason of a failure.
+    """
     rows = [["", "file", "signer", "signed", ""]]
     for verdict in verdicts:
         mark = "✓" if verdict["verified"] else "✗"
@@ -321,7 +358,7 @@ def build_verdict_rows(verdicts: list[dict[str, Any]]) -> list[list[str]]:
 
 
 def format_verdict_totals(verdicts: list[dict[str, Any]]) -> str:
-    """Return the number of verified and failed statements as text."""
+    """Return the numbers of verdicts as text, such as `3 files: 2 verified, 1 failed`."""
     verified = sum(verdict["verified"] for verdict in verdicts)
     failed = len(verdicts) - verified
     return f"{format_count(len(verdicts), 'file')}: {verified} verified, {failed} failed"

@@ -84,18 +84,21 @@ class Conversation:
     """A session and its sub-agents, shown together on one page."""
 
     stem: str
+    """The name of its page without the ending."""
     parts: Sequence[InputRecord]
+    """The records: first the session, then its sub-agents."""
     shown: Sequence[PageRecord]
+    """The same records with their statements and verdicts."""
 
     @property
     def verdict(self) -> str:
-        """Return the worst verdict about the records of the conversation."""
+        """Return the worst verdict about the records: failed, unsigned, signed or verified."""
         verdicts = (_classify_verdict(record.verification) for record in self.shown)
         return min(verdicts, key=_VERDICTS_WORST_FIRST.index)
 
     @property
     def failure(self) -> str:
-        """Return why the conversation is not verified, or an empty text if it is."""
+        """Return the message of the first failed verification, or an empty text if none failed."""
         failures = (
             str(record.verification["message"])
             for record in self.shown
@@ -104,17 +107,25 @@ class Conversation:
         return next(failures, "")
 
     def page(self, trust: PageTrust, chosen: RowFilter | None, index: str = "") -> Page:
-        """Return the page of the conversation."""
+        """Return the page of the conversation.
+
+        `trust` has the keys for verifying it in the browser, `chosen` selects the entries that are
+        shown, and `index` is the link to the archive's first page; empty without an archive.
+        """
         title = format_record_title(self.parts[0].record, self.stem)
         return Page(title, self.shown, trust, chosen, index)
 
     def card(self, href: str) -> dict[str, Any]:
-        """Return the conversation's entry in the index of an archive."""
+        """Return the entry for the conversation in an archive's index; `href` links to its page."""
         return build_index_card(self.parts[0].record, self.stem, href, self.verdict, self.failure)
 
 
 def _classify_verdict(verdict: Mapping[str, Any] | None) -> str:
-    """Return the word that the page shows for a verdict."""
+    """Return the class of a verdict: failed, unsigned, signed or verified.
+
+    None stands for an unsigned record where no signature is required. A valid signature by a key
+    that the user does not trust is only `signed`.
+    """
     if verdict is None:
         return VERDICT_UNSIGNED
     if not verdict["verified"]:
@@ -129,10 +140,12 @@ class WrittenPage:
     conversation: Conversation
     target: Path
     state: str
+    """Either "written", or "unchanged" if the file had the same bytes."""
     size: int
+    """The size of the page in bytes."""
 
     def describe(self) -> str:
-        """Return the line about the page that the terminal shows."""
+        """Return a line for the terminal: the file, the verdict, the size and the state."""
         conversation = self.conversation
         failure = f": {conversation.failure}" if conversation.failure else ""
         label = _VERDICT_LABELS[conversation.verdict]
@@ -157,22 +170,25 @@ class PageRun:
     """The pages of a file, or the archive of a folder."""
 
     path: str
+    """The record, session or folder to show."""
     options: VerificationOptions
     row_filter: RowFilter | None = None
+    """Selects the entries that are shown; None shows all."""
     report_error: Callable[[VacrError], None] = lambda _: None
-    """Takes what cannot be read in a folder."""
+    """Takes the error of each unreadable item in a folder."""
     report_page: Callable[[WrittenPage], None] = lambda _: None
     """Takes each page as soon as it is written."""
     exit_code: int = 0
+    """The exit code so far: 1 if a verification failed, 3 if an item is unreadable."""
     index: Path | None = None
     """The first page of an archive, once it is written."""
     pages: list[WrittenPage] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Read the trust material and the viewer.
+        """Read the trusted keys and the template of pages.
 
         Raises:
-            UnreadableInput: the viewer is not in the package.
+            UnreadableInput: the template is not in the package.
         """
         self.is_archive = Path(self.path).is_dir()
         policy = load_verification_policy(self.options)
@@ -188,7 +204,7 @@ class PageRun:
         """Return the only page in pieces, for standard output.
 
         Raises:
-            UsageError: there are several.
+            UsageError: there are several pages, or the path is a folder.
         """
         conversations = list(self._read_conversations())
         if self.is_archive or len(conversations) != 1:
@@ -198,10 +214,14 @@ class PageRun:
         return conversations[0].page(self._trust, self.row_filter).pieces(self._template)
 
     def write(self, output: str | None, *, overwrite: bool = False) -> list[WrittenPage]:
-        """Write the pages, each as it is made, and the index of an archive.
+        """Write the pages, and for an archive its index, and return the written pages.
+
+        `output` is a file or a folder; None stands for the current folder, or `site` for an
+        archive.
 
         Raises:
-            UsageError: the output is not of the right kind, or another file is there.
+            UsageError: the output is a file, but several pages need a folder; or a file with other
+                content exists.
         """
         folder = self._choose_folder(output)
         names = {"index"} if self.is_archive else set()
@@ -252,6 +272,7 @@ class PageRun:
     def _write_page(
         self, conversation: Conversation, name: str, target: Path, *, overwrite: bool
     ) -> WrittenPage:
+        """Write the page of a conversation; an archive may replace its own older page."""
         index = f"{'../' * name.count('/')}{_INDEX_FILE}" if self.is_archive else ""
         page = conversation.page(self._trust, self.row_filter, index)
         data = b"".join(page.pieces(self._template))
@@ -269,6 +290,7 @@ class PageRun:
     def _write_index(
         self, target: Path, cards: list[dict[str, Any]], sources: list[str], *, overwrite: bool
     ) -> None:
+        """Write the first page of an archive, with a card for each conversation."""
         title = f"Conversations in {Path(self.path).resolve().name}"
         data = b"".join(render_site_index(self._template, title, cards))
         replaces = overwrite or _is_own_page(target)
@@ -276,7 +298,10 @@ class PageRun:
         self.index = target
 
     def _read_conversations(self) -> Iterator[Conversation]:
-        """Yield the conversations; in an archive, report what cannot be read and go on."""
+        """Yield the conversations, and set the exit code for a failed verification.
+
+        In an archive, report unreadable items and go on; otherwise, raise the first error.
+        """
         for item in read_conversations(self.path, self.options):
             if isinstance(item, VacrError):
                 if not self.is_archive:
@@ -290,6 +315,7 @@ class PageRun:
 
 
 def _load_page_template() -> str:
+    """Return the HTML template of all pages, which `make web` builds."""
     try:
         return files("vacr.viewer").joinpath("page.html").read_text("utf-8")
     except OSError as error:
@@ -301,7 +327,7 @@ def _load_page_template() -> str:
 
 
 def _is_own_page(target: Path) -> bool:
-    """Return whether a file is a page of an earlier run, which a new archive may replace."""
+    """Return whether a file is a page that vacr wrote, so that a new archive may replace it."""
     try:
         with target.open("rb") as file:
             return _PAGE_MARKER in file.read(_PAGE_HEAD_BYTES)
@@ -340,7 +366,11 @@ def read_conversations(
 
 
 def _find_record_path(path: str) -> str:
-    """Return the record that a named statement is about, or the path itself."""
+    """Return the path of the record that a statement file is about, or another path unchanged.
+
+    Raises:
+        UnreadableInput: the record of the statement does not exist.
+    """
     if not path.endswith(STATEMENT_SUFFIX):
         return path
     record = path.removesuffix(STATEMENT_SUFFIX)
@@ -355,17 +385,20 @@ def _find_record_path(path: str) -> str:
 
 @dataclass(frozen=True)
 class _RecordReference:
-    """A record by its name, with the ids that assign it to its parent."""
+    """A record by its file, with the ids that assign it to its parent."""
 
     path: str
     stem: str
     session: Any
+    """The id of its session."""
     parent: Any
+    """The id of the session that started it as a sub-agent, or None."""
     kept: InputRecord | None
     """The record itself, if it comes from a native session or a pipe."""
 
     @classmethod
     def of(cls, item: InputRecord) -> _RecordReference:
+        """Return a reference to a record; it keeps only a record that cannot be read again."""
         # Members that vacr does not know may be of any type.
         metadata = item.record.get("vacr")
         above = metadata.get("parent") if isinstance(metadata, dict) else None
@@ -381,10 +414,10 @@ class _RecordReference:
         )
 
     def load(self) -> InputRecord:
-        """Return the record.
+        """Return the record, read again from its file unless it was kept.
 
         Raises:
-            VacrError: the file has changed.
+            VacrError: the file can no longer be read.
         """
         if self.kept is not None:
             return self.kept
@@ -393,7 +426,7 @@ class _RecordReference:
 
 
 def _group_by_parent(references: list[_RecordReference]) -> list[list[_RecordReference]]:
-    """Group the sessions of sub-agents with the session of their parent."""
+    """Group each session with its sub-agents; a sub-agent without its parent is a group."""
     roots = {reference.session: reference for reference in references if reference.parent is None}
     groups: dict[int, list[_RecordReference]] = {
         id(reference): [reference] for reference in references if reference.parent not in roots
@@ -405,9 +438,12 @@ def _group_by_parent(references: list[_RecordReference]) -> list[list[_RecordRef
 
 
 def _build_shown_record(
-    item: InputRecord, options: VerificationOptions, beside: tuple[str, ...]
+    item: InputRecord, options: VerificationOptions, run_files: tuple[str, ...]
 ) -> PageRecord:
-    """Return a record as the page shows it: its bytes, its statement and the verdict."""
+    """Return a record as the page shows it: its bytes, its statement and the verdict.
+
+    `run_files` are all record files of the run.
+    """
     name = Path(item.path).name
     if not item.stored:
         return PageRecord(name, encode(item.record, item.form), None, _judge_unsigned(options))
@@ -418,7 +454,8 @@ def _build_shown_record(
     if pair.statement is None:
         return PageRecord(name, data, None, _judge_unsigned(options))
     statement = read_bytes(pair.statement)
-    return PageRecord(name, data, statement, _judge_signed(pair, statement, data, options, beside))
+    verdict = _judge_signed(pair, statement, data, options, run_files)
+    return PageRecord(name, data, statement, verdict)
 
 
 def _judge_unsigned(options: VerificationOptions) -> dict[str, Any] | None:
@@ -433,15 +470,16 @@ def _judge_signed(
     statement: bytes,
     data: bytes,
     options: VerificationOptions,
-    beside: tuple[str, ...],
+    run_files: tuple[str, ...],
 ) -> dict[str, Any]:
-    """Verify a record, and return the verdict.
+    """Verify a statement about a record, and return the verdict for the page.
 
-    If no trusted key was named, use the key that the statement carries.
+    If the options name no trusted key, verify with the key in the statement, and mark the verdict
+    as not `trusted`.
     """
     now = datetime.now(UTC)
     if options.trust:
-        verdict = judge_statement(pair, options, beside, now)
+        verdict = judge_statement(pair, options, run_files, now)
         return {
             "verified": verdict["verified"],
             "trusted": True,
@@ -457,7 +495,7 @@ def _judge_signed(
             needs_record=True,
         )
         verified = verify(
-            statement, policy, payload=data, joint=lambda: load_joint_records(beside), now=now
+            statement, policy, payload=data, joint=lambda: load_joint_records(run_files), now=now
         )
     except VerificationFailed as error:
         return {
@@ -472,6 +510,7 @@ def _judge_signed(
 
 
 def _build_check_document(check: Check) -> dict[str, str]:
+    """Return a check for the page; without a trusted key, the check of trust stays undecided."""
     # A key in the statement itself proves only that the signer has its private half.
     if check.name == "trust" and check.outcome == CHECK_PASSED:
         return {"name": check.name, "outcome": CHECK_UNDECIDED, "told": _UNTRUSTED_KEY_MESSAGE}

@@ -10,7 +10,7 @@ next number:
     PosixPath('sealed/abc.2.acr.json')
 
 Every file reaches the disk before the next one is written. After a power cut there may be a record
-without its statement, and the next run signs it; there is no statement without its record.
+without its statement, and the next run signs it. A statement never exists without its record.
 """
 
 from __future__ import annotations
@@ -40,24 +40,33 @@ from vacr.workflows.sign import SigningSettings
 
 
 class SealedCopy(NamedTuple):
-    """A sealed record: the journal of its session, the digests of record and entry, its file."""
+    """A sealed record of a session in the watcher's journal."""
 
     journal: str
+    """The name of the session in the journal."""
     record: bytes
+    """The SHA-256 of the record."""
     entry: bytes
+    """The digest of its statement as an entry of a log."""
     path: Path
+    """The file of the record."""
 
 
 CopySealer = Callable[[str, Path, str | None, Mapping[str, dict[str, Any]]], list[SealedCopy]]
-"""Seals the copy of an agent's session. The last argument maps the digests of native files to the
-description of their journal for the record.
+"""Seals the copy of a session: the agent, the copied file, the session in it, and the journals.
+
+The journals map the SHA-256 of native files to the description of their journal for the record.
 """
 
 
 def make_copy_sealer(
     signing: SigningSettings, registrar: Registrar | None, output: Path
 ) -> CopySealer:
-    """Return the function that seals the copy of a session into a folder."""
+    """Return a function that seals the copy of a session into the folder `output`.
+
+    It returns the sealed records that belong to a journal, and raises UnreadableInput if the copy
+    cannot be read.
+    """
     sealer = Sealer(signing, registrar=registrar, choose_target=choose_unused_target, durable=True)
 
     def seal(
@@ -86,15 +95,18 @@ def make_copy_sealer(
 
 
 def choose_unused_target(target: Path, data: bytes) -> Path:
-    """Return the first numbered file that is free, or already holds the same bytes."""
+    """Return the first file among `target`, `target` number 2, and so on, that `data` can go into.
+
+    The file does not exist, or has the same bytes.
+    """
     candidates = (name_generation(target, number) for number in count(1))
     return next(path for path in candidates if _can_hold_record(path, data))
 
 
 def _can_hold_record(path: Path, data: bytes) -> bool:
-    """Return whether a record can be written here without replacing another or its statement.
+    """Return whether writing a record to a path replaces neither another record nor its statement.
 
-    A statement that is there already must contain the digest of the record.
+    An existing statement must contain the digest of the record.
     """
     if path.exists() and not has_same_bytes(path, [data]):
         return False
@@ -103,7 +115,10 @@ def _can_hold_record(path: Path, data: bytes) -> bool:
 
 
 def name_generation(target: Path, number: int) -> Path:
-    """Return the file for the record of a session that was sealed for the n-th time."""
+    """Return the file for a record that is sealed for the n-th time.
+
+    The first file is `target`; for 2, `abc.acr.json` becomes `abc.2.acr.json`.
+    """
     if number == 1:
         return target
     return target.with_name(target.name.replace(".acr", f".{number}.acr", 1))
@@ -112,20 +127,19 @@ def name_generation(target: Path, number: int) -> Path:
 def _find_journal_input(
     copy: OpenedSession, journals: Mapping[str, dict[str, Any]]
 ) -> dict[str, Any] | None:
-    """Return the member of a record that names its journal, found by the digests of its files.
-
-    Return `None` if there is no journal of these files.
-    """
+    """Return the journal of a session, found by the digests of its native files, or None."""
     parts = copy.reading.record["vacr"]["source"]["parts"]
     digests = (part["sha-256"] for part in parts)
     return next((journals[digest] for digest in digests if digest in journals), None)
 
 
 def _persist_sealed_record(journal: str, record: Path) -> SealedCopy:
-    """Force a record and its statement to the disk: the journal may be deleted after that.
+    """Force a record and its statement to the disk, and return their digests.
+
+    The journal may be deleted after that.
 
     Raises:
-        OSError: that failed.
+        OSError: the disk did not confirm the write.
     """
     statement = record.with_name(f"{record.name}{STATEMENT_SUFFIX}")
     for path in (record, statement):
@@ -142,7 +156,10 @@ def _persist_sealed_record(journal: str, record: Path) -> SealedCopy:
 def make_pending_registration(
     services: ServiceSettings, url: str, tell: Callable[[str], None]
 ) -> Callable[[], None]:
-    """Return the function that registers the items of the outbox for a service."""
+    """Return a function that registers the items of the outbox for the service at a URL.
+
+    It stops at the first item if the service cannot be reached; `tell` gets each success.
+    """
 
     def register() -> None:
         for item in services.outbox.items():

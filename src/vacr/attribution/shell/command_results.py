@@ -216,6 +216,7 @@ def _predict_printf_output(words: Sequence[str]) -> str | None:
         return None
 
     def fill_directive(mark: re.Match[str]) -> str:
+        """Return the next value for `%s`, or the character that an escape stands for."""
         if mark[0] != "%s":
             return _PRINTF_ESCAPES[mark[0]]
         return values.pop(0) if values else ""

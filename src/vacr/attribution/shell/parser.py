@@ -222,7 +222,10 @@ class _Lexer:
                 return
 
     def _parse_command(self, command: ShellCommand) -> bool:
-        """Parse words and redirections into a command, up to an operator or the end."""
+        """Parse words and redirections into a command, up to an operator or the end.
+
+        Return `False` at a construct that is not supported.
+        """
         while True:
             self._skip_blanks()
             if self.at >= len(self.text):
@@ -249,7 +252,10 @@ class _Lexer:
                 command.words.append(word.value)
 
     def _parse_redirect(self, command: ShellCommand, descriptor: str, operator: str) -> bool:
-        """Parse the word after a redirection operator, and add the redirection to the command."""
+        """Parse the word after a redirection operator, and add the redirection to the command.
+
+        Return `False` if the word is missing or does not end, or a delimiter is unknown.
+        """
         self._skip_blanks()
         start = self.at
         word = self._parse_word()
@@ -315,7 +321,10 @@ class _Lexer:
         return closing >= 0 and not any(blank in between for blank in " \t\n")
 
     def _parse_quoted(self, word: _Word, char: str) -> bool:
-        """Parse the escape, quote or expansion that begins with `char`, as a part of the word."""
+        """Parse the escape, quote or expansion that begins with `char`, as a part of the word.
+
+        Return `False` if its end is uncertain.
+        """
         if char == "\\":
             following = self.text[self.at + 1 : self.at + 2]
             word.quoted = word.quoted or following != "\n"
@@ -370,7 +379,10 @@ class _Lexer:
         return following if following in ("$", "`", '"', "\\") else "\\" + following
 
     def _skip_expansion(self, word: _Word) -> bool:
-        """Skip an expansion, which makes the word unknown; a lone `$` is an ordinary character."""
+        """Skip an expansion, which makes the word unknown; a lone `$` is an ordinary character.
+
+        Return `False` if the end of the expansion is uncertain.
+        """
         following = self.text[self.at + 1 : self.at + 2]
         if self.text[self.at] == "$" and not _EXPANSION_START.match(following):
             word.parts.append("$")
@@ -473,7 +485,10 @@ class _ExpansionScanner:
         return None if self.pending_heredocs else self.at
 
     def _open_expansion(self) -> bool:
-        """Enter the expansion at this place; skip a `$` that does not begin an expansion."""
+        """Enter the expansion at this place; skip a `$` that does not begin an expansion.
+
+        Return `False` for arithmetic and nested backquotes, whose end is uncertain.
+        """
         following = self.text[self.at + 1 : self.at + 2]
         if self.text[self.at] == "`":
             if self.in_backquotes:
@@ -491,7 +506,10 @@ class _ExpansionScanner:
         return True
 
     def _step_over(self, mark: str) -> bool:
-        """Step over a character or word that may open or close something."""
+        """Step over a quote, bracket, escape or other mark, and note what it opens or closes.
+
+        Return `False` if the end of the expansion becomes uncertain.
+        """
         closer = self.closers[-1]
         if mark == "\\":
             self.at += 2
@@ -509,7 +527,10 @@ class _ExpansionScanner:
         return self._step_over_unquoted(mark, closer)
 
     def _step_over_unquoted(self, mark: str, closer: str) -> bool:
-        """Step over a mark that has a meaning outside of quotes."""
+        """Step over a mark outside of double quotes; `closer` ends the innermost construct.
+
+        Return `False` if the end of the expansion becomes uncertain.
+        """
         if mark == '"':
             self.closers.append('"')
         elif mark == "'":
@@ -534,7 +555,10 @@ class _ExpansionScanner:
         return True
 
     def _open_heredoc(self, closer: str) -> bool:
-        """Step over `<<` and its delimiter; the body is then pending until the next line."""
+        """Step over `<<` and its delimiter; the body is then pending until the next line.
+
+        Return `False` if the delimiter is not plain, or in backquotes.
+        """
         if self.text.startswith("<<<", self.at):
             self.at += 3
             return True
@@ -547,7 +571,10 @@ class _ExpansionScanner:
         return True
 
     def _skip_heredoc_bodies(self) -> bool:
-        """Step over the bodies of the pending here-documents, which begin on the next line."""
+        """Step over the bodies of the pending here-documents, which begin on the next line.
+
+        Return `False` if one of them does not end.
+        """
         self.at += 1
         for dash, delimiter in self.pending_heredocs:
             while True:

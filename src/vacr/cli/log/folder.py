@@ -173,7 +173,7 @@ def rotate_command(
     rotate_log_keys(log)
     with closing(log.reader()) as storage:
         document = build_log_document(log, storage) | {"checkpoint-key-before": before}
-    voice.result(f"{log.path}: new keys")
+    voice.result(f"{log.path}: keys replaced")
     print_log_summary(document, voice)
     voice.result(f"                  witnesses need both this key and the previous one, {before}")
     voice.data(document)

@@ -243,8 +243,8 @@ def _verify_consistency(
         or newer_root != receipt.root
     ):
         description = (
-            f"the receipt leads from {receipt.older} entries to {receipt.newer} with the root "
-            f"{receipt.root.hex()}, not to the state you named"
+            f"the receipt is about other states than you named: from {receipt.older} to "
+            f"{receipt.newer} entries, with the root {receipt.root.hex()}"
         )
         raise InvalidStatement(description, reason="consistency-mismatch")
     description = (
