@@ -163,7 +163,10 @@ def test_rollout_without_envelopes_is_read():
         "input": {"type": "exec", "command": ["pwd"]},
         "call-id": "call_lsh",
         "id": "ls_1",
-        "vacr": {"native": {"status": "completed", "type": "local_shell_call"}},
+        "vacr": {
+            "native": {"status": "completed", "type": "local_shell_call"},
+            "status": "no-result",
+        },
     }
 
 

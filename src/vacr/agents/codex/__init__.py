@@ -1,6 +1,7 @@
 """Codex CLI: rollouts in ~/.codex/sessions, one JSON object a line.
 
-`reader` and `items` turn a rollout into a record; `tools` knows what its tools do to files.
+`reader` and `rollout` turn a rollout into a record; `outcomes` and `speakers` label it; `tools`
+knows what its tools do to files.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from vacr.agents.tool_calls import CALL_DONE, ToolCall, ToolEffect
 
 if TYPE_CHECKING:
     from vacr.agents.file_tools import ShellOutput
+    from vacr.agents.labels import CallResult, Outcome, Speaker
     from vacr.agents.lift import Reading
     from vacr.edits import FileAction
 
@@ -46,6 +48,24 @@ class Codex(Agent):
     def read(self, source: Source) -> Iterator[Reading]:
         """Yield the records of the conversations in a rollout."""
         return reader.read(source)
+
+    def speaker(self, entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
+        """Return who wrote a user message."""
+        from vacr.agents.codex.speakers import classify_speaker
+
+        return classify_speaker(entry, record)
+
+    def outcome(self, result: CallResult) -> Outcome:
+        """Return how a call ended."""
+        from vacr.agents.codex.outcomes import classify_outcome
+
+        return classify_outcome(result)
+
+    def prompt_text(self, entry: dict[str, Any]) -> str:
+        """Return the text that a person wrote in an entry."""
+        from vacr.agents.codex.speakers import get_person_text
+
+        return get_person_text(entry)
 
     def file_actions(self, call: ToolCall) -> Iterator[FileAction]:
         """Yield the changes that Codex reports of a call, or else the requested changes."""

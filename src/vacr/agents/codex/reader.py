@@ -17,7 +17,7 @@ counted twice. A fork starts with lines copied from its parent: they are kept an
 ['assistant', 'reasoning', 'system-event', 'tool-call', 'tool-result', 'user']
 
 docs/mapping/codex-cli.md is generated from the tables. They hold the names seen in versions 0.39
-to 0.146. A name that is missing here is kept like any other, and counted in the record's
+to 0.169. A name that is missing here is kept like any other, and counted in the record's
 `vacr.drift`.
 """
 
@@ -41,6 +41,7 @@ from vacr.agents.codex.rollout import (
     lift_codex_reasoning,
     set_codex_provider,
 )
+from vacr.agents.codex.speakers import TYPED_KINDS, join_message_text
 from vacr.agents.lift import (
     Reading,
     SessionBuilder,
@@ -61,7 +62,7 @@ STORES = (
     SessionStore(("sessions/**/*.jsonl", "archived_sessions/**/*.jsonl"), "~/.codex", "CODEX_HOME"),
 )
 
-CODEX_LINE_MEMBERS = parse_names("ordinal payload timestamp type")
+CODEX_LINE_MEMBERS = parse_names("metadata ordinal payload timestamp type")
 CODEX_STATE_ENVELOPES = parse_names(
     """
     compacted inter_agent_communication inter_agent_communication_metadata security_risk_score
@@ -96,17 +97,19 @@ _STATE_PAYLOAD_MEMBERS = {
     """,
     "inter_agent_communication_metadata": "trigger_turn",
     "session_meta": """
-        agent_nickname agent_path agent_role base_instructions cli_version context_window cwd
-        dynamic_tools forked_from_id git history_base history_mode id instructions memory_mode
-        model_provider multi_agent_version originator parent_thread_id session_id source
-        subagent_history_start_ordinal thread_source timestamp
+        account_scoped agent_nickname agent_path agent_role base_instructions cli_version
+        context_window cwd dynamic_tools forked_from_id git history_base history_mode id
+        instructions memory_mode model_provider multi_agent_version originator parent_thread_id
+        runtime_workspace_roots session_id source subagent_history_start_ordinal thread_source
+        timestamp
     """,
     "turn_context": """
         active_permission_profile approval_policy approvals_reviewer base_instructions
-        collaboration_mode comp_hash current_date cwd developer_instructions effort
-        file_system_sandbox_policy final_output_json_schema model model_provider multi_agent_mode
-        multi_agent_version network permission_profile personality realtime_active sandbox_cwd
-        sandbox_policy summary timezone truncation_policy turn_id user_instructions workspace_roots
+        collaboration_mode comp_hash current_date cwd developer_instructions disabled_plugin_ids
+        effort file_system_sandbox_policy final_output_json_schema model model_provider
+        multi_agent_mode multi_agent_version network permission_profile personality realtime_active
+        root_turn_id sandbox_cwd sandbox_policy summary timezone truncation_policy turn_id
+        user_instructions workspace_roots
     """,
     "world_state": "full state",
 }
@@ -153,13 +156,17 @@ _EVENT_PAYLOAD_MEMBERS = {
     "patch_apply_end": "call_id changes status stderr stdout success turn_id",
     "sub_agent_activity": "agent_path agent_thread_id event_id kind occurred_at_ms",
     "task_complete": """
-        completed_at duration_ms error last_agent_message started_at time_to_first_token_ms turn_id
+        completed_at duration_ms error last_agent_message root_turn_id started_at
+        time_to_first_token_ms turn_id
     """,
-    "task_started": "collaboration_mode_kind model_context_window started_at trace_id turn_id",
+    "task_started": """
+        collaboration_mode_kind model_context_window root_turn_id started_at trace_id
+        turn_attribution turn_id
+    """,
     "thread_goal_updated": "goal threadId turnId",
     "thread_name_updated": "thread_id thread_name",
     "thread_rolled_back": "num_turns",
-    "thread_settings_applied": "thread_settings",
+    "thread_settings_applied": "thread_id thread_settings",
     "token_count": "info rate_limits",
     "turn.completed": "message usage",
     "turn_aborted": "completed_at duration_ms reason started_at turn_id",
@@ -254,6 +261,8 @@ class _RolloutReader:
             "token_count": self.token_counts,
         }
         self.echoes: NotedEntries = []
+        self.users: list[JsonObject] = []
+        self.typed_texts: set[str] = set()
         self.item_contents: dict[str, list[Any]] = {"user": [], "assistant": [], "reasoning": []}
 
     def read(self, source: Source) -> Reading:
@@ -340,6 +349,8 @@ class _RolloutReader:
         self.item_contents[role].append(entry.get("content"))
         if role == "assistant":
             self.assistants.append((len(self.session.entries), entry))
+        else:
+            self.users.append(entry)
         return True
 
     def fill_event(self, entry: JsonObject, envelope: str, payload: JsonObject) -> None:
@@ -362,12 +373,18 @@ class _RolloutReader:
         entry["data"] = payload
         if kind in self.noted_by_kind:
             self.noted_by_kind[kind].append((len(self.session.entries), entry))
+        elif kind == "item_completed":
+            item = payload.get("item")
+            if type(item) is dict and item.get("type") == "UserMessage":
+                self.typed_texts.add(join_message_text(item.get("content")))
         elif (
             kind in CODEX_ECHO_EVENTS
             and envelope == "event_msg"
             and type(payload.get(CODEX_ECHO_EVENTS[kind][0])) is str
         ):
             self.echoes.append((len(self.session.entries), entry))
+            if kind == "user_message" and payload.get("kind") in TYPED_KINDS:
+                self.typed_texts.add(payload["message"])
 
     def make_bare_entry(self, line: JsonObject) -> JsonObject:
         """Turn a line without an envelope, as the oldest versions write it, into an entry."""
@@ -422,6 +439,10 @@ class _RolloutReader:
         }
         for index, entry in self.echoes:
             self.settle_echo(index, entry, item_texts)
+        if self.typed_texts:
+            for entry in self.users:
+                if join_message_text(entry.get("content")) in self.typed_texts:
+                    get_writable_marks(entry)["echoed"] = True
         assign_codex_models(self.session, self.turns, self.assistants, copied)
         set_codex_provider(self.session)
         count_codex_tokens(self.token_counts, copied)

@@ -381,25 +381,48 @@ def set_codex_provider(session: SessionBuilder) -> None:
 
 
 def count_codex_tokens(token_counts: NotedEntries, copied: frozenset[int]) -> None:
-    """Add the tokens of each response once: Codex repeats a count when its limits change."""
+    """Add the tokens of each response once: Codex repeats a count when its limits change.
+
+    The usage of a response is the last usage, as long as the total grew by the same. After it
+    compacts a conversation, Codex states an estimate of the new context as the last usage, and only
+    the total grows by the tokens of the compaction. Then the growth of the total counts.
+    """
     total: Any = None
     for index, entry in token_counts:
         info = entry["data"].get("info")
         if type(info) is not dict or type(info.get("last_token_usage")) is not dict:
             continue
-        repeats, total = info.get("total_token_usage") == total, info.get("total_token_usage")
-        if repeats and total is not None:
+        earlier, total = total, info.get("total_token_usage")
+        if earlier == total and total is not None:
             get_writable_marks(entry)["repeats"] = True
         elif index not in copied:
             usage = info["last_token_usage"]
-            counts = {
-                member: count
-                for member, native in CODEX_USAGE_COUNTERS
-                if is_count(count := usage.get(native))
-            }
-            if TOKEN_USAGE_MEMBERS.isdisjoint(usage):
+            counts = _get_usage_counts(usage)
+            growth = _measure_growth(earlier, total)
+            if growth is not None and growth != counts:
+                counts = growth
+                get_writable_marks(entry)["usage-from"] = "total"
+            elif TOKEN_USAGE_MEMBERS.isdisjoint(usage):
                 counts |= info.pop("last_token_usage")
             entry["token-usage"] = counts
+
+
+def _get_usage_counts(usage: JsonObject) -> JsonObject:
+    return {
+        member: count
+        for member, native in CODEX_USAGE_COUNTERS
+        if is_count(count := usage.get(native))
+    }
+
+
+def _measure_growth(earlier: Any, total: Any) -> JsonObject | None:
+    """Return by how much a total grew, or None if it began anew or has other members."""
+    if type(earlier) is not dict or type(total) is not dict:
+        return None
+    before, after = _get_usage_counts(earlier), _get_usage_counts(total)
+    if before.keys() != after.keys() or any(after[name] < before[name] for name in after):
+        return None
+    return {name: after[name] - before[name] for name in after}
 
 
 def _get_text(value: Any) -> str | None:

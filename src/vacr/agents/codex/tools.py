@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from vacr.agents.agent import CallReports
 from vacr.agents.file_tools import (
@@ -40,7 +40,9 @@ from vacr.edits import (
 
 # --- events about calls ---
 
-_RESULT_EVENTS = frozenset(["patch_apply_end", "exec_command_end"])
+_RESULT_EVENTS = frozenset(
+    ["patch_apply_end", "exec_command_end", "mcp_tool_call_end", "dynamic_tool_call_response"]
+)
 
 
 class EventReports(CallReports):
@@ -52,8 +54,7 @@ class EventReports(CallReports):
         for entry in entries if isinstance(entries, list) else ():
             if not isinstance(entry, dict):
                 continue
-            is_result = entry.get("event-type") in _RESULT_EVENTS
-            data = entry.get("data") if is_result else _get_patch_report(entry)
+            data = _get_call_report(entry)
             if isinstance(data, dict) and isinstance(data.get("call_id"), str):
                 self._reports.setdefault(data["call_id"], {}).update(data)
 
@@ -67,17 +68,25 @@ class EventReports(CallReports):
         return _get_patch_report(entry)
 
 
-def _get_patch_report(entry: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the report about a patch in an event; newer versions report a completed item."""
-    data = entry.get("data")
+def _get_call_report(entry: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the report about a call in an event; newer versions report a completed item."""
+    event, data = entry.get("event-type"), entry.get("data")
     if not isinstance(data, dict):
         return None
-    if entry.get("event-type") == "item_completed" and isinstance(data.get("item"), dict):
-        data = {**data["item"], "call_id": data["item"].get("id")}
-    elif entry.get("event-type") != "patch_apply_end":
+    if event == "item_completed":
+        item = data.get("item")
+        is_call = isinstance(item, dict) and ("status" in item or "changes" in item)
+        return {**item, "call_id": item.get("id")} if isinstance(item, dict) and is_call else None
+    return data if event in _RESULT_EVENTS else None
+
+
+def _get_patch_report(entry: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the report about a patch in an event, or None."""
+    data = _get_call_report(entry)
+    if data is None or not isinstance(data.get("changes"), dict):
         return None
-    is_report = isinstance(data.get("changes"), dict) and isinstance(data.get("call_id"), str)
-    return data if is_report else None
+    is_patch = entry.get("event-type") in ("patch_apply_end", "item_completed")
+    return data if is_patch and isinstance(data.get("call_id"), str) else None
 
 
 def parse_reported_changes(changes: dict[str, Any]) -> Iterator[FileAction]:
@@ -100,27 +109,53 @@ def parse_reported_changes(changes: dict[str, Any]) -> Iterator[FileAction]:
 # --- shell output ---
 
 _OUTPUT_HEADER = re.compile(
-    r"\A(?:Warning: truncated output.*\n)?(?:Chunk ID:.*\n)?(?:Exit code: (-?\d{1,5})\n)?"
-    r"Wall time:.*\n"
-    r"(?:Process (?:exited with code (-?\d{1,5})|(running).*)\n)?(?:.*\n){0,2}?Output:\n"
+    r"\A(?:Warning: truncated output.*\n)?(?:Total output lines: \d+\n\n?)?"
+    r"(?=Chunk ID:|Exit code: |Wall time:)"
+    r"(?:Chunk ID:.*\n)?(?:Exit code: (?P<exit>-?\d{1,10})\n)?(?:Wall time:.*\n)?"
+    r"(?:Process (?:exited with code (?P<ended>-?\d{1,10})|running with session ID (?P<process>.*))"
+    r"\n)?(?:(?:Original token count|Total output lines|Warning):.*\n){0,2}Output:(?:\n|\Z)"
 )
+
+
+class OutputHeader(NamedTuple):
+    """The lines that Codex writes before the output of a command."""
+
+    code: int | None
+    """The exit code, or None if the command still runs or the lines do not state it."""
+    process: str
+    """The id of the command that still runs, or an empty text."""
+    length: int
+    """Where the output begins."""
+
+
+def parse_output_header(text: str) -> OutputHeader | None:
+    """Return the lines before the output of a command, or None if the text has none."""
+    header = _OUTPUT_HEADER.match(text)
+    if header is None:
+        return None
+    code = header["exit"] or header["ended"]
+    return OutputHeader(int(code) if code else None, header["process"] or "", header.end())
 
 
 def parse_shell_output(call: ToolCall) -> ShellOutput:
     """Return the output of a command without the lines that Codex puts before it."""
-    header = _OUTPUT_HEADER.match(call.output)
+    header = parse_output_header(call.output)
     if header:
-        code, text = header[1] or header[2], call.output[header.end() :]
+        text = call.output[header.length :]
         return ShellOutput(
-            drop_total_lines_header(text),
-            code=int(code) if code else None,
-            ended=header[3] is None,
+            drop_total_lines_header(text), code=header.code, ended=not header.process
         )
-    # The first versions wrote the output and the exit code as one JSON object.
-    metadata = get_wrapped_metadata(call.native.get("output"))
+    return parse_plain_output(call, parse_wrapped_code(call.native.get("output")))
+
+
+def parse_wrapped_code(output: Any) -> int | None:
+    """Return the exit code in the JSON object that the first versions wrote as the output.
+
+    Return None if the output is not such an object.
+    """
+    metadata = get_wrapped_metadata(output)
     code = metadata.get("exit", metadata.get("exit_code"))
-    is_code = isinstance(code, int) and not isinstance(code, bool)
-    return parse_plain_output(call, code if is_code else None)
+    return code if isinstance(code, int) and not isinstance(code, bool) else None
 
 
 # --- scripts ---
