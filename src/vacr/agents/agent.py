@@ -33,7 +33,8 @@ from vacr.agents.labels import (
     label_entries,
     parse_stated_outcome,
 )
-from vacr.agents.tool_calls import ToolCall, ToolEffect, get_prompt_text, has_failed
+from vacr.agents.tool_calls import ToolCall, ToolEffect, has_failed
+from vacr.record import get_prompt_text
 
 if TYPE_CHECKING:
     from vacr.agents.file_tools import FileReport, RunShell, ShellOutput

@@ -241,31 +241,3 @@ def _is_failure_output(output: Any) -> bool:
     if exit_code is not None and int(exit_code[1]) != 0:
         return True
     return output.startswith(_FAILURE_STARTS)
-
-
-# Text that hosts put into a user's message, or send in the user's name.
-_HOST_TEXT_STARTS = (
-    "<system-reminder>",
-    "<environment_context>",
-    "<user_instructions>",
-    "<local-command",
-    "<command-",
-    "# AGENTS.md",
-    "Caveat:",
-)
-
-
-def get_prompt_text(entry: dict[str, Any]) -> str:
-    """Return the text that a person wrote in a user message, without text that the host added."""
-    if entry.get("type") != "user" or entry.get("isMeta") is True:
-        return ""
-    content = entry.get("content")
-    parts = content if isinstance(content, list) else [content]
-    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
-    return "\n".join(
-        text
-        for text in texts
-        if isinstance(text, str)
-        and text.strip()
-        and not text.lstrip().startswith(_HOST_TEXT_STARTS)
-    )

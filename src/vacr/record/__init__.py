@@ -43,11 +43,13 @@ if TYPE_CHECKING:
     from vacr.record.json_text import parse_json_number as parse_json_number
     from vacr.record.json_text import parse_spelled_float as parse_spelled_float
     from vacr.record.message_content import BLOCK_VIEWS as BLOCK_VIEWS
+    from vacr.record.message_content import PROMPTING_SPEAKERS as PROMPTING_SPEAKERS
     from vacr.record.message_content import UNTYPED_PART_VIEWS as UNTYPED_PART_VIEWS
     from vacr.record.message_content import NameCounts as NameCounts
     from vacr.record.message_content import build_child_entries as build_child_entries
     from vacr.record.message_content import find_session_title as find_session_title
     from vacr.record.message_content import flatten_to_line as flatten_to_line
+    from vacr.record.message_content import get_prompt_text as get_prompt_text
     from vacr.record.message_content import shorten_title as shorten_title
     from vacr.record.message_content import walk_entries as walk_entries
     from vacr.record.timestamps import are_sortable_timestamps as are_sortable_timestamps
@@ -120,8 +122,10 @@ __getattr__, __dir__, __all__ = export_lazily(
             "NameCounts",
             "UNTYPED_PART_VIEWS",
             "build_child_entries",
+            "PROMPTING_SPEAKERS",
             "find_session_title",
             "flatten_to_line",
+            "get_prompt_text",
             "shorten_title",
             "walk_entries",
         ),

@@ -197,6 +197,8 @@ TITLE_MEMBERS = ("title", "name", "summary", "customTitle", "aiTitle", "thread_n
 TITLE_EVENTS = frozenset(("custom-title", "ai-title", "summary", "thread_name_updated"))
 INJECTED_TEXT_PREFIXES = ("<", "# AGENTS.md instructions", "Caveat: ")
 """The beginnings of texts that agents insert in the name of the user."""
+PROMPTING_SPEAKERS = frozenset(("human", "unknown"))
+"""The values of the label `vacr.speaker` whose messages are prompts."""
 _MAX_TITLE_LENGTH = 200
 _MARKUP_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 
@@ -343,21 +345,51 @@ def _find_native_title(trace: Mapping[str, Any]) -> str:
 
 
 def _find_first_request(trace: Mapping[str, Any]) -> str:
-    """Return the first text that the user typed, on one line, or an empty text."""
-    texts = [
-        text
-        for entry in trace["entries"]
-        if entry["type"] == "user" and not entry.get("isMeta")
+    """Return the first prompt of a session on one line, or an empty text.
+
+    A session without one, such as a sub-agent's, is named by the first text of its messages,
+    without the markup of the agent.
+    """
+    messages = [entry for entry in trace["entries"] if entry["type"] == "user"]
+    prompts = (flatten_to_line(get_prompt_text(entry)) for entry in messages)
+    unmarked = (
+        flatten_to_line(_MARKUP_TAG.sub(" ", text))
+        for entry in messages
+        if not entry.get("isMeta")
         for text in _list_message_texts(entry)
-    ]
-    requests = (
-        flatten_to_line(query)
-        for query in map(_extract_user_query, texts)
-        if not query.lstrip().startswith(INJECTED_TEXT_PREFIXES)
     )
-    # If the agent marked up every text, use the first one without its markup.
-    unmarked = (flatten_to_line(_MARKUP_TAG.sub(" ", text)) for text in texts)
-    return next(filter(None, itertools.chain(requests, unmarked)), "")
+    return next(filter(None, itertools.chain(prompts, unmarked)), "")
+
+
+def get_prompt_text(entry: Mapping[str, Any]) -> str:
+    """Return the words that a person wrote in a message, or an empty text if nobody did.
+
+    The label `vacr.speaker` decides. Where it is `unknown`, a person or a program started the
+    session, and its text is a prompt as well. A message without a label, in a record of an earlier
+    version, is judged by how its texts begin.
+    """
+    if entry.get("type") != "user":
+        return ""
+    marks = entry.get("vacr")
+    speaker = marks.get("speaker") if isinstance(marks, dict) else None
+    if speaker is None:
+        return _guess_prompt_text(entry)
+    if speaker not in PROMPTING_SPEAKERS:
+        return ""
+    prompt = marks.get("prompt") if isinstance(marks, dict) else None
+    return prompt if isinstance(prompt, str) else "\n".join(_list_message_texts(entry))
+
+
+def _guess_prompt_text(entry: Mapping[str, Any]) -> str:
+    """Return the texts of a message that do not begin like the texts which agents insert."""
+    if entry.get("isMeta") is True:
+        return ""
+    queries = map(_extract_user_query, _list_message_texts(entry))
+    return "\n".join(
+        query
+        for query in queries
+        if query.strip() and not query.lstrip().startswith(INJECTED_TEXT_PREFIXES)
+    )
 
 
 def _list_message_texts(entry: Mapping[str, Any]) -> list[str]:
