@@ -105,7 +105,9 @@ def test_truncated_swapped_and_deleted_sessions_are_found(attacked):
     ] == [True] * 3, found
     assert any("is missing: a checkpoint covers 5 frames" in text for text in found)
     one.unlink()
-    assert any("its journal is missing; it had 5 frames" in text for text in list_findings(attacked))
+    assert any(
+        "its journal is missing; it had 5 frames" in text for text in list_findings(attacked)
+    )
 
 
 def test_forged_session_is_found(attacked):

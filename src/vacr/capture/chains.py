@@ -334,6 +334,7 @@ class JournalCheckpoint:
 
 
 def _build_head_pair(head: ChainHead) -> list[Any]:
+    """Return a head as it is encoded in a checkpoint: the number of frames, and the hash."""
     return [head.frames, head.hash]
 
 
@@ -407,6 +408,7 @@ def _parse_checkpoint(content: Any) -> JournalCheckpoint:
 
 
 def _parse_head(pair: Any) -> ChainHead:
+    """Return the head of a decoded pair; raise TypeError or ValueError if it is not one."""
     frames, digest = pair
     return ChainHead(_check_whole_number(frames), _check_digest(digest))
 
@@ -478,6 +480,7 @@ class JournalCoverage:
         return added
 
     def _add_checkpoint(self, payload: bytes, before: ChainHead) -> JournalCheckpoint:
+        """Verify a checkpoint, check that it follows the last one, add it, and return it."""
         checkpoint, key = verify_journal_checkpoint(payload, self.key, self.where, self.frames)
         last = self.last
         expected = (
@@ -506,6 +509,7 @@ class JournalCoverage:
         return checkpoint
 
     def _add_anchor(self, payload: bytes) -> CheckpointAnchor:
+        """Decode an anchor, check that it is of a known checkpoint, add it, and return it."""
         try:
             content: Any = decode(payload, "cbor")
             number, service, statement = (

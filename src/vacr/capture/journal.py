@@ -152,6 +152,7 @@ class Journal:
             self._signer = self._keys.load_current(compute_thumbprint(self.covered.key))
 
     def _create_folders(self) -> None:
+        """Create the folders of the journal that are missing, and make the journal private."""
         self.folder.parent.mkdir(_PRIVATE_FOLDER_MODE, parents=True, exist_ok=True)
         self.folder.mkdir(_PRIVATE_FOLDER_MODE, exist_ok=True)
         (self.folder / SESSIONS_FOLDER).mkdir(exist_ok=True)
@@ -482,6 +483,7 @@ class EpochKeys:
 
 
 def _load_key(path: Path) -> KeySigner:
+    """Return the signer for the private key in a file."""
     return KeySigner(parse_private_key(read_bytes(path)))
 
 

@@ -321,10 +321,12 @@ class SessionState:
         self.frames += 1
 
     def _apply_began(self, note: JournalNote) -> None:
+        """Set the agent, session id and path of the session."""
         self.agent, self.session, self.began = note["agent"], note["session"], note["time"]
         self.path = Path(os.fsdecode(note["path"]))
 
     def _apply_part(self, note: JournalNote) -> None:
+        """Add an empty part; raise BrokenJournal if its number is not the next one."""
         if note["part"] != len(self.parts):
             raise BrokenJournal("misnumbers a part", where=self.where, frame=self.frames)
         path = Path(os.fsdecode(note["path"]))
@@ -332,6 +334,7 @@ class SessionState:
         self.parts.append(part)
 
     def _apply_bytes(self, note: JournalNote) -> None:
+        """Splice bytes into a part; raise BrokenJournal if the part has too few bytes."""
         part = self._get_part(note)
         if note["at"] + note["cut"] > part.content.size:
             raise BrokenJournal(
@@ -344,9 +347,11 @@ class SessionState:
         self._unsealed.append(self.frames)
 
     def _apply_gone(self, note: JournalNote) -> None:
+        """Mark a part as deleted."""
         self._get_part(note).is_gone = True
 
     def _apply_event(self, note: JournalNote) -> None:
+        """Count a hook event, and note how much of its spool was read."""
         self.spools[note["spool"]] = note["end"]
         self.events += 1
         self.last_event = (self.frames, note["data"])
@@ -355,6 +360,7 @@ class SessionState:
             self._unsealed.append(self.frames)
 
     def _apply_sealed(self, note: JournalNote) -> None:
+        """Set the sealed record, and forget the unsealed frames that it covers."""
         self.sealed = SealedPrefix(
             note["frames"], note["head"], note["record"], note["statement"], note["time"]
         )

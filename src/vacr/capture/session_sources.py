@@ -173,6 +173,7 @@ class AgentRoot:
 
     @cached_property
     def _compiled_patterns(self) -> list[re.Pattern[str]]:
+        """The patterns as regular expressions for paths relative to the root."""
         return [_compile_path_pattern(pattern or ".") for pattern in self.patterns]
 
 
@@ -460,6 +461,7 @@ def list_stored_sessions(path: Path, agent: str) -> dict[str, StoredSession]:
 
 
 def _list_database_sessions(path: Path, agent: str) -> dict[str, StoredSession]:
+    """Return the sessions in a database of the named agent, by id."""
     with closing(DatabaseFile(path, agent)) as database:
         return {
             listed.session_id: StoredSession(
@@ -470,6 +472,7 @@ def _list_database_sessions(path: Path, agent: str) -> dict[str, StoredSession]:
 
 
 def _list_folder_sessions(path: Path, agent: str) -> dict[str, StoredSession]:
+    """Return the sessions in a folder store, by id; empty if it is not the named agent's."""
     store = find_folder_store(path)
     if store is None or store.agent.name != agent:
         return {}

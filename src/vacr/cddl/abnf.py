@@ -240,7 +240,7 @@ class _GrammarMatcher:
         self._kept = 0
 
     def find_ends(self, part: AbnfNode, at: int) -> frozenset[int]:
-        """Return every position where a part that starts at `at` may end; none if no match.
+        """Return every position where a part may end that starts at `at`; empty without a match.
 
         Raises:
             WorkLimitError: when the grammar has too many readings of this text.

@@ -238,7 +238,7 @@ class CheckProgram:
     def name_function(self, node: AnyNode, *, remember: bool = False) -> str:
         """Return the name of the function for a type or group, and queue a function that is new.
 
-        With `remember`, the name is that of a wrapper that remembers the answers.
+        With `remember`, return the name of a wrapper that remembers the answers.
         """
         if not isinstance(node, GroupNode):
             node = resolve_refs(node)
@@ -607,5 +607,5 @@ def _write_count_limit(item: GroupItem) -> str:
 
 
 def _write_count_check(item: GroupItem) -> list[str]:
-    """Return the line that refuses too few repetitions; nothing for an optional entry."""
+    """Return the line that refuses too few repetitions; an optional entry needs no line."""
     return [f"if c < {item.least}: return -1"] if item.least else []

@@ -99,7 +99,7 @@ def _describe_uncommon_value(value: Any) -> str:
 
 
 def _describe_number(value: int | float) -> str:  # noqa: PYI041 - the two differ here
-    """Return `integer 5` or `float 0.5`; for a large integer, `an integer of 200 bits`."""
+    """Return `integer 5` or `float 0.5`; a large integer becomes `an integer of 200 bits`."""
     if isinstance(value, float):
         return f"float {value!r}"
     # Writing out a large integer takes long, and Python refuses it past some thousand digits.
@@ -108,7 +108,7 @@ def _describe_number(value: int | float) -> str:  # noqa: PYI041 - the two diffe
 
 
 def _format_number(value: float) -> str:
-    """Return the digits of a number; for a large integer, `an integer of 200 bits`."""
+    """Return the digits of a number; a large integer becomes `an integer of 200 bits`."""
     return _describe_number(value).removeprefix("integer ").removeprefix("float ")
 
 

@@ -478,7 +478,7 @@ def _make_simple_value(number: object) -> Any:
     try:
         return cbor2.CBORSimpleValue(number)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        raise NoSampleError(f"there is no simple value {number}") from None
+        raise NoSampleError(f"CBOR does not have the simple value {number}") from None
 
 
 def _make_number_in_range(random: Random, node: RangeType) -> int | float:

@@ -100,7 +100,7 @@ class GroupShare:
 class MapMember:
     """One entry of a flattened map, which takes `least` to `most` members (None: without limit).
 
-    `literal` is the key if it is a constant; None marks a wildcard, such as `tstr => any`.
+    `literal` is the key if it is a constant, and None in a wildcard, such as `tstr => any`.
     """
 
     key: TypeNode
@@ -319,7 +319,7 @@ def _expand_chosen(
     literal: bool,
     most: int | None,
 ) -> list[MemberList]:
-    """Return the alternatives in which the chosen groups are required.
+    """Return the alternatives of a repeated choice that require the chosen groups.
 
     `chosen` has indexes of `inner`, one for each copy, and `literal` states that all keys are
     literal. If `most` is None, any number of further copies may follow.
@@ -584,7 +584,7 @@ def can_assign_members(
 def _list_copy_counts(limits: list[EntryLimit], member_count: int) -> range:
     """Return the numbers of copies of the repeated group to try for so many members.
 
-    Without a repeated group, the range has one number, which has no effect.
+    Without a repeated group, return a range of one number, so that the caller tries once.
     """
     shares = [limit.share for limit in limits if limit.share is not None]
     if not shares:

@@ -252,7 +252,7 @@ class RuleLookup:
         return NameScope(definition.source, definition.table, bindings, key)
 
     def _bind_argument(self, argument: TypeSyntax, scope: NameScope) -> BoundArgument:
-        """Return a generic argument with its scope; for a parameter, the argument bound to it."""
+        """Return a generic argument with its scope; a parameter yields the argument bound to it."""
         if isinstance(argument, NameSyntax) and argument.name in scope.bindings:
             return scope.bindings[argument.name]
         if isinstance(argument, NameSyntax) and not argument.arguments:

@@ -437,7 +437,7 @@ class _PatternParser:
         """Parse `{2}`, `{2,}` or `{2,5}` into the least and the most count (None: no limit)."""
         match = _COUNT_PATTERN.match(self._text, self._at, self._end)
         if match is None:
-            self._fail("malformed count; write {2}, {2,} or {2,5}")
+            self._fail("expected a count such as {2}, {2,} or {2,5}")
         least = int(match[1])
         most: int | None = least
         if match[2]:
@@ -534,7 +534,7 @@ class _PatternParser:
         self._at += 1
         high = self._parse_class_character()
         if not _is_one_character(high) or high[0][0] < low[0][0]:
-            self._fail("the end of a range comes before its start, or is not one character")
+            self._fail("the range does not end with a later character")
         return ((low[0][0], high[0][0]),)
 
     def _parse_class_character(self) -> CharacterRanges:

@@ -137,7 +137,7 @@ class Schema:
         )
 
     def node(self, rule: str | None) -> TypeNode:
-        """Return the node of a rule or type expression in the type graph; None: the first rule.
+        """Return the type graph's node of a rule, a type expression, or (None) the first rule.
 
         Raises:
             CddlError: when there is no such rule, or the expression is not a type.

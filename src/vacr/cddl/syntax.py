@@ -456,5 +456,5 @@ class _CddlParser:
 
 
 def _shorten(token: Token) -> str:
-    """Return the start of a token in quotes, for a message, or `end of text` without quotes."""
+    """Return the start of a token in quotes, or `end of text` without quotes."""
     return token.text if token.kind == "end" else repr(token.text[:_SHOWN_TOKEN_LENGTH])

@@ -77,9 +77,9 @@ class Token:
     kind: str
     """A group of `_TOKEN_PATTERN`, such as `name`, `number` or `mark`; or `end`."""
     text: str
-    """The characters; for a control operator, without its dot."""
+    """The characters, without the dot of a control operator."""
     value: Scalar | NumberPair | None
-    """The number, string, occurrence or major type; None for other kinds."""
+    """The number, string, occurrence or major type, or None in other kinds."""
     start: int
     end: int
 

@@ -269,7 +269,7 @@ def list_reachable_nodes(starts: Iterable[AnyNode]) -> list[AnyNode]:
 
 
 def list_child_nodes(node: AnyNode) -> Iterator[AnyNode]:
-    """Yield the nodes directly inside a node; nothing for a literal or another leaf."""
+    """Yield the nodes directly inside a node; a literal or another leaf has none."""
     match node:
         case RuleRef():
             yield node.node
@@ -306,7 +306,7 @@ def list_group_items(group: GroupNode) -> Iterator[GroupItem]:
 
 
 def evaluate_constant(node: TypeNode) -> Scalar | None:
-    """Return the value of a constant type, such as `5` or `4 .plus 1`; None for any other type.
+    """Return the value of a constant type, such as `5` or `4 .plus 1`, or None for other types.
 
     Raises:
         CddlError: when the sides of `.plus`, `.cat` or `.det` cannot be joined.
@@ -476,7 +476,7 @@ def _list_type_steps(node: AnyNode) -> Iterator[AnyNode]:
 def _list_group_steps(node: AnyNode, empty: set[int]) -> Iterator[AnyNode]:
     """Yield the groups inside a group that may start at the same element of an array.
 
-    `empty` has the identities of the groups that can match no element; nothing for a type.
+    `empty` has the identities of the groups that can match no element. A type yields no groups.
     """
     if isinstance(node, GroupNode):
         for sequence in node.alternatives:
@@ -488,7 +488,7 @@ def _list_group_steps(node: AnyNode, empty: set[int]) -> Iterator[AnyNode]:
 
 
 def _list_member_steps(node: AnyNode) -> Iterator[AnyNode]:
-    """Yield the groups that are entries of a group, in any alternative; nothing for a type."""
+    """Yield the groups that are entries of a group, in any alternative; a type has none."""
     if isinstance(node, GroupNode):
         for item in list_group_items(node):
             if isinstance(item.value, GroupNode):
@@ -519,7 +519,7 @@ def _find_empty_groups(groups: list[GroupNode]) -> set[int]:
 def _check_no_cycles(
     nodes: Iterable[AnyNode], list_steps: Callable[[AnyNode], Iterator[AnyNode]], message: str
 ) -> None:
-    """Refuse nodes from which steps lead in a circle; `{!r}` in `message` becomes a rule's name.
+    """Refuse nodes whose steps lead in a circle; `{!r}` in `message` becomes a rule's name.
 
     The walk is depth first without recursion, and `list_steps` yields the nodes after a node.
 

@@ -106,7 +106,7 @@ def get_bignum(value: Any, number: int) -> tuple[int, Any] | None:
     """Return the number and content of the bignum tag that a schema expects: `number` is 2 or 3.
 
     An integer becomes such a tag, or `None` when it has the wrong sign: tag 2 is for 0 and above,
-    tag 3 for negative integers. For any other value the result is that of `get_tag`. A decoder
+    tag 3 for negative integers. For any other value, return the result of `get_tag`. A decoder
     turns a small bignum into a plain integer, so both have to match (RFC 8949 section 3.4.3).
     """
     if value.__class__ is not int:
@@ -117,7 +117,7 @@ def get_bignum(value: Any, number: int) -> tuple[int, Any] | None:
 
 
 def _encode_magnitude(magnitude: int) -> bytes:
-    """Return the shortest big-endian bytes of an integer that is not negative; none for 0."""
+    """Return the shortest big-endian bytes of an integer that is not negative; 0 has no bytes."""
     return magnitude.to_bytes((magnitude.bit_length() + 7) // 8, "big")
 
 

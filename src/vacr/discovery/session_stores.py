@@ -254,6 +254,7 @@ def _close_cached_at_exit(process: int) -> None:
 
 
 def _close_cached_database() -> None:
+    """Close the database in the cache, if there is one, and empty the cache."""
     while _cached_databases:
         _cached_databases.pop().close()
 

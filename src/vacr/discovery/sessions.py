@@ -207,6 +207,7 @@ class _ErrorCollector:
             self._add(f"a bug in vacr: {type(error).__name__}: {error}", path)
 
     def _add(self, message: str, path: str | Path) -> None:
+        """Add an error with this message at `path` to the list."""
         self._errors.append(UnreadableInput(message, where=str(path)))
 
 

@@ -74,8 +74,11 @@ class EvidenceSubject:
     version: str
     """The version of the recorder."""
     components: Sequence[Component]
+    """The measured components of the recorder."""
     journal: JournalHead | None = None
+    """The head of the recorder's journal; None if it was not used."""
     agent: SessionAgent | None = None
+    """The agent of the session; None if it is unknown."""
 
 
 def create_evidence(
@@ -85,7 +88,9 @@ def create_evidence(
     signer: Signer,
     quoter: Quoter | None = None,
 ) -> bytes:
-    """Create evidence: a signed token, with the quote of a TPM if there is a quoter.
+    """Return evidence about a record: a CWT, with the quote of a TPM if there is a quoter.
+
+    `nonce` is the verifier's challenge, and `issued_at` the time in seconds since 1970.
 
     Raises:
         UsageError: the nonce is too short or too long.
@@ -106,6 +111,7 @@ def create_evidence(
 def _build_evidence_claims(
     subject: EvidenceSubject, nonce: bytes, issued_at: int, signer: Signer, storage: str
 ) -> dict[Any, Any]:
+    """Return the claims of evidence by their CBOR labels; `storage` is the place of the key."""
     claims: dict[Any, Any] = {
         EAT_IAT: issued_at,
         EAT_CNF: {CNF_COSE_KEY: build_cose_key(signer.public_key)},
@@ -132,10 +138,10 @@ def _build_evidence_claims(
 
 
 def check_nonce(nonce: bytes) -> None:
-    """Check the length of a nonce.
+    """Check that a nonce has 8 to 64 bytes.
 
     Raises:
-        UsageError: it is too short or too long.
+        UsageError: it is shorter or longer.
     """
     if not MIN_NONCE_LENGTH <= len(nonce) <= MAX_NONCE_LENGTH:
         raise UsageError(
@@ -146,25 +152,25 @@ def check_nonce(nonce: bytes) -> None:
 
 
 def compute_record_digest(record: bytes) -> bytes:
-    """Return the digest that names a record."""
+    """Return the SHA-256 of a record's bytes; evidence names the record by it."""
     return hashlib.sha256(record).digest()
 
 
 @dataclass(frozen=True, slots=True)
 class SessionAgent:
-    """The agent of a session."""
+    """The coding agent of a session, and its version if known."""
 
     name: str
     version: str | None = None
 
     def claim(self) -> dict[str, str]:
-        """Return it as a claim."""
+        """Return the agent as a claim of evidence: `name`, and `version` if known."""
         version = {} if self.version is None else {"version": self.version}
         return {"name": self.name} | version
 
 
 def find_session_agent(record: dict[str, Any]) -> SessionAgent | None:
-    """Return the agent of a record's session, if the record names it."""
+    """Return the agent of a record's session, or None if the record does not name it."""
     session = record.get("session")
     meta = session.get("agent-meta") if isinstance(session, dict) else None
     if not isinstance(meta, dict) or not isinstance(meta.get("cli-name"), str):
@@ -182,15 +188,15 @@ class JournalHead:
     head: bytes
 
     def claim(self) -> dict[str, Any]:
-        """Return it as a claim."""
+        """Return the head as a claim of evidence: `identity`, `frames` and `head`."""
         return {"identity": self.identity, "frames": self.frames, "head": self.head}
 
 
 def find_journal_head(record: dict[str, Any]) -> JournalHead | None:
-    """Return the head of the journal that a record was made from, if it names one.
+    """Return the head of the journal that a record was made from, or None if it names none.
 
     Raises:
-        UnreadableInput: the head that it names is malformed.
+        UnreadableInput: the journal head in the record is malformed.
     """
     metadata = record.get("vacr")
     vendor_metadata = record.get("metadata")
@@ -207,10 +213,10 @@ def find_journal_head(record: dict[str, Any]) -> JournalHead | None:
 
 
 def parse_journal_head(value: Any) -> JournalHead:
-    """Parse the head of a journal from JSON.
+    """Parse a journal head from a decoded JSON object with `identity`, `frames` and `head`.
 
     Raises:
-        UnreadableInput: it is malformed.
+        UnreadableInput: a member is missing, malformed, too long or out of range.
     """
     try:
         identity = bytes.fromhex(value["identity"])

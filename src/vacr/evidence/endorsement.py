@@ -59,7 +59,7 @@ EK_RSA, EK_ECC = "rsa", "ecc"
 EndorsementKey = rsa.RSAPublicKey | ec.EllipticCurvePublicKey
 
 SECRET_LENGTH, SEED_LENGTH = 32, 32
-"""The number of random bytes for each."""
+"""The number of random bytes that `create_challenge` needs for the secret and for the seed."""
 
 _EK_USAGE = "2.23.133.8.1"
 _EK_RSA_BITS = 2048
@@ -76,10 +76,12 @@ _MAX_ENROLMENT_DEPTH, _MAX_ENROLMENT_ITEMS, _MAX_EK_PATH_LENGTH = 6, 1000, 8
 
 @dataclass(frozen=True, slots=True)
 class EnrolmentChallenge:
-    """A challenge: the message to send to an attester, and the secret to keep for its answer."""
+    """A challenge to an attester."""
 
     sent: bytes
+    """The message for the attester."""
     kept: bytes
+    """The secret message that the endorser keeps, to check the answer with."""
 
 
 def create_challenge(
@@ -89,7 +91,10 @@ def create_challenge(
     now: datetime,
     random: tuple[bytes, bytes],
 ) -> EnrolmentChallenge:
-    """Create the challenge for a request; `random` are a secret and a seed that only we know.
+    """Check an attester's request for an endorsement, and create the challenge for its TPM.
+
+    `roots` and `intermediates` are certificates of TPM makers. `random` are a fresh secret and a
+    fresh seed of 32 bytes each.
 
     Raises:
         InvalidStatement: the request is malformed, the EK certificate is not trusted, or the
@@ -114,6 +119,7 @@ def create_challenge(
 
 
 def _parse_restricted_key(public: bytes) -> AttestationKey:
+    """Parse an attestation key, and check that it is restricted to the data of its TPM."""
     key = parse_attestation_key(public)
     if not key.is_restricted():
         raise InvalidStatement(
@@ -129,9 +135,11 @@ def _check_ek_path(
     intermediates: Sequence[x509.Certificate],
     now: datetime,
 ) -> None:
-    """Check that an EK certificate leads to a trusted root.
-
+    """Check that an EK certificate leads to a trusted root, through certificates that are valid.
     Critical extensions are ignored: makers use them only to describe the TPM.
+
+    Raises:
+        InvalidStatement: the path ends elsewhere, or a certificate is expired or not an authority.
     """
     trusted = {_compute_certificate_digest(root) for root in roots}
     issuers, current = [*roots, *intermediates], certificate
@@ -187,10 +195,13 @@ def _compute_certificate_digest(certificate: x509.Certificate) -> bytes:
 
 
 def create_endorsement(kept: bytes, answer: bytes, signer: Signer, issued_at: int) -> bytes:
-    """Create the endorsement, if the answer proves that the key is in the TPM.
+    """Return a signed endorsement, if the attester's answer contains the secret of the challenge.
+
+    `kept` is the message that `create_challenge` returned to keep. The right secret proves that
+    the attestation key is in the TPM.
 
     Raises:
-        InvalidStatement: it does not.
+        InvalidStatement: a message is malformed, or the answer has another secret.
     """
     challenge, response = decode_enrolment(kept, "secret"), decode_enrolment(answer, "answer")
     if not hmac.compare_digest(challenge["secret"], response["secret"]):
@@ -210,10 +221,12 @@ def create_endorsement(kept: bytes, answer: bytes, signer: Signer, issued_at: in
 
 
 def get_endorsed_key_name(data: bytes, trusted: Sequence[PublicKey]) -> bytes:
-    """Return the name of the key that an endorsement, without its wrapper, is for.
+    """Verify an endorsement token, and return the name of the attestation key that it endorses.
+
+    `data` is a CWT without a wrapper, and `trusted` are the keys of endorsers.
 
     Raises:
-        InvalidStatement: it is malformed, or no trusted endorser signed it.
+        InvalidStatement: the token is malformed, or no trusted endorser signed it.
     """
     token = parse_cwt(data)
     check_evidence_schema(token.claims, "endorsement", "claims of an endorsement")
@@ -234,17 +247,20 @@ def _is_signed_by(token: CborToken, key: PublicKey) -> bool:
 
 
 def encode_enrolment(kind: str, value: dict[str, Any], indicator: int | None = None) -> bytes:
-    """Encode a message of an enrolment in its wrapper."""
+    """Return a message of an enrolment in a CMW wrapper.
+
+    `kind` is `request`, `challenge`, `secret` or `answer`; `indicator` is for the wrapper.
+    """
     return encode_cmw_cbor(
         CmwRecord(ENROLMENT_MEDIA_TYPES[kind], encode_deterministic_cbor(value), indicator)
     )
 
 
 def decode_enrolment(data: bytes, kind: str) -> dict[str, Any]:
-    """Decode a message of an enrolment.
+    """Return the parts of an enrolment message, by name, from its CMW wrapper.
 
     Raises:
-        InvalidStatement: it is malformed, or another kind of message.
+        InvalidStatement: the message is malformed, or not of this kind.
     """
     wrapped = decode_cmw(data)
     if not isinstance(wrapped, CmwRecord) or wrapped.media_type != ENROLMENT_MEDIA_TYPES[kind]:
@@ -263,10 +279,11 @@ def decode_enrolment(data: bytes, kind: str) -> dict[str, Any]:
 
 
 def get_endorsement_key(certificate: x509.Certificate) -> EndorsementKey:
-    """Return the endorsement key in a certificate.
+    """Return the public endorsement key in a certificate.
 
     Raises:
-        InvalidStatement: the certificate is not for an endorsement key of a supported type.
+        InvalidStatement: the certificate is for another purpose, or the key is neither RSA with
+            2048 bits nor P-256.
     """
     try:
         usages = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
@@ -289,12 +306,16 @@ def get_endorsement_key(certificate: x509.Certificate) -> EndorsementKey:
 
 
 def get_ek_kind(ek: EndorsementKey) -> str:
-    """Return the name of an endorsement key's type."""
+    """Return the type of an endorsement key, `rsa` or `ecc`."""
     return EK_RSA if isinstance(ek, rsa.RSAPublicKey) else EK_ECC
 
 
 def make_credential(ek: EndorsementKey, name: bytes, secret: bytes, random: bytes) -> bytes:
-    """Encrypt a secret for the TPM of an endorsement key, if it also has the key of a name."""
+    """Encrypt a secret so that only the TPM with two keys can decrypt it (`MakeCredential`).
+
+    The TPM must have the endorsement key `ek`, and the attestation key with this name. `random` is
+    the seed. The result is a credential file of tpm2-tools.
+    """
     seed, encrypted_seed = (
         _encrypt_rsa_seed(ek, random)
         if isinstance(ek, rsa.RSAPublicKey)
@@ -313,13 +334,13 @@ def make_credential(ek: EndorsementKey, name: bytes, secret: bytes, random: byte
 
 
 def _encrypt_rsa_seed(ek: rsa.RSAPublicKey, random: bytes) -> tuple[bytes, bytes]:
-    """Return a seed, and the seed encrypted for the TPM."""
+    """Return the random bytes as the seed, and the seed encrypted for the TPM."""
     oaep = padding.OAEP(padding.MGF1(hashes.SHA256()), hashes.SHA256(), _CREDENTIAL_LABEL)
     return random, ek.encrypt(random, oaep)
 
 
 def _agree_ecc_seed(ek: ec.EllipticCurvePublicKey, random: bytes) -> tuple[bytes, bytes]:
-    """Return a seed agreed on with an ephemeral key (KDFe), and the public point to send."""
+    """Return a seed, and a public point; the TPM can compute the same seed from it (KDFe)."""
     # Twice as many bits as the order has make all scalars equally likely.
     scalar = int.from_bytes(hashlib.sha512(random).digest(), "big") % (_P256_ORDER - 1) + 1
     ephemeral = ec.derive_private_key(scalar, ec.SECP256R1())
@@ -335,7 +356,7 @@ def _agree_ecc_seed(ek: ec.EllipticCurvePublicKey, random: bytes) -> tuple[bytes
 
 def _encrypt_aes_cfb(data: bytes, key: bytes) -> bytes:
     """Encrypt with AES in CFB mode from a zero block; the library is about to drop that mode."""
-    # CFB is built from the bare block cipher, which is safe here because its inputs never repeat.
+    # CFB is built from the bare block cipher. That is safe here, because its inputs never repeat.
     block = Cipher(algorithms.AES(key), modes.ECB()).encryptor()  # noqa: S305 - see above
     encrypted, previous = b"", bytes(_AES_LENGTH)
     for start in range(0, len(data), _AES_LENGTH):
@@ -347,10 +368,11 @@ def _encrypt_aes_cfb(data: bytes, key: bytes) -> bytes:
 
 
 def _derive_key(key: bytes, label: bytes, context: bytes, size: int) -> bytes:
-    """Derive a key from another one (KDFa); one round suffices for these lengths."""
+    """Derive a key of `size` bytes from another key (KDFa); one round suffices for up to 32."""
     data = (1).to_bytes(4, "big") + label + b"\0" + context + (8 * size).to_bytes(4, "big")
     return hmac.digest(key, data, hashlib.sha256)[:size]
 
 
 def _encode_sized(data: bytes) -> bytes:
+    """Return bytes after their length in two bytes, as TPM structures have them (`TPM2B`)."""
     return len(data).to_bytes(2, "big") + data

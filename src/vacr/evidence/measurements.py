@@ -72,6 +72,7 @@ _COMPONENT_ID, _COMPONENT_DIGEST = 1, 2
 _MAX_COMPONENT_DEPTH, _MAX_COMPONENT_ITEMS = 6, 64
 
 Manifest = dict[str, bytes]
+"""The SHA-256 of each file, by its path."""
 _MAX_REFERENCE_DEPTH, _MAX_REFERENCE_ITEMS = 8, 200_000
 _PACKAGE_FOLDER = Path(__file__).parent.parent
 _BYTECODE_FOLDER = "__pycache__"
@@ -79,15 +80,17 @@ _BYTECODE_FOLDER = "__pycache__"
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """A measured component."""
+    """A measured component of the recorder, or its reference value."""
 
     name: str
     digest: bytes
+    """The SHA-256 of its file, or of its manifest."""
     version: str | None = None
     manifest: Manifest | None = None
+    """Its files; None for a component of one file."""
 
     def encode(self) -> bytes:
-        """Encode it as a measured component."""
+        """Encode the name, the version and the digest in CBOR (RFC 10013), without the manifest."""
         versions = [] if self.version is None else [[self.version]]
         return encode_deterministic_cbor(
             {
@@ -98,20 +101,22 @@ class Component:
 
 
 def build_file_component(name: str, version: str | None, manifest: Manifest) -> Component:
-    """Build the component of several files."""
+    """Return the component of several files; its digest is the digest of the manifest."""
     return Component(name, compute_manifest_digest(manifest), version, manifest)
 
 
 def compute_manifest_digest(manifest: Manifest) -> bytes:
-    """Return the digest of a manifest."""
+    """Return the SHA-256 of a manifest in deterministic CBOR."""
     return hashlib.sha256(encode_deterministic_cbor(manifest)).digest()
 
 
 def decode_component(data: bytes, manifests: dict[str, Manifest]) -> Component:
     """Decode a measured component, and add its manifest.
 
+    `manifests` has the manifests by component name. A component that is not in it has none.
+
     Raises:
-        InvalidStatement: it is malformed, or the manifest does not match its digest.
+        InvalidStatement: the component is malformed, or its manifest does not match its digest.
     """
     try:
         value = decode_shortest_cbor(
@@ -125,7 +130,8 @@ def decode_component(data: bytes, manifests: dict[str, Manifest]) -> Component:
         ) from error
     if algorithm != NAMED_INFO_SHA256:
         raise InvalidStatement(
-            f"the evidence measures component {name} without SHA-256", reason="evidence-malformed"
+            f"the evidence does not measure component {name} with SHA-256",
+            reason="evidence-malformed",
         )
     manifest = manifests.get(name)
     if manifest is not None and compute_manifest_digest(manifest) != digest:
@@ -137,7 +143,10 @@ def decode_component(data: bytes, manifests: dict[str, Manifest]) -> Component:
 
 
 def describe_manifest_differences(measured: Manifest, expected: Manifest) -> list[str]:
-    """Describe the files that differ, are missing, or are unexpected."""
+    """Return a text for each file that differs, is missing, or is not expected, sorted by path.
+
+    For example, `["a.py differs", "b.py is missing"]`; empty if the manifests are the same.
+    """
     differences = []
     for path in sorted(measured.keys() | expected.keys()):
         if path not in measured:
@@ -150,7 +159,7 @@ def describe_manifest_differences(measured: Manifest, expected: Manifest) -> lis
 
 
 def measure_recording_agent() -> list[Component]:
-    """Measure this package and the Python that runs it.
+    """Return the measured components of this recorder: the package vacr, and its Python.
 
     Raises:
         UnreadableInput: a file cannot be read.
@@ -159,7 +168,7 @@ def measure_recording_agent() -> list[Component]:
 
 
 def measure_package(folder: Path) -> Component:
-    """Measure all files of a package except compiled ones.
+    """Return the component `vacr` with a manifest of all files in a folder, except compiled ones.
 
     Raises:
         UnreadableInput: a file cannot be read.
@@ -172,10 +181,10 @@ def measure_package(folder: Path) -> Component:
 
 
 def measure_python() -> Component:
-    """Measure the Python executable, after resolving symbolic links.
+    """Return the component `python`, with the digest of the running Python executable.
 
     Raises:
-        UnreadableInput: it cannot be read.
+        UnreadableInput: the executable cannot be read.
     """
     # Imported here, because verification loads this module and measures nothing.
     import platform
@@ -188,25 +197,27 @@ def measure_python() -> Component:
 
 
 def measure_configuration(name: str) -> Component:
-    """Measure a configuration file, under its own name.
+    """Return the component of a configuration file, such as `configuration:hooks.json`.
 
     Raises:
-        UnreadableInput: it cannot be read.
+        UnreadableInput: the file cannot be read.
     """
     return Component(f"{CONFIGURATION_COMPONENT_PREFIX}{Path(name).name}", hash_file(Path(name)))
 
 
 def measure_agent(name: str, version: str | None, executable: str) -> Component:
-    """Measure the executable of an agent, by its path or as the shell finds it.
+    """Return the component `agent:NAME`, with the digest of the agent's executable.
+
+    `executable` is a path, or a name that is looked up in PATH.
 
     Raises:
-        UsageError: it does not exist.
+        UsageError: the executable does not exist.
         UnreadableInput: it cannot be read.
     """
     path = shutil.which(executable)
     if path is None:
         raise UsageError(
-            f"executable not found: {executable}", hint="Give the path of the agent's executable."
+            f"executable not found: {executable}", hint="Name the path of the agent's executable."
         )
     return Component(
         f"{AGENT_COMPONENT_PREFIX}{name}", hash_file(Path(os.path.realpath(path))), version
@@ -217,7 +228,7 @@ def hash_file(path: Path) -> bytes:
     """Return the SHA-256 of a file.
 
     Raises:
-        UnreadableInput: it cannot be read.
+        UnreadableInput: the file cannot be read.
     """
     try:
         with path.open("rb") as file:
@@ -229,7 +240,10 @@ def hash_file(path: Path) -> bytes:
 def encode_reference_values(
     components: Sequence[Component], signer: Signer | None = None, issued_at: int | None = None
 ) -> bytes:
-    """Encode reference values in their wrapper, signed if there is a signer."""
+    """Return components as reference values in a CMW wrapper, signed if there is a signer.
+
+    `issued_at` is the time of signing in seconds since 1970.
+    """
     values = {
         "profile": EVIDENCE_PROFILE,
         "components": [_build_reference_value(component) for component in components],
@@ -258,7 +272,9 @@ def _build_reference_value(component: Component) -> dict[str, Any]:
 
 
 def decode_reference_values(data: bytes, trusted: Sequence[PublicKey] = ()) -> list[Component]:
-    """Decode reference values; if there are trusted keys, one of them must have signed.
+    """Return the components in a file of reference values.
+
+    Without trusted keys, unsigned values are accepted, and signatures are not verified.
 
     Raises:
         InvalidStatement: the values are malformed, or no trusted key signed them.
@@ -282,7 +298,11 @@ def decode_reference_values(data: bytes, trusted: Sequence[PublicKey] = ()) -> l
 
 
 def _extract_reference_payload(value: bytes, trusted: Sequence[PublicKey]) -> bytes:
-    """Return the payload of signed values, or unsigned values as they are."""
+    """Return the payload of signed values, or unsigned values unchanged.
+
+    Raises:
+        InvalidStatement: there are trusted keys, but none of them signed the values.
+    """
     try:
         message = parse_sign1(value)
     except InvalidStatement as error:
@@ -319,6 +339,7 @@ def _is_signed_by(message: Any, key: PublicKey) -> bool:
 
 
 def _parse_reference_component(value: dict[str, Any]) -> Component:
+    """Return one reference value as a component; its manifest must match its digest."""
     manifest = value.get("manifest")
     if manifest is not None and compute_manifest_digest(manifest) != value["digest"]:
         raise InvalidStatement(

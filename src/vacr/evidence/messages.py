@@ -115,14 +115,14 @@ _MAX_ENDORSEMENTS = 16
 
 @dataclass(frozen=True, slots=True)
 class RatsMessages:
-    """Tokens by kind; their signatures are not verified yet."""
+    """Encoded tokens by kind; their signatures are not verified yet."""
 
     evidence: bytes | None = None
     result: bytes | None = None
     endorsements: tuple[bytes, ...] = ()
 
     def wrapped(self) -> WrappedMessage:
-        """Wrap the messages: one by itself, several as a collection."""
+        """Return a single message as a CMW record, and several as a CMW collection."""
         members: dict[str | int, WrappedMessage] = {
             name: _wrap_token(token, INDICATOR_ENDORSEMENTS)
             for name, token in _name_endorsements(self.endorsements).items()
@@ -134,10 +134,12 @@ class RatsMessages:
         return next(iter(members.values())) if len(members) == 1 else CmwCollection(members)
 
     def encode(self, form: str) -> bytes:
-        """Encode the messages: wrapped in CBOR or JSON, or a single one bare.
+        """Encode the messages in a wrapper (`cbor`, `json`), or a single token (`cwt`, `jwt`).
+
+        A bare token is returned as it is, and not converted.
 
         Raises:
-            UsageError: there are several, and the form is bare.
+            UsageError: the form is `cwt` or `jwt`, but there are several messages.
         """
         if form == JSON_FORM:
             return encode_cmw_json(self.wrapped())
@@ -154,22 +156,26 @@ class RatsMessages:
 
 
 def _wrap_token(token: bytes, kind: int) -> CmwRecord:
+    """Return a CMW record of a token, with its profile in the media type."""
     media_type = EAT_JWT_MEDIA_TYPE if looks_like_jwt(token) else EAT_CWT_MEDIA_TYPE
     return CmwRecord(f'{media_type}; eat_profile="{_parse_token_profile(token)}"', token, kind)
 
 
 def _name_endorsements(endorsements: tuple[bytes, ...]) -> Mapping[str, bytes]:
+    """Name endorsements as members of a collection: `endorsement`, or `endorsement-1` and so on."""
     if len(endorsements) == 1:
         return {"endorsement": endorsements[0]}
     return {f"endorsement-{number}": token for number, token in enumerate(endorsements, 1)}
 
 
 def parse_messages(data: bytes) -> RatsMessages:
-    """Parse the messages in a bare token, a wrapper, or a collection of wrappers.
+    """Sort the tokens in a bare token, a wrapper, or a collection of wrappers by their kind.
+
+    Reference values in a collection are ignored. No signature is verified.
 
     Raises:
-        InvalidStatement: no message is found, one is unknown or contradicts its wrapper, or
-            there are two of a kind that must be unique.
+        InvalidStatement: the data contains no message, or an unknown one; a message contradicts its
+            wrapper; or there are two pieces of evidence, two results, or too many endorsements.
     """
     if looks_like_jwt(data) or data.startswith((CWT_PREFIX, _SIGN1_PREFIX)):
         return _group_messages([(_get_message_kind(_parse_token_profile(data)), data)])
@@ -183,6 +189,7 @@ def parse_messages(data: bytes) -> RatsMessages:
 
 
 def _group_messages(messages: list[tuple[int, bytes]]) -> RatsMessages:
+    """Group tokens by kind, an indicator; raise InvalidStatement for too many of a kind or none."""
     tokens: dict[int, list[bytes]] = {kind: [] for kind in _MESSAGE_NAMES}
     for kind, token in messages:
         tokens[kind].append(token)
@@ -208,7 +215,7 @@ def _group_messages(messages: list[tuple[int, bytes]]) -> RatsMessages:
 
 
 def _check_wrapped_token(record: CmwRecord) -> int:
-    """Return the kind of a wrapped message, and check that the wrapper agrees."""
+    """Return the kind of a wrapped token as an indicator, and check that the wrapper agrees."""
     if record.media_type not in (EAT_CWT_MEDIA_TYPE, EAT_JWT_MEDIA_TYPE):
         raise InvalidStatement(f"unknown message type {record.type}", reason="message-unknown")
     if looks_like_jwt(record.value) != (record.media_type == EAT_JWT_MEDIA_TYPE):
@@ -232,7 +239,11 @@ def _check_wrapped_token(record: CmwRecord) -> int:
 
 
 def _parse_token_profile(token: bytes) -> str:
-    """Return the profile in the claims of a token, or an empty text."""
+    """Return the EAT profile in the claims of a token, or an empty text if it has none.
+
+    Raises:
+        InvalidStatement: the token is malformed, or is a JWT but not a result.
+    """
     is_jwt = looks_like_jwt(token)
     claim = (
         parse_jwt(token).claims.get("eat_profile")
@@ -249,14 +260,18 @@ def _parse_token_profile(token: bytes) -> str:
 
 
 def _get_message_kind(profile: str) -> int:
+    """Return the indicator for tokens of a profile: results, endorsements, or else evidence."""
     return _INDICATORS_BY_PROFILE.get(profile, INDICATOR_EVIDENCE)
 
 
 def attach_message(statement: bytes, wrapped: WrappedMessage, record: bytes) -> bytes:
-    """Add a wrapped message about a record to a statement, replacing the previous one.
+    """Return a statement with a wrapped message in its unprotected header.
+
+    `record` is the SHA-256 of the record that the message is about. A message that was there
+    before is replaced.
 
     Raises:
-        InvalidStatement: it is not a statement, or is about another record.
+        InvalidStatement: the bytes are not a statement, or it is about another record.
     """
     message = parse_sign1(statement)
     if message.protected.get(HEADER_PAYLOAD_HASH_ALG) == ALG_SHA256 and message.payload != record:
@@ -268,10 +283,10 @@ def attach_message(statement: bytes, wrapped: WrappedMessage, record: bytes) -> 
 
 
 def find_attached_message(message: Sign1) -> bytes | None:
-    """Return the wrapped message in a statement's header, if any.
+    """Return the wrapped message in a statement's unprotected header as CBOR, or None.
 
     Raises:
-        InvalidStatement: it is malformed.
+        InvalidStatement: the message is malformed, or in the protected header.
     """
     if HEADER_EVIDENCE in message.protected:
         raise InvalidStatement(
@@ -286,8 +301,10 @@ def find_attached_message(message: Sign1) -> bytes | None:
 def check_evidence_schema(value: Any, rule: str, subject: str) -> None:
     """Check that a value follows a rule of the evidence schema, evidence.cddl.
 
+    `subject` names the value in the error message.
+
     Raises:
-        InvalidStatement: it does not.
+        InvalidStatement: the value breaks the rule.
     """
     findings = _load_schema_checker(rule).findings(value)
     if findings:
@@ -307,7 +324,7 @@ def _load_schema_checker(rule: str) -> Checker:
 
 @dataclass(frozen=True, slots=True)
 class CmwRecord:
-    """A message and its type; `indicator` tells evidence from results, and may be missing."""
+    """A CMW record: an encoded message, its type, and optionally an indicator of its kind."""
 
     type: MessageType
     value: bytes
@@ -315,13 +332,13 @@ class CmwRecord:
 
     @property
     def media_type(self) -> MessageType:
-        """The type without its parameters."""
+        """The type in lower case without parameters; a content format stays a number."""
         return self.type.split(";")[0].strip().lower() if isinstance(self.type, str) else self.type
 
 
 @dataclass(frozen=True, slots=True)
 class CmwCollection:
-    """Several messages by name; `type` is a URI or an OID for the whole."""
+    """A CMW collection: messages by name, and optionally a URI or OID as the collection's type."""
 
     members: Mapping[str | int, CmwRecord | CmwCollection]
     type: str | None = field(default=None)
@@ -331,7 +348,7 @@ WrappedMessage = CmwRecord | CmwCollection
 
 
 def list_cmw_records(wrapped: WrappedMessage) -> Iterator[CmwRecord]:
-    """Yield all messages in a wrapper, at any depth."""
+    """Yield the record itself, or all records in a collection, at any depth."""
     if isinstance(wrapped, CmwRecord):
         yield wrapped
         return
@@ -340,10 +357,10 @@ def list_cmw_records(wrapped: WrappedMessage) -> Iterator[CmwRecord]:
 
 
 def decode_cmw(data: bytes) -> WrappedMessage:
-    """Decode a wrapper in CBOR or JSON.
+    """Decode a CMW wrapper in CBOR or JSON.
 
     Raises:
-        InvalidStatement: it is malformed.
+        InvalidStatement: the wrapper is malformed.
     """
     is_json = data[:1] in (b"[", b"{") or data[:1].isspace()
     try:
@@ -357,10 +374,12 @@ def decode_cmw(data: bytes) -> WrappedMessage:
 
 
 def parse_cmw_value(value: Any, *, is_json: bool = False, depth: int = 0) -> WrappedMessage:
-    """Parse a wrapper from a value that was decoded from CBOR or JSON.
+    """Parse a CMW wrapper from decoded CBOR, or from decoded JSON if `is_json` is true.
+
+    `depth` counts the collections around it.
 
     Raises:
-        InvalidStatement: it is malformed.
+        InvalidStatement: the wrapper is malformed, or nested too deeply.
     """
     if isinstance(value, list | tuple):
         return _parse_cmw_record(value, is_json=is_json)
@@ -372,6 +391,7 @@ def parse_cmw_value(value: Any, *, is_json: bool = False, depth: int = 0) -> Wra
 
 
 def _parse_cmw_record(value: Any, *, is_json: bool) -> CmwRecord:
+    """Parse a CMW record `[type, value]` or `[type, value, indicator]`."""
     if len(value) not in _CMW_RECORD_LENGTHS:
         raise _make_cmw_error(f"a CMW record must have two or three parts, not {len(value)}")
     message_type, content, *indicators = value
@@ -393,6 +413,7 @@ def _parse_cmw_record(value: Any, *, is_json: bool) -> CmwRecord:
 
 
 def _parse_cmw_content(content: Any, *, is_json: bool) -> bytes:
+    """Return the bytes of a message: a byte string in CBOR, or base64url in JSON."""
     if not is_json:
         if type(content) is not bytes:
             raise _make_cmw_error("the value of a CMW record is not a byte string")
@@ -404,6 +425,7 @@ def _parse_cmw_content(content: Any, *, is_json: bool) -> bytes:
 
 
 def _parse_cmw_tag(value: cbor2.CBORTag) -> CmwRecord:
+    """Parse a CBOR tag that stands for a content format, the reverse of `compute_format_tag`."""
     row, column = divmod(value.tag - _FIRST_FORMAT_TAG, 256)
     if not _FIRST_FORMAT_TAG <= value.tag <= _LAST_FORMAT_TAG or column == _FORMATS_PER_ROW:
         raise _make_cmw_error(f"tag {value.tag} does not stand for a content format")
@@ -413,6 +435,7 @@ def _parse_cmw_tag(value: cbor2.CBORTag) -> CmwRecord:
 
 
 def _parse_cmw_collection(value: dict[Any, Any], *, is_json: bool, depth: int) -> CmwCollection:
+    """Parse a collection and its members; it must not be empty or nested too deeply."""
     if depth >= _MAX_COLLECTION_DEPTH:
         raise _make_cmw_error("collections are nested too deeply")
     collection_type = value.get(COLLECTION_TYPE_MEMBER)
@@ -437,12 +460,12 @@ def _make_cmw_error(problem: str) -> InvalidStatement:
 
 
 def encode_cmw_cbor(wrapped: WrappedMessage) -> bytes:
-    """Encode a wrapper as CBOR."""
+    """Encode a CMW wrapper as deterministic CBOR."""
     return encode_deterministic_cbor(build_cmw_value(wrapped))
 
 
 def build_cmw_value(wrapped: WrappedMessage) -> Any:
-    """Return a wrapper as a value for CBOR."""
+    """Return a CMW wrapper as lists and dicts, ready for encoding as CBOR."""
     if isinstance(wrapped, CmwRecord):
         indicators = [] if wrapped.indicator is None else [wrapped.indicator]
         return [wrapped.type, wrapped.value, *indicators]
@@ -455,10 +478,10 @@ def build_cmw_value(wrapped: WrappedMessage) -> Any:
 
 
 def encode_cmw_json(wrapped: WrappedMessage) -> bytes:
-    """Encode a wrapper as JSON.
+    """Encode a CMW wrapper as canonical JSON.
 
     Raises:
-        UsageError: it has a content format or a numeric name, which only CBOR supports.
+        UsageError: a type or a name is a number, which only CBOR supports.
     """
     return encode_canonical_json(_build_cmw_json(wrapped))
 

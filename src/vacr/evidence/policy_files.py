@@ -3,9 +3,9 @@
 >>> from pathlib import Path
 >>> from vacr.evidence import load_appraisal_policy
 >>> _ = Path("policy.toml").write_text("id = 'example'")
-    >>> policy = load_appraisal_policy("policy.toml")
-    >>> policy.id, policy.maximum_age, policy.attester_keys    # trusts no attester
-    ('example', 3600, ())
+>>> policy = load_appraisal_policy("policy.toml")
+>>> policy.id, policy.maximum_age, policy.attester_keys    # trusts no attester
+('example', 3600, ())
 """
 
 from __future__ import annotations
@@ -70,11 +70,13 @@ _RULE_TYPES: dict[str, type] = {
 
 
 def load_appraisal_policy(name: str) -> AppraisalPolicy:
-    """Load a policy, and the files it names relative to its folder.
+    """Load an appraisal policy from a TOML file, with the keys and reference values it names.
+
+    The paths in the policy are relative to its folder.
 
     Raises:
-        Unreachable: a file cannot be read.
-        UnreadableInput: the policy is malformed, or a file has the wrong content.
+        Unreachable: the policy, or a file it names, cannot be read.
+        UnreadableInput: the policy is malformed, or a file it names has the wrong content.
     """
     try:
         rules = tomllib.loads(read_trust_file(name).decode())
@@ -97,17 +99,23 @@ def load_appraisal_policy(name: str) -> AppraisalPolicy:
 
 
 def _check_policy_rules(rules: dict[str, Any], name: str) -> None:
-    """Refuse unknown rules, because a misspelt rule would have no effect, and malformed ones."""
+    """Check that all rules of a policy are known and well formed; `name` is the policy's file.
+
+    Unknown rules are refused, because a misspelt rule would have no effect.
+
+    Raises:
+        UnreadableInput: a rule is unknown or malformed, or the policy has no id.
+    """
     for member, value in rules.items():
         if member not in _RULE_TYPES:
             raise UnreadableInput(
-                f"unknown rule {member}",
+                f"the policy has an unknown rule {member}",
                 where=name,
-                hint=f"Known: {', '.join(_RULE_TYPES)}.",
+                hint=f"Known rules: {', '.join(_RULE_TYPES)}.",
             )
         if not _has_rule_type(value, _RULE_TYPES[member]):
             raise UnreadableInput(
-                f"{member} must be {_TYPE_DESCRIPTIONS[_RULE_TYPES[member]]}",
+                f"the rule {member} must be {_TYPE_DESCRIPTIONS[_RULE_TYPES[member]]}",
                 where=name,
                 hint=_POLICY_HINT,
             )
@@ -119,18 +127,19 @@ def _check_policy_rules(rules: dict[str, Any], name: str) -> None:
         if rules.get(member) == 0:
             hint = f"Remove {member}, or set it above 0."
             raise UnreadableInput(
-                f"{member} is 0, so everything would be too old", where=name, hint=hint
+                f"the rule {member} is 0, so everything would be too old", where=name, hint=hint
             )
     for requirement in rules.get("required", ()):
         if requirement not in REQUIRABLE_CLAIMS:
             raise UnreadableInput(
                 f"the policy requires an unknown part of evidence: {requirement}",
                 where=name,
-                hint=f"Known: {', '.join(REQUIRABLE_CLAIMS)}.",
+                hint=f"Known parts: {', '.join(REQUIRABLE_CLAIMS)}.",
             )
 
 
 def _has_rule_type(value: Any, expected: type) -> bool:
+    """Return whether a value has a type; lists must be of texts, and numbers not negative."""
     if type(value) is not expected:
         return False
     if isinstance(value, list):
@@ -139,6 +148,7 @@ def _has_rule_type(value: Any, expected: type) -> bool:
 
 
 def _build_policy(rules: dict[str, Any], name: str) -> AppraisalPolicy:
+    """Build the policy from checked rules, and load the files they name."""
     folder = Path(name).parent
     reference_keys = _load_policy_keys(rules, "reference-keys", folder)
     endorser_keys = _load_policy_keys(rules, "endorser-keys", folder)
@@ -168,17 +178,24 @@ def _build_policy(rules: dict[str, Any], name: str) -> AppraisalPolicy:
 
 
 def _load_policy_keys(rules: dict[str, Any], member: str, folder: Path) -> tuple[PublicKey, ...]:
+    """Load the public keys in all files that a rule lists; empty without that rule."""
     return tuple(key for path in rules.get(member, ()) for key in load_trusted_keys(folder / path))
 
 
 def _parse_pcrs(pcrs: dict[str, Any], name: str) -> dict[int, frozenset[bytes]]:
-    """Parse the accepted values of registers: one digest or a list of them each."""
+    """Return the accepted digests of each register, by its number.
+
+    The policy has one digest in hexadecimal for a register, or a list of them.
+
+    Raises:
+        UnreadableInput: a register does not exist, or a digest is malformed.
+    """
     parsed = {}
     for register, value in pcrs.items():
         accepted = value if isinstance(value, list) else [value]
         if not register.isascii() or not register.isdigit() or int(register) > _LAST_PCR:
             raise UnreadableInput(
-                f"pcrs: {register} is not a register",
+                f"the rule pcrs names register {register}, but a TPM has no such register",
                 where=name,
                 hint=f"The registers are 0 to {_LAST_PCR}.",
             )
@@ -186,16 +203,19 @@ def _parse_pcrs(pcrs: dict[str, Any], name: str) -> dict[int, frozenset[bytes]]:
             isinstance(digest, str) and _SHA256_HEX.fullmatch(digest) for digest in accepted
         ):
             raise UnreadableInput(
-                f"pcrs: the value of {register} is not a SHA-256 in hexadecimal",
+                f"the rule pcrs has a value for register {register} that is not a SHA-256 in "
+                "hexadecimal",
                 where=name,
-                hint="tpm2 pcrread sha256 shows them.",
+                hint="To see the values of this TPM: tpm2 pcrread sha256",
             )
         parsed[int(register)] = frozenset(map(bytes.fromhex, accepted))
     return parsed
 
 
 def load_reference_values(path: Path, trusted: tuple[PublicKey, ...] = ()) -> list[Component]:
-    """Load reference values from a file.
+    """Return the components in a file of reference values.
+
+    If there are trusted keys, one of them must have signed the values.
 
     Raises:
         Unreachable: the file cannot be read.
@@ -213,11 +233,11 @@ def load_reference_values(path: Path, trusted: tuple[PublicKey, ...] = ()) -> li
 
 
 def load_trusted_keys(path: str | Path) -> list[PublicKey]:
-    """Load public keys.
+    """Return the public keys in a file.
 
     Raises:
         Unreachable: the file cannot be read.
-        UnreadableInput: it has none.
+        UnreadableInput: it contains no public key.
     """
     try:
         return parse_public_keys(read_trust_file(str(path)))
@@ -226,7 +246,11 @@ def load_trusted_keys(path: str | Path) -> list[PublicKey]:
 
 
 def _load_endorsed_keys(path: Path, endorser_keys: tuple[PublicKey, ...]) -> list[bytes]:
-    """Return the names of the attestation keys that are endorsed in a file."""
+    """Return the names of the attestation keys that the endorsements in a file are for.
+
+    Raises:
+        UnreadableInput: an endorsement is not signed by one of the endorser keys.
+    """
     # Imported here, because only policies for a TPM need it.
     from vacr.evidence.endorsement import get_endorsed_key_name
 
@@ -242,11 +266,11 @@ def _load_endorsed_keys(path: Path, endorser_keys: tuple[PublicKey, ...]) -> lis
 
 
 def load_endorsements(name: str) -> tuple[bytes, ...]:
-    """Load endorsements, without verifying their signatures.
+    """Return the endorsement tokens in a file, without verifying their signatures.
 
     Raises:
         Unreachable: the file cannot be read.
-        UnreadableInput: it has none.
+        UnreadableInput: it contains no endorsement.
     """
     hint = "Create endorsements with: vacr endorse"
     try:
@@ -261,6 +285,9 @@ def load_endorsements(name: str) -> tuple[bytes, ...]:
 
 
 def find_evidence_file(file: str, *, results: bool) -> str | None:
-    """Return the path of the evidence, or of the result, next to a file, if there is one."""
+    """Return the path of the evidence next to a file, or None if it does not exist.
+
+    With `results`, look for a result instead. For `x.json`, evidence is `x.json.evidence.cbor`.
+    """
     endings = _RESULT_ENDINGS if results else _EVIDENCE_ENDINGS
     return next((file + ending for ending in endings if Path(file + ending).is_file()), None)

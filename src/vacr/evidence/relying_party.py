@@ -48,9 +48,10 @@ EVIDENCE_MISSING_HINT = (
 
 @dataclass(frozen=True)
 class EvidenceRequirement:
-    """The requirement of a relying party."""
+    """The requirement of a relying party for evidence."""
 
     tier: Tier
+    """The worst tier that is accepted."""
     policy: AppraisalPolicy | None = None
     """The appraisal policy of a background check."""
     verifiers: tuple[PublicKey, ...] = ()
@@ -71,12 +72,13 @@ def check_evidence_requirement(
     now: datetime,
     journal: JournalHead | None = None,
 ) -> str:
-    """Check that evidence or a result satisfies a requirement, and describe it.
+    """Check that evidence or a result satisfies a requirement, and describe it in a line.
 
-    `record` is the digest of the record, `journal` the journal head that the record names.
+    `data` is the encoded message, or None if none was found. `record` is the SHA-256 of the record,
+    and `journal` the journal head that the record names.
 
     Raises:
-        InvalidStatement: it does not satisfy the requirement, or is missing.
+        InvalidStatement: the message is missing, malformed, or does not satisfy the requirement.
     """
     if data is None:
         hint = "Create evidence with vacr attest, or a result with vacr appraise."
@@ -106,6 +108,13 @@ def _check_passport(
     now: datetime,
     journal: JournalHead | None,
 ) -> str:
+    """Check the signed result of a trusted verifier, and describe it in a line.
+
+    If evidence came with the result, both must have the same nonce and record.
+
+    Raises:
+        InvalidStatement: the result does not satisfy the requirement.
+    """
     result = decode_signed_result(encoded_result, requirement.verifiers)
     if evidence is not None and not _matches_evidence(result, evidence):
         raise InvalidStatement(
@@ -136,7 +145,11 @@ def _check_passport(
 
 
 def _check_result_validity(result: AttestationResult, now: datetime) -> None:
-    """Check the expiry and the time of issue; a result without an expiry is never valid."""
+    """Check that a result has not expired, and is not dated in the future.
+
+    Raises:
+        InvalidStatement: one of them is the case, or the result has no expiry.
+    """
     if result.expires_at is None or now.timestamp() >= result.expires_at:
         problem = (
             "the attestation result has no expiry"
@@ -152,6 +165,7 @@ def _check_result_validity(result: AttestationResult, now: datetime) -> None:
 
 
 def _matches_evidence(result: AttestationResult, evidence: bytes) -> bool:
+    """Return whether a result and evidence have the same nonce and record."""
     claims = parse_cwt(evidence).claims
     record = [NAMED_INFO_SHA256, result.record]
     return claims.get(EAT_NONCE) == result.nonce and claims.get(CLAIM_RECORD) == record
@@ -164,11 +178,13 @@ def _run_background_check(
     now: datetime,
     journal: JournalHead | None,
 ) -> str:
+    """Appraise the evidence here, and describe the appraisal in a line.
+
+    Raises:
+        InvalidStatement: the appraisal does not satisfy the requirement.
+    """
     if messages.evidence is None or requirement.policy is None or requirement.nonce is None:
-        raise InvalidStatement(
-            "cannot appraise evidence without its nonce",
-            reason="nonce-missing",
-        )
+        raise InvalidStatement("cannot appraise evidence without its nonce", reason="nonce-missing")
     appraisal = appraise_evidence(
         messages.evidence,
         requirement.policy,
@@ -195,6 +211,7 @@ def _run_background_check(
 def _check_hardware(
     vector: dict[str, int], description: str, requirement: EvidenceRequirement
 ) -> None:
+    """Raise InvalidStatement if hardware is required, and the vector does not affirm it."""
     if (
         requirement.hardware
         and get_tier(vector.get("hardware", TRUST_NO_CLAIM)) is not Tier.AFFIRMING
@@ -208,6 +225,7 @@ def _check_hardware(
 
 
 def _format_time(time: int) -> str:
+    """Return a time in seconds since 1970 as text in UTC, or `an invalid time`."""
     try:
         return f"{datetime.fromtimestamp(time, UTC):%Y-%m-%dT%H:%M:%SZ}"
     except (ValueError, OverflowError, OSError):

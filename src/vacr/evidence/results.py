@@ -59,7 +59,7 @@ from vacr.version import __version__
 
 
 class Tier(IntEnum):
-    """A tier of trust, with its number in results."""
+    """A tier of trust, with its number in results; a higher number is worse."""
 
     NONE = 0
     AFFIRMING = 2
@@ -107,7 +107,7 @@ _KEY_STORAGE_CAVEATS: dict[str | None, str] = {
 
 
 def get_tier(value: int) -> Tier:
-    """Return the tier of a value.
+    """Return the tier of a trust value: 2 affirms, 33 and -33 warn, 97 contraindicates.
 
     Raises:
         ValueError: the value is out of range.
@@ -123,30 +123,37 @@ def get_tier(value: int) -> Tier:
 
 
 def find_worst_value(values: Iterable[int]) -> int:
-    """Return the value that stands for several: of the worst tier, a standard one before ours."""
+    """Return the value of the worst tier, or 0 (no claim) without values.
+
+    Within a tier, a value of the standard (positive) outranks one of ours (negative).
+    """
     return max(
         values, key=lambda value: (get_tier(value), value > 0, abs(value)), default=TRUST_NO_CLAIM
     )
 
 
 def is_tier_sufficient(tier: Tier, required: Tier) -> bool:
-    """Return whether a tier is at least as good as another; no claim is never sufficient."""
+    """Return whether a tier is at least as good as the required one; NONE never is."""
     return tier is not Tier.NONE and tier <= required
 
 
 @dataclass(frozen=True, slots=True)
 class AppraisalCheck:
-    """A check: its claim of the vector, its value, and its finding."""
+    """A check of an appraisal, and its outcome."""
 
     name: str
     claim: str
+    """The claim of the trustworthiness vector that the check belongs to."""
     value: int
+    """The trust value that it adds to the claim."""
     finding: str
+    """The outcome in words."""
     reason: str = ""
+    """The identifier of a failure, such as `nonce`; empty for a good outcome."""
     decided: bool = True
-    """Whether something was compared; a mere claim or a missing part is not."""
+    """Whether the check compared evidence with a known value; otherwise it had none."""
     stands: bool = False
-    """Whether it holds regardless of the other checks, as a signature does."""
+    """Whether it is valid even if other checks fail, as for a signature."""
 
     @property
     def tier(self) -> Tier:
@@ -156,12 +163,16 @@ class AppraisalCheck:
 
 @dataclass(slots=True)
 class Appraisal:
-    """The result of an appraisal."""
+    """The appraisal of evidence: all checks, and the trust that follows from them."""
 
     policy: str
+    """The id of the policy."""
     nonce: bytes
+    """The nonce in the evidence."""
     record: bytes
+    """The SHA-256 of the record that the evidence is about."""
     journal: dict[str, Any] | None
+    """The journal head in the evidence."""
     checks: list[AppraisalCheck] = field(default_factory=list)
     details: dict[str, Any] = field(default_factory=dict)
     """Other facts, such as the TPM's counters; they are not part of the result."""
@@ -180,20 +191,23 @@ class Appraisal:
         *,
         stands: bool = False,
     ) -> None:
-        """Add a check that compared something."""
+        """Add a check that compared the evidence with a known value."""
         self.checks.append(AppraisalCheck(name, claim, value, finding, reason, stands=stands))
 
     def add_undecided(self, name: str, claim: str, finding: str) -> None:
-        """Add a check that had nothing to compare with."""
+        """Add a check without a known value to compare with; it makes no claim."""
         self.checks.append(AppraisalCheck(name, claim, TRUST_NO_CLAIM, finding, decided=False))
 
     def add_unbound(self, name: str, finding: str, reason: str) -> None:
-        """Add a failed check that invalidates all of the evidence."""
+        """Add a failed check that invalidates all of the evidence, as a wrong nonce does."""
         self.bound = False
         self.add(name, "instance-identity", TRUST_NOT_VALIDATED, finding, reason)
 
     def retract_unproven(self) -> None:
-        """Retract all good findings if no known key vouches for them; call it after all checks."""
+        """Mark all good findings as not proven if the evidence is invalid, or its key unknown.
+
+        Call this after all checks.
+        """
         identity_values = [
             check.value for check in self.checks if check.claim == "instance-identity"
         ]
@@ -212,7 +226,10 @@ class Appraisal:
 
     @property
     def vector(self) -> dict[str, int]:
-        """The worst value of each claim; all are invalid if the evidence is not bound."""
+        """The worst value of each claim, without claims of value 0 except `hardware`.
+
+        If the evidence is not bound, all values are 99 (not validated).
+        """
         claims = {check.claim for check in self.checks}
         names = [name for name in TRUST_VECTOR_CLAIMS if name in claims]
         if not self.bound:
@@ -240,7 +257,7 @@ class Appraisal:
 
     @property
     def worst_check(self) -> AppraisalCheck | None:
-        """The first check of the worst tier, or None if all are affirmed."""
+        """The first check of the worst tier, or None if no check warns or contraindicates."""
         failed = [check for check in self.checks if check.tier > Tier.AFFIRMING]
         return max(failed, key=lambda check: check.tier, default=None)
 
@@ -265,7 +282,9 @@ class AttestationResult:
 def encode_signed_result(
     appraisal: Appraisal, signer: Signer, issued_at: int, validity: int, *, as_jwt: bool = False
 ) -> bytes:
-    """Encode the result of an appraisal as a signed token.
+    """Return the result of an appraisal as a signed CWT, or as a JWT if `as_jwt` is true.
+
+    It expires `validity` seconds after `issued_at`.
 
     Raises:
         UsageError: the key cannot sign a JWT.
@@ -293,10 +312,10 @@ def encode_signed_result(
 
 
 def decode_signed_result(data: bytes, trusted: Sequence[PublicKey]) -> AttestationResult:
-    """Decode a result, and check that a trusted verifier signed it. Its validity is not checked.
+    """Decode a result, and check that a trusted verifier signed it; its expiry is not checked.
 
     Raises:
-        InvalidStatement: it is malformed, or no trusted verifier signed it.
+        InvalidStatement: the result is malformed, or no trusted verifier signed it.
     """
     token = parse_jwt(data) if looks_like_jwt(data) else parse_cwt(data)
     verifier = _find_result_signer(token, trusted)
@@ -310,6 +329,7 @@ def decode_signed_result(data: bytes, trusted: Sequence[PublicKey]) -> Attestati
 
 
 def _find_result_signer(token: CborToken | JsonToken, trusted: Sequence[PublicKey]) -> PublicKey:
+    """Return the trusted key that signed a token, or raise InvalidStatement if none did."""
     for key in trusted:
         try:
             token.check(key)
@@ -324,6 +344,12 @@ def _find_result_signer(token: CborToken | JsonToken, trusted: Sequence[PublicKe
 
 
 def _parse_result_claims(claims: dict[Any, Any], verifier: PublicKey) -> AttestationResult:
+    """Parse the claims of a result by their CBOR labels; `verifier` is the key that signed them.
+
+    Raises:
+        InvalidStatement: the profile is unknown.
+        LookupError, TypeError, ValueError, AttributeError: the claims are malformed.
+    """
     if claims[EAT_PROFILE] != EAR_PROFILE:
         raise InvalidStatement(
             f"the attestation result has the unknown profile {claims[EAT_PROFILE]!r}",
@@ -365,7 +391,7 @@ def _parse_result_claims(claims: dict[Any, Any], verifier: PublicKey) -> Attesta
 
 
 def describe_result(result: AttestationResult) -> str:
-    """Describe a result in a line."""
+    """Return a line about a result: its tier, its verifier, the vector, and the trust basis."""
     verifier = compute_thumbprint(result.verifier).hex()[:16]
     values = ", ".join(f"{name} {value}" for name, value in result.vector.items())
     caveat = describe_storage_caveat(result.key_storage, result.vector)
@@ -373,20 +399,28 @@ def describe_result(result: AttestationResult) -> str:
 
 
 def describe_storage_caveat(storage: str | None, vector: dict[str, int]) -> str:
-    """Describe the trust basis if no hardware vouches; return nothing if hardware is affirmed."""
+    """Return a text about the key that vouches for evidence, if hardware is not affirmed.
+
+    For example, `; signed by a key in software, without hardware`. The text is empty if hardware
+    is affirmed. `storage` is the place of the key, or None if unknown.
+    """
     if get_tier(vector.get("hardware", TRUST_NO_CLAIM)) is Tier.AFFIRMING:
         return ""
     return f"; {_KEY_STORAGE_CAVEATS.get(storage, 'no claim about hardware')}"
 
 
 def build_json_claims(claims: dict[int, Any]) -> dict[str, Any]:
-    """Return the claims of a result by their names in JSON."""
+    """Convert the claims of a result from CBOR labels and values to JSON names and values.
+
+    For example, `{6: 0}` becomes `{"iat": 0}`.
+    """
     return {
         EAR_JSON_NAMES[label]: _build_json_claim(label, value) for label, value in claims.items()
     }
 
 
 def _build_json_claim(label: int, value: Any) -> Any:
+    """Convert the value of a claim for JSON; most values stay the same."""
     build = _JSON_CLAIM_BUILDERS.get(label)
     return value if build is None else build(value)
 
@@ -418,7 +452,9 @@ _JSON_CLAIM_BUILDERS: dict[int, Callable[[Any], Any]] = {
 
 
 def parse_json_claims(claims: dict[str, Any]) -> dict[int, Any]:
-    """Return claims with JSON names by their CBOR labels, without unknown ones.
+    """Convert the claims of a result from JSON names and values to CBOR labels and values.
+
+    Claims with unknown names are left out.
 
     Raises:
         InvalidStatement: a claim is malformed.
@@ -437,6 +473,7 @@ def parse_json_claims(claims: dict[str, Any]) -> dict[int, Any]:
 
 
 def _parse_json_claim(label: int, value: Any) -> Any:
+    """Convert the value of a claim from JSON; most values stay the same."""
     parse = _JSON_CLAIM_PARSERS.get(label)
     return value if parse is None else parse(value)
 

@@ -153,10 +153,10 @@ class CborToken:
     claims: dict[Any, Any]
 
     def check(self, key: PublicKey) -> None:
-        """Check that a key signed the claims.
+        """Verify that a key signed the claims.
 
         Raises:
-            InvalidStatement: it did not.
+            InvalidStatement: the key did not sign them.
         """
         message = self.message
         verify_signature(
@@ -168,7 +168,7 @@ class CborToken:
 
 
 def sign_cwt(claims: dict[Any, Any], signer: Signer) -> bytes:
-    """Sign claims as a CWT."""
+    """Return a signed CWT with these claims; its header has the thumbprint of the key."""
     headers = {
         HEADER_ALG: signer.algorithm,
         HEADER_KID: compute_thumbprint(signer.public_key),
@@ -180,10 +180,10 @@ def sign_cwt(claims: dict[Any, Any], signer: Signer) -> bytes:
 
 
 def parse_cwt(data: bytes) -> CborToken:
-    """Parse a CWT, tagged as such or only as COSE_Sign1.
+    """Parse a CWT, tagged as such or only as COSE_Sign1, without verifying its signature.
 
     Raises:
-        InvalidStatement: it is malformed or ambiguous.
+        InvalidStatement: the token is malformed, of another type, or has an unsigned header.
     """
     message = parse_sign1(data.removeprefix(CWT_PREFIX), _UNDERSTOOD_CWT_HEADERS)
     if not message.tagged:
@@ -200,10 +200,10 @@ def parse_cwt(data: bytes) -> CborToken:
 
 
 def parse_cwt_claims(payload: bytes) -> dict[Any, Any]:
-    """Parse a claims set in deterministic CBOR.
+    """Return the claims in the payload of a CWT.
 
     Raises:
-        InvalidStatement: it is malformed.
+        InvalidStatement: the payload is not a map in deterministic CBOR.
     """
     try:
         claims = decode_shortest_cbor(
@@ -228,26 +228,28 @@ class JsonToken:
     """A JWT whose signature is not verified yet."""
 
     algorithm: int
+    """The COSE number of the signature algorithm."""
     signed: bytes
+    """The bytes under the signature: the encoded header and claims."""
     signature: bytes
     claims: dict[str, Any]
 
     def check(self, key: PublicKey) -> None:
-        """Check that a key signed the claims.
+        """Verify that a key signed the claims.
 
         Raises:
-            InvalidStatement: it did not.
+            InvalidStatement: the key did not sign them.
         """
         verify_signature(self.algorithm, key, self.signature, self.signed)
 
 
 def looks_like_jwt(data: bytes) -> bool:
-    """Return whether bytes may be a JWT; no CWT begins like this."""
+    """Return whether bytes begin like a JWT, with `ey`; no CWT does."""
     return data.startswith(b"ey")
 
 
 def sign_jwt(claims: dict[str, Any], signer: Signer) -> bytes:
-    """Sign claims as a JWT.
+    """Return a signed JWT with these claims, in the compact form.
 
     Raises:
         UsageError: JWTs do not support the algorithm of this key.
@@ -269,10 +271,11 @@ def sign_jwt(claims: dict[str, Any], signer: Signer) -> bytes:
 
 
 def parse_jwt(data: bytes) -> JsonToken:
-    """Parse a JWT.
+    """Parse a JWT in the compact form, without verifying its signature.
 
     Raises:
-        InvalidStatement: it is malformed, or its algorithm is not supported.
+        InvalidStatement: the token is malformed or of another type, or its algorithm or a critical
+            header is not supported.
     """
     parts = data.rstrip(b"\r\n").split(b".")
     if len(parts) != _JWT_PART_COUNT:
@@ -297,6 +300,7 @@ def parse_jwt(data: bytes) -> JsonToken:
 
 
 def _parse_jwt_object(part: bytes) -> dict[str, Any]:
+    """Return the JSON object in the header or the claims of a JWT."""
     try:
         value = decode_json(_decode_jwt_part(part))
     except UnreadableInput as error:

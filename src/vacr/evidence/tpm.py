@@ -58,16 +58,18 @@ _TPM_HINT = (
 
 @dataclass(frozen=True)
 class Tpm:
-    """A TPM that returns quotes."""
+    """A TPM that returns quotes over some of its registers."""
 
     tcti: str | None = None
+    """The connection to the TPM, such as `device:/dev/tpmrm0`; if None, TPM2TOOLS_TCTI."""
     pcrs: Sequence[int] = DEFAULT_PCRS
+    """The numbers of the registers to quote."""
 
     def __post_init__(self) -> None:
         """Check the numbers of the registers.
 
         Raises:
-            UsageError: a TPM has no such register.
+            UsageError: a TPM has no such register, or the list is empty.
         """
         for register in self.pcrs:
             if not 0 <= register <= _LAST_PCR:
@@ -87,10 +89,10 @@ class Tpm:
             return self._make_key(Path(folder))
 
     def quote(self, qualifying_data: bytes) -> SignedQuote:
-        """Request a quote.
+        """Return a quote: the TPM's signature over its registers and some qualifying data.
 
         Raises:
-            Unreachable: the TPM does not return one.
+            Unreachable: the TPM does not return a quote.
         """
         registers = sorted(set(self.pcrs))
         selection = "sha256:" + ",".join(map(str, registers))
@@ -106,7 +108,7 @@ class Tpm:
             pcrs = (folder / "pcrs").read_bytes()
             if len(pcrs) != _PCR_SIZE * len(registers):
                 raise Unreachable(
-                    "the TPM has no SHA-256 registers", hint="tpm2 pcrread shows which it has."
+                    "the TPM has no SHA-256 registers", hint="To see its registers: tpm2 pcrread"
                 )
             values = {
                 register: pcrs[_PCR_SIZE * place : _PCR_SIZE * (place + 1)]
@@ -117,10 +119,10 @@ class Tpm:
             )
 
     def ek_certificate(self) -> bytes:
-        """Return the certificate of the endorsement key that the maker put into the TPM.
+        """Return the certificate of the endorsement key, in DER, that the maker stored in the TPM.
 
         Raises:
-            Unreachable: the TPM has none.
+            Unreachable: the TPM has no such certificate.
         """
         with tempfile.TemporaryDirectory(prefix="vacr-tpm-") as name:
             folder, first_problem = Path(name), ""
@@ -137,10 +139,12 @@ class Tpm:
         )
 
     def activate(self, credential: bytes, ek: str = EK_RSA) -> bytes:
-        """Decrypt the secret of a credential with the endorsement key that it is for.
+        """Return the secret in a credential, decrypted by the TPM (`ActivateCredential`).
+
+        `ek` is the type of the endorsement key that the credential is for, `rsa` or `ecc`.
 
         Raises:
-            Unreachable: it fails, as for a credential for another TPM or another key.
+            Unreachable: the credential is for another TPM or another attestation key.
         """
         with tempfile.TemporaryDirectory(prefix="vacr-tpm-") as name:
             folder = Path(name)
@@ -161,7 +165,7 @@ class Tpm:
             return (folder / "secret").read_bytes()
 
     def _make_key(self, folder: Path) -> bytes:
-        """Create the attestation key, and return its public part."""
+        """Create the attestation key as the file `key` in a folder, and return its public part."""
         self._run(folder, "createprimary", *_KEY_TEMPLATE, *_KEY_ATTRIBUTES, "-c", "key")
         try:
             self._run(folder, "readpublic", "-c", "key", "-o", "public", "-f", "tss")
@@ -174,7 +178,7 @@ class Tpm:
         self._run(folder, "flushcontext", "--transient-object")
 
     def _run(self, folder: Path, *arguments: str) -> None:
-        """Run a program of tpm2-tools in a folder.
+        """Run a command of tpm2-tools, such as `quote`, in a folder that has its files.
 
         Raises:
             UsageError: tpm2-tools are not installed.
@@ -182,9 +186,9 @@ class Tpm:
         """
         tool = shutil.which(_TPM_TOOL)
         if tool is None:
-            hint = "Install them (apt install tpm2-tools), or use --attester software."
+            hint = "Install it (apt install tpm2-tools), or use --attester software."
             raise UsageError(
-                "a TPM needs the program tpm2 of tpm2-tools, and it is not installed", hint=hint
+                "cannot use a TPM: the program tpm2 of tpm2-tools is not installed", hint=hint
             )
         tcti = self.tcti or os.environ.get(_TCTI_VARIABLE)
         environment = os.environ | ({_TCTI_VARIABLE: _make_tcti_absolute(tcti)} if tcti else {})
@@ -212,12 +216,15 @@ class Tpm:
 
 
 def _make_tcti_absolute(tcti: str) -> str:
-    """Make the path in a TCTI absolute, because the programs run in another folder."""
+    """Make the path in a TCTI absolute, because the programs run in another folder.
+
+    For example, `swtpm:path=tpm.sock` becomes `swtpm:path=/home/me/tpm.sock`.
+    """
     return _TCTI_PATH.sub(lambda match: match[1] + make_absolute(match[2]), tcti)
 
 
 def _strip_padding(der: bytes) -> bytes:
-    """Remove the padding after a certificate in a TPM."""
+    """Return a DER certificate without the padding that follows it in a TPM."""
     if der[:2] == bytes((_DER_SEQUENCE, _DER_TWO_BYTE_LENGTH)):
         return der[: 4 + int.from_bytes(der[2:4], "big")]
     return der

@@ -82,12 +82,16 @@ class SignedQuote:
     """A quote as the TPM returns it: encoded, with its signature, key and registers."""
 
     quote: bytes
+    """The quote (`TPMS_ATTEST`)."""
     signature: bytes
+    """The signature over the quote (`TPMT_SIGNATURE`)."""
     attestation_key: bytes
+    """The public part of the key that signed (`TPMT_PUBLIC`)."""
     pcrs: dict[int, bytes]
+    """The values of the quoted registers."""
 
     def claims(self) -> dict[int, Any]:
-        """Return it as the claims of a submodule."""
+        """Return the quote as the claims of the submodule `tpm` of evidence."""
         return {
             CLAIM_QUOTE: self.quote,
             CLAIM_QUOTE_SIGNATURE: self.signature,
@@ -101,7 +105,9 @@ class Quote:
     """The content of a quote: the digest of some registers, and the TPM's own counters."""
 
     qualified_signer: bytes
+    """The qualified name of the key that signed."""
     extra_data: bytes
+    """The qualifying data."""
     clock: int
     """Milliseconds that the TPM has been powered."""
     reset_count: int
@@ -116,11 +122,13 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class AttestationKey:
-    """The public part of a key that signs only data that the TPM created."""
+    """The public part of a key in a TPM; `is_restricted` shows whether it may attest."""
 
     key: ec.EllipticCurvePublicKey
     attributes: int
+    """The bits of the key's attributes (`TPMA_OBJECT`)."""
     name: bytes
+    """The name of the key in its TPM."""
 
     @property
     def qualified_name(self) -> bytes:
@@ -139,10 +147,11 @@ class AttestationKey:
 def check_quote(submodule: dict[Any, Any], claims: dict[Any, Any]) -> tuple[Quote, AttestationKey]:
     """Check that the key in a submodule signed a quote over the claims and the registers.
 
-    Whether that key is known is another check.
+    Return the parsed quote and key. Whether the key is known is another check.
 
     Raises:
-        InvalidStatement: it did not, or the quote is about something else.
+        InvalidStatement: the submodule is malformed, the key is not restricted or did not sign the
+            quote, or the quote covers other claims or registers.
     """
     quote = parse_quote(submodule[CLAIM_QUOTE])
     key = parse_attestation_key(submodule[CLAIM_ATTESTATION_KEY])
@@ -172,6 +181,7 @@ def check_quote(submodule: dict[Any, Any], claims: dict[Any, Any]) -> tuple[Quot
 
 
 def _check_quoted_registers(pcrs: dict[int, bytes], quote: Quote) -> None:
+    """Raise InvalidStatement if the quote covers other registers, or other values of them."""
     if tuple(sorted(pcrs)) != quote.selected:
         raise InvalidStatement(
             "the evidence reports other registers than the quote covers", reason="pcr-mismatch"
@@ -184,7 +194,7 @@ def _check_quoted_registers(pcrs: dict[int, bytes], quote: Quote) -> None:
 
 
 def compute_qualifying_data(claims: dict[Any, Any]) -> bytes:
-    """Return the qualifying data for the quote of claims; it does not cover the submodules."""
+    """Return the SHA-256 over all claims except the submodules, for a quote to sign."""
     others = {label: value for label, value in claims.items() if label != EAT_SUBMODS}
     covered = [_QUOTE_PURPOSE, claims.get(EAT_NONCE), claims.get(CLAIM_JOURNAL), others]
     return hashlib.sha256(encode_deterministic_cbor(covered)).digest()
@@ -194,7 +204,7 @@ def parse_quote(data: bytes) -> Quote:
     """Parse the content of a quote (`TPMS_ATTEST`).
 
     Raises:
-        InvalidStatement: it is something else, or not about the SHA-256 registers.
+        InvalidStatement: the bytes are not a quote, or it is not about the SHA-256 registers.
     """
     reader = _StructureReader(data, "quote")
     reader.expect(4, _TPM_GENERATED_MAGIC, "magic")
@@ -206,7 +216,7 @@ def parse_quote(data: bytes) -> Quote:
     restart_count = reader.read_integer(4)
     safe = reader.read_integer(1)
     if safe > 1:
-        raise reader.error("a flag is neither yes nor no")
+        raise reader.error(f"the flag of a safe clock is {safe}, expected 0 or 1")
     firmware = reader.read_integer(8)
     reader.expect(4, 1, "number of banks")
     reader.expect(2, _ALG_SHA256, "hash")
@@ -241,7 +251,7 @@ def parse_attestation_key(data: bytes) -> AttestationKey:
     """Parse the public part of a key (`TPMT_PUBLIC`).
 
     Raises:
-        InvalidStatement: it is not a P-256 key for ECDSA with SHA-256.
+        InvalidStatement: the key is malformed, or not a P-256 key for ECDSA with SHA-256.
     """
     reader = _StructureReader(data, "attestation key")
     reader.expect(2, _ALG_ECC, "type")
@@ -264,15 +274,18 @@ def parse_attestation_key(data: bytes) -> AttestationKey:
 
 
 def compute_key_name(public: bytes) -> bytes:
-    """Return the name of a key in a TPM: the digest of its public part."""
+    """Return the name of a key in a TPM: the SHA-256 of its public part, after the hash's number.
+
+    `public` is the encoded public part (`TPMT_PUBLIC`).
+    """
     return _ALG_SHA256.to_bytes(2, "big") + hashlib.sha256(public).digest()
 
 
 def parse_quote_signature(data: bytes) -> bytes:
-    """Parse a signature (`TPMT_SIGNATURE`), and return it in DER.
+    """Parse the signature of a quote (`TPMT_SIGNATURE`), and return it in DER.
 
     Raises:
-        InvalidStatement: it is not by ECDSA with SHA-256.
+        InvalidStatement: the signature is malformed, or not by ECDSA with SHA-256.
     """
     reader = _StructureReader(data, "signature of a quote")
     reader.expect(2, _ALG_ECDSA, "algorithm")
@@ -284,36 +297,42 @@ def parse_quote_signature(data: bytes) -> bytes:
 
 
 class _StructureReader:
-    """Read a structure from its first byte to its last."""
+    """Reads a structure from its first byte to its last; `description` names it in errors."""
 
     def __init__(self, data: bytes, description: str) -> None:
         self.data, self.position, self.description = data, 0, description
 
     def read(self, count: int) -> bytes:
+        """Return the next bytes; raise InvalidStatement if there are not enough."""
         if count > len(self.data) - self.position:
             raise self.error("it ends too early")
         self.position += count
         return self.data[self.position - count : self.position]
 
     def read_integer(self, size: int) -> int:
+        """Return the next `size` bytes as a big-endian integer."""
         return int.from_bytes(self.read(size), "big")
 
     def read_sized(self, max_size: int = _MAX_FIELD_LENGTH) -> bytes:
+        """Return the next field, which follows its length in two bytes (`TPM2B`)."""
         size = self.read_integer(2)
         if size > max_size:
             raise self.error(f"a part has {size} bytes, at most {max_size} allowed")
         return self.read(size)
 
     def expect(self, size: int, expected: int, name: str) -> None:
+        """Read an integer of `size` bytes, and raise InvalidStatement if it is another one."""
         value = self.read_integer(size)
         if value != expected:
             raise self.error(f"{name} is {value:#x}, expected {expected:#x}")
 
     def expect_end(self) -> None:
+        """Raise InvalidStatement if there are more bytes."""
         if self.position != len(self.data):
             raise self.error(f"{len(self.data) - self.position} bytes too many")
 
     def error(self, problem: str) -> InvalidStatement:
+        """Return the error that this structure is malformed."""
         return InvalidStatement(
             f"malformed {self.description}: {problem}", reason="quote-malformed"
         )

@@ -107,8 +107,9 @@ class AppraisalPolicy:
     """The known keys, and the requirements on evidence. Without keys, no attester is known."""
 
     id: str
-    """The name of the policy, as results give it."""
+    """The name of the policy, for results."""
     references: tuple[Component, ...] = ()
+    """The reference values for measured components."""
     attester_keys: tuple[PublicKey, ...] = ()
     """Keys of attesters in software."""
     attestation_keys: tuple[PublicKey, ...] = ()
@@ -120,14 +121,17 @@ class AppraisalPolicy:
     software_is_enough: bool = False
     """Whether evidence without hardware can be affirmed."""
     profiles: frozenset[str] = frozenset((EVIDENCE_PROFILE,))
+    """The accepted EAT profiles of evidence."""
     versions: frozenset[str] = frozenset()
     """The accepted versions of the recorder; all if empty."""
     required: frozenset[str] = frozenset()
+    """The required parts of evidence, out of `REQUIRABLE_CLAIMS`."""
     maximum_age: int = DEFAULT_MAXIMUM_AGE
+    """The maximum age of evidence, in seconds."""
     result_validity: int = DEFAULT_RESULT_VALIDITY
     """The validity of a result, in seconds."""
     pcrs: dict[int, frozenset[bytes]] = field(default_factory=dict)
-    """The accepted values of the TPM's registers."""
+    """The accepted values of the TPM's registers, by number; other registers may have any."""
 
 
 def appraise_evidence(
@@ -140,11 +144,11 @@ def appraise_evidence(
     journal: JournalHead | None = None,
     endorsements: Sequence[bytes] = (),
 ) -> Appraisal:
-    """Appraise evidence against a policy.
+    """Appraise evidence against a policy, and return the appraisal, good or bad.
 
-    `nonce` is the challenge that was sent, `record` the digest of the record that the evidence must
-    be about, `journal` the journal head that the record names, and `endorsements` are the ones that
-    accompanied the evidence.
+    `nonce` is the challenge that was sent, `record` the SHA-256 of the record that the evidence
+    must be about (None if it is unknown), and `journal` the journal head that the record names.
+    `endorsements` are the tokens that came with the evidence.
 
     Raises:
         InvalidStatement: the bytes are not evidence of an accepted profile.
@@ -170,7 +174,10 @@ def appraise_evidence(
 
 
 def _check_profile(claims: dict[Any, Any], policy: AppraisalPolicy) -> None:
-    """Refuse evidence of another profile, whose claims may have another meaning."""
+    """Raise InvalidStatement if the policy does not accept the profile of the evidence.
+
+    The claims of another profile may have another meaning.
+    """
     profile = claims.get(EAT_PROFILE)
     if not isinstance(profile, str) or profile not in policy.profiles:
         raise InvalidStatement(
@@ -180,7 +187,10 @@ def _check_profile(claims: dict[Any, Any], policy: AppraisalPolicy) -> None:
 
 
 def _check_signature(token: CborToken, appraisal: Appraisal) -> bool:
-    """Check that the key in the claims signed them; whether that key is known is another check."""
+    """Check that the key in the claims signed them, and return whether it did.
+
+    Whether that key is known is another check.
+    """
     try:
         key = parse_cose_key(token.claims[EAT_CNF][CNF_COSE_KEY])
         token.check(key)
@@ -209,7 +219,10 @@ def _check_signature(token: CborToken, appraisal: Appraisal) -> bool:
 def _add_endorsed_keys(
     policy: AppraisalPolicy, endorsements: Sequence[bytes], appraisal: Appraisal
 ) -> AppraisalPolicy:
-    """Add the keys of accompanying endorsements, if a trusted endorser signed them, to a policy."""
+    """Return the policy with the attestation keys of endorsements that came with the evidence.
+
+    Endorsements that no trusted endorser signed are ignored, with a remark in the appraisal.
+    """
     if not endorsements:
         return policy
     # Imported here, because only evidence of a TPM comes with endorsements.
@@ -257,7 +270,7 @@ def _check_freshness(
 
 
 def _check_record(claims: dict[Any, Any], record: bytes | None, appraisal: Appraisal) -> None:
-    """Check that the evidence is about the record, if its digest is known."""
+    """Check that the evidence is about the record with this SHA-256, or None if it is unknown."""
     digest = claims[CLAIM_RECORD][1]
     if record is None:
         appraisal.add_undecided(
@@ -276,7 +289,7 @@ def _check_record(claims: dict[Any, Any], record: bytes | None, appraisal: Appra
 def _check_attester_identity(
     claims: dict[Any, Any], policy: AppraisalPolicy, appraisal: Appraisal
 ) -> None:
-    """Check which key vouches for the claims."""
+    """Check the key that vouches for the claims: in a TPM with its quote, or in software."""
     submodule = claims.get(EAT_SUBMODS, {}).get(TPM_SUBMODULE)
     claims_tpm = claims[CLAIM_KEY_STORAGE] == KEY_STORAGE_TPM
     if claims_tpm and submodule is None:
@@ -298,6 +311,7 @@ def _check_attester_identity(
 
 
 def _check_software_key(key: PublicKey, policy: AppraisalPolicy, appraisal: Appraisal) -> None:
+    """Check that the policy knows a key in software; it warns unless the policy accepts such."""
     name = compute_thumbprint_uri(key)
     if not _is_known_key(key, policy.attester_keys):
         finding = f"the policy does not list the key {name}"
@@ -321,6 +335,7 @@ def _check_software_key(key: PublicKey, policy: AppraisalPolicy, appraisal: Appr
 def _check_tpm_quote(
     submodule: dict[Any, Any], claims: dict[Any, Any], policy: AppraisalPolicy, appraisal: Appraisal
 ) -> None:
+    """Check the quote of a TPM, its attestation key, and the quoted registers."""
     # Imported here, because only evidence of a TPM needs it.
     from vacr.evidence.tpm_structures import check_quote
 
@@ -338,6 +353,7 @@ def _check_tpm_quote(
 
 
 def _list_tpm_counters(quote: Quote) -> dict[str, Any]:
+    """Return the TPM's clock, counters and firmware version in a quote, for JSON output."""
     return {
         "clock": quote.clock,
         "reset-count": quote.reset_count,
@@ -350,6 +366,7 @@ def _list_tpm_counters(quote: Quote) -> dict[str, Any]:
 def _check_attestation_key(
     key: AttestationKey, policy: AppraisalPolicy, appraisal: Appraisal
 ) -> None:
+    """Check that an attestation key is known; only an endorsed key also affirms hardware."""
     name = compute_thumbprint_uri(key.key)
     if key.name in policy.endorsed:
         appraisal.add(
@@ -378,6 +395,7 @@ def _check_attestation_key(
 
 
 def _check_pcrs(reported: dict[int, bytes], policy: AppraisalPolicy, appraisal: Appraisal) -> None:
+    """Check that each register in the policy was quoted, with an accepted value."""
     for register, accepted in sorted(policy.pcrs.items()):
         if register not in reported:
             finding = f"register {register} was not quoted"
@@ -404,7 +422,7 @@ def _check_journal(
     policy: AppraisalPolicy,
     appraisal: Appraisal,
 ) -> None:
-    """Check that evidence and record name the same journal head."""
+    """Check that the evidence has the journal head of the record, if the record names one."""
     if expected is not None and claimed != expected.claim():
         appraisal.add_unbound(
             "journal", "the record names a different journal or journal head", "journal-mismatch"
@@ -424,7 +442,7 @@ def _check_journal(
 def _check_required_claims(
     claims: dict[Any, Any], policy: AppraisalPolicy, appraisal: Appraisal
 ) -> None:
-    """Check that the claims which the policy requires are present."""
+    """Check that the evidence has all required parts, and an accepted version of the recorder."""
     missing = {
         "journal": CLAIM_JOURNAL not in claims,
         "agent": CLAIM_AGENT not in claims,
@@ -479,6 +497,12 @@ def _check_measurements(
 
 
 def _parse_measured_components(claims: dict[Any, Any]) -> list[Component]:
+    """Return the measured components in evidence, with their manifests.
+
+    Raises:
+        InvalidStatement: a component is malformed or measured twice, or a manifest belongs to a
+            component that was not measured.
+    """
     manifests = claims[CLAIM_MANIFESTS]
     components = [decode_component(body, manifests) for _, body in claims[EAT_MEASUREMENTS]]
     names = [component.name for component in components]
@@ -493,6 +517,7 @@ def _parse_measured_components(claims: dict[Any, Any]) -> list[Component]:
 
 
 def _check_component(component: Component, policy: AppraisalPolicy, appraisal: Appraisal) -> None:
+    """Compare a measured component with its reference values in the policy."""
     name, claim = component.name, _choose_vector_claim(component.name)
     references = [reference for reference in policy.references if reference.name == name]
     version = "" if component.version is None else f"version {component.version}, "
@@ -515,12 +540,16 @@ def _check_component(component: Component, policy: AppraisalPolicy, appraisal: A
 
 
 def _matches_reference(component: Component, reference: Component) -> bool:
+    """Return whether digest and version match; a reference without a version matches any."""
     is_same_version = reference.version is None or component.version == reference.version
     return component.digest == reference.digest and is_same_version
 
 
 def _describe_changes(component: Component, references: list[Component]) -> str:
-    """Describe the differences from the nearest reference value."""
+    """Describe the first changed files, compared with the most similar reference value.
+
+    Without manifests, return `differs from its reference value`.
+    """
     expected = [reference.manifest for reference in references if reference.manifest is not None]
     if component.manifest is None or not expected:
         return "differs from its reference value"
@@ -535,6 +564,7 @@ def _describe_changes(component: Component, references: list[Component]) -> str:
 
 
 def _choose_vector_claim(name: str) -> str:
+    """Return the claim of the trustworthiness vector that a component of this name belongs to."""
     if name.startswith(CONFIGURATION_COMPONENT_PREFIX):
         return "configuration"
     return "sourced-data" if name.startswith(AGENT_COMPONENT_PREFIX) else "file-system"

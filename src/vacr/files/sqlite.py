@@ -292,6 +292,7 @@ def _read_log_index(path: Path) -> bytes:
 
 
 def _get_wal_size(state: DatabaseState) -> int:
+    """Return the size of the write-ahead log in a state; 0 if it is empty or missing."""
     return state[_STATE_SUFFIXES.index("-wal")][0]
 
 

@@ -206,6 +206,7 @@ def _create_locked_temporary(folder: Path, unfinished: ExitStack) -> tuple[int, 
 
 
 def _discard_temporary_file(name: str) -> None:
+    """Remove a temporary file, if it still exists, and forget that it is unfinished."""
     with suppress(OSError):
         Path(name).unlink()
     _unfinished_files.discard(name)
@@ -249,6 +250,7 @@ def _compute_file_mode(handle: int, like: tuple[Path, ...]) -> int:
 
 
 def _read_umask() -> int:
+    """Return the umask of this process; the system can only exchange it, so set it back."""
     mask = os.umask(0)
     os.umask(mask)
     return mask
@@ -297,6 +299,7 @@ def _move_into_place(temporary: Path, output: OutputFile) -> None:
 
 
 def _make_write_error(error: OSError, path: Path) -> UnreadableInput:
+    """Return the error to raise if the file at `path` cannot be written."""
     return UnreadableInput(f"cannot be written: {error.strerror or error}", where=str(path))
 
 
@@ -315,6 +318,7 @@ def _remove_leftovers_once(folder: Path) -> None:
 
 
 def _remove_folder_leftovers(folder: str) -> None:
+    """Remove the temporary files that killed processes left in a folder, not below it."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if _TEMPORARY_NAME.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
