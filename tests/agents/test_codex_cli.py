@@ -180,7 +180,12 @@ def test_paginated_rollout_is_read():
         "image_generation",
     ]
     assert typed(PAGINATED, "tool-call")[3]["children"] == [
-        {"type": "tool-result", "output": "iVBORw0KGgo="}
+        {
+            "type": "tool-result",
+            "output": "iVBORw0KGgo=",
+            "status": "success",
+            "is-error": False,
+        }
     ]
     assert len(typed(PAGINATED, "user")) == 1
     assert len(events(PAGINATED, "item_completed")) == 2

@@ -70,7 +70,11 @@ class Outcome(NamedTuple):
     status: str = ""
     exit_code: int | None = None
     left_running: str = ""
-    """The id of a process that still ran when the call returned."""
+    """The id of a process that still ran when the call returned.
+
+    If a later call saw its end, the result is labelled `running`, and the end belongs to that call.
+    Else this outcome counts.
+    """
     saw_end: str = ""
     """The id of a process, started by an earlier call, that this call saw end."""
 
@@ -124,19 +128,24 @@ def label_entries(agent: Agent, record: dict[str, Any]) -> None:
             if type(call_id) is str:
                 calls[call_id] = entry
     answered = set()
-    waiting: dict[str, list[dict[str, Any]]] = {}
+    waiting: dict[str, list[tuple[dict[str, Any], Outcome]]] = {}
     for entry, message in results:
         call_id = entry.get("call-id")
         call = calls.get(call_id) if type(call_id) is str else None
         report = reports.about(call_id, entry) if type(call_id) is str else {}
         answered.add(call_id)
         outcome = agent.outcome(CallResult(entry, message, call, report))
-        _label_outcome(entry, outcome)
         if outcome.left_running:
-            waiting.setdefault(outcome.left_running, []).append(entry)
-        elif outcome.saw_end and type(call_id) is str:
-            for earlier in waiting.pop(outcome.saw_end, ()):
+            waiting.setdefault(outcome.left_running, []).append((entry, outcome))
+            continue
+        _label_outcome(entry, outcome)
+        if outcome.saw_end and type(call_id) is str:
+            for earlier, _ in waiting.pop(outcome.saw_end, ()):
+                _label_outcome(earlier, Outcome(RUNNING))
                 _get_marks(earlier)["resolved-by"] = call_id
+    for unresolved in waiting.values():
+        for entry, outcome in unresolved:
+            _label_outcome(entry, outcome)
     if agent.records_results:
         for call in unpaired:
             if "call-id" in call and call["call-id"] not in answered:

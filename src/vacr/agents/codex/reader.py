@@ -93,7 +93,9 @@ CODEX_EVENT_TYPES = parse_names(
 
 _STATE_PAYLOAD_MEMBERS = {
     "compacted": """
-        first_window_id message previous_window_id replacement_history window_id window_number
+        compaction_response_id first_window_id latest_token_usage_record message previous_window_id
+        replacement_history replacement_history_metadata resume_metadata retained_context window_id
+        window_number
     """,
     "inter_agent_communication_metadata": "trigger_turn",
     "session_meta": """
