@@ -1,20 +1,30 @@
 """Counts from native files, without code of the package, to compare with the entries of records."""
 
 from tests.agents.independent.claude_code import claude
-from tests.agents.independent.codex_cli import codex
-from tests.agents.independent.counts import Counts, documents, record, values
+from tests.agents.independent.codex_cli import codex, codex_labels
+from tests.agents.independent.counts import (
+    Counts,
+    Labels,
+    documents,
+    record,
+    record_labels,
+    values,
+)
 from tests.agents.independent.cursor_transcripts import cursor
 from tests.agents.independent.gemini_cli import gemini
 from tests.agents.independent.open_code import opencode
 
 __all__ = [
     "Counts",
+    "Labels",
     "claude",
     "codex",
+    "codex_labels",
     "cursor",
     "documents",
     "gemini",
     "opencode",
     "record",
+    "record_labels",
     "values",
 ]

@@ -86,3 +86,47 @@ def record(*documents: dict, live: bool = False) -> Counts:
             for model in document["session"]["agent-meta"].get("models", ())
         }
     return counts
+
+
+@dataclass
+class Labels:
+    """How the calls of a session ended, and who wrote its user messages."""
+
+    statuses: Counter = field(default_factory=Counter)
+    """Statuses of results; an empty text where nobody knows."""
+    exit_codes: Counter = field(default_factory=Counter)
+    unanswered: int = 0
+    """Calls without a result."""
+    resolved: int = 0
+    """Results of running commands that a later call resolved."""
+    speakers: Counter = field(default_factory=Counter)
+    prompts: list = field(default_factory=list)
+    """The words of persons, in order."""
+
+
+def record_labels(*documents: dict) -> Labels:
+    """Count the labels of records, children included."""
+    labels = Labels()
+    stack = [entry for document in documents for entry in document["session"]["entries"]][::-1]
+    while stack:
+        entry = stack.pop()
+        stack.extend(entry.get("children", ())[::-1])
+        marks = entry.get("vacr", {})
+        if entry["type"] == "tool-result":
+            labels.statuses[entry.get("status", "")] += 1
+            labels.resolved += "resolved-by" in marks
+            if "exit-code" in marks:
+                labels.exit_codes[marks["exit-code"]] += 1
+        labels.unanswered += entry["type"] == "tool-call" and marks.get("status") == "no-result"
+        if "speaker" in marks:
+            labels.speakers[marks["speaker"]] += 1
+            if marks["speaker"] == "human":
+                labels.prompts.append(marks.get("prompt", plain_text(entry["content"])))
+    return labels
+
+
+def plain_text(content) -> str:
+    """Return the texts of a message, one a line."""
+    blocks = content if isinstance(content, list) else [content]
+    texts = [block.get("text") if isinstance(block, dict) else block for block in blocks]
+    return "\n".join(text for text in texts if isinstance(text, str))

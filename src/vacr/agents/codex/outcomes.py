@@ -94,6 +94,7 @@ _FAILURES = (
     "apply_patch verification failed",
     "apply_patch handler ",
     "apply_patch is unavailable",
+    "error: ",
     "failed to parse ",
     "Failed to parse apply_patch",
     "execution error: ",
@@ -223,9 +224,11 @@ def _classify_header(tool: str, header: OutputHeader, text: str, result: CallRes
     if header.process:
         return Outcome(RUNNING, left_running=header.process)
     if header.code is None:
-        # Codex runs the patch in a command itself: its header is the output of the command.
-        inner = parse_output_header(text[header.length :]) if tool in _PROCESS_TOOLS else None
-        return _judge_exit_code(inner.code) if inner and inner.code is not None else UNKNOWN_OUTCOME
+        # Codex applies a patch in a command itself. What it says about it is then the output.
+        text = text[header.length :] if tool in _PROCESS_TOOLS else ""
+        inner = parse_output_header(text)
+        code = inner.code if inner else parse_wrapped_code(text)
+        return UNKNOWN_OUTCOME if code is None else _judge_exit_code(code)
     outcome = _judge_exit_code(header.code, text[header.length : header.length + 200])
     return outcome._replace(saw_end=_get_text_argument(result, "session_id"))
 

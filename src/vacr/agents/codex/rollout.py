@@ -36,6 +36,7 @@ from uuid import UUID
 
 import msgspec
 
+from vacr.agents.codex.speakers import get_session_source
 from vacr.agents.documents import MAX_NATIVE_DEPTH
 from vacr.agents.lift import (
     UNKNOWN,
@@ -331,7 +332,7 @@ def learn_codex_session(session: SessionBuilder, meta: JsonObject) -> None:
 
 def _learn_session_origin(session: SessionBuilder, meta: JsonObject) -> None:
     """Learn who started the session: a person, a program, or another session."""
-    origin = meta.get("source")
+    origin = get_session_source(meta)
     if type(origin) is str:
         session.mode = CODEX_SESSION_MODES.get(origin)
     parent = meta.get("parent_thread_id")

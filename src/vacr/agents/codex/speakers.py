@@ -259,5 +259,11 @@ def _find_session_source(entry: dict[str, Any], entries: list[dict[str, Any]]) -
             continue
         if ("inherited" in header.get("vacr", ())) == is_copied:
             data = header.get("data")
-            return data.get("source") if isinstance(data, dict) else None
+            return get_session_source(data) if isinstance(data, dict) else None
     return None
+
+
+def get_session_source(meta: dict[str, Any]) -> Any:
+    """Return who started a session; before they stated it, runs of a program had an own name."""
+    is_run = "source" not in meta and meta.get("originator") == "codex_exec"
+    return "exec" if is_run else meta.get("source")

@@ -1,0 +1,48 @@
+"""The labels of every fixture and corpus session agree with independent counts."""
+
+import pytest
+
+from tests.agents import independent
+from tests.conftest import AGENTS, native_files, records_of
+
+COUNTERS = {"codex": "count_codex"}
+"""Agent → the function of this module that counts a native file without code of the package."""
+
+
+def find_files():
+    return [
+        pytest.param(agent, path, id=f"{agent}/{path.name[-40:]}")
+        for agent in AGENTS
+        if agent in COUNTERS
+        for path in native_files(agent)
+    ]
+
+
+@pytest.mark.parametrize(("agent", "path"), find_files())
+def test_labels_agree_with_independent_counts(agent, path):
+    data = path.read_bytes()
+    actual = independent.record_labels(*records_of(data))
+    expected = globals()[COUNTERS[agent]](data, actual)
+    assert +actual.statuses == +expected.statuses
+    assert actual.exit_codes == expected.exit_codes
+    assert actual.unanswered == expected.unanswered
+    assert actual.resolved == expected.resolved
+    assert actual.speakers == expected.speakers
+    assert actual.prompts == expected.prompts
+
+
+# --- Codex CLI ---
+
+
+def count_codex(data, actual):
+    """Count a rollout. Who spoke in lines copied from a parent is left to test_codex_cli.py."""
+    metas = [
+        value["payload"].get("id")
+        for value in independent.values(data)
+        if value.get("type") == "session_meta"
+    ]
+    is_fork = len(set(metas)) > 1
+    expected = independent.codex_labels(data, speakers=not is_fork)
+    if is_fork:
+        expected.speakers, expected.prompts = actual.speakers, actual.prompts
+    return expected
