@@ -400,7 +400,9 @@ def count_codex_tokens(token_counts: NotedEntries, copied: frozenset[int]) -> No
             usage = info["last_token_usage"]
             counts = _get_usage_counts(usage)
             growth = _measure_growth(earlier, total)
-            if growth is not None and growth != counts:
+            if growth is None and not counts.get("input") and not counts.get("output"):
+                continue  # an estimate of the context, where the total begins anew
+            if growth is not None and any(growth[name] != counts.get(name, 0) for name in growth):
                 counts = growth
                 get_writable_marks(entry)["usage-from"] = "total"
             elif TOKEN_USAGE_MEMBERS.isdisjoint(usage):
