@@ -20,6 +20,7 @@ from vacr.agents.tool_calls import (
 )
 from vacr.record import BLOCK_VIEWS, UNTYPED_PART_VIEWS
 from vacr.viewer.content import TEXT_BLOCK_TYPES
+from vacr.viewer.exit_codes import EXIT_CODE_MEANINGS
 from vacr.viewer.rows import DESCRIPTIVE_ARGUMENTS, SEARCH_ARGUMENTS
 
 _AGENTS = ("claude-code", "codex-cli", "gemini-cli", "opencode", "cursor")
@@ -44,6 +45,7 @@ def build_tables() -> str:
         "textTypes": sorted(TEXT_BLOCK_TYPES),
         "entryTypes": sorted(BLOCK_VIEWS),
         "partWrappers": list(UNTYPED_PART_VIEWS),
+        "exitCodes": EXIT_CODE_MEANINGS,
     }
     return json.dumps(tables, indent=1) + "\n"
 

@@ -97,18 +97,105 @@ def test_totals_add_up():
     assert Totals() + one == one
 
 
-def test_user_message_from_the_agent_is_not_a_prompt():
+def build_prompt(content, **labels):
+    return {"type": "user", "content": content, "vacr": labels}
+
+
+def show(*entries, detail="normal"):
+    """Return the lines that a terminal shows, without empty ones."""
+    formatter = RowFormatter(detail)
+    rows = build_rows({"session": {"entries": list(entries)}})
+    return [line.text for row in rows for line in formatter.lines(row) if line.text]
+
+
+@pytest.mark.parametrize(
+    ("speaker", "heading", "prompts"),
+    [
+        ("human", "User", 1),
+        ("unknown", "User", 1),
+        ("host", "Host", 0),
+        ("hook", "Hook", 0),
+        ("parent-agent", "Parent agent", 0),
+    ],
+)
+def test_the_label_tells_who_spoke(speaker, heading, prompts):
+    entry = build_prompt("Go on", speaker=speaker)
+    assert show(entry) == [heading, "  Go on"]
+    assert count_totals({"session": {"entries": [entry]}}).prompts == prompts
+
+
+def test_text_of_the_host_is_left_out_of_a_brief_view():
+    host, person = build_prompt("Be brief.", speaker="host"), build_prompt("Hi", speaker="human")
+    assert show(host, person, detail="brief") == ["User", "  Hi"]
+
+
+def test_a_wrapped_prompt_is_shown_in_the_persons_words():
+    entry = build_prompt("<command-name>/review</command-name>", speaker="human", prompt="/review")
+    assert show(entry) == ["User", "  /review"]
+    assert show(entry, detail="full") == ["User", "  <command-name>/review</command-name>"]
+
+
+def test_an_older_mark_tells_the_text_of_the_host():
     entries = [
         {"type": "user", "content": "Base directory for this skill", "isMeta": True},
         {"type": "user", "content": "Go on"},
     ]
-    injected, asked = build_rows({"session": {"entries": entries}})
-    assert (injected.is_injected, asked.is_injected) == (True, False)
+    assert show(*entries) == ["Host", "  Base directory for this skill", "User", "  Go on"]
     assert count_totals({"session": {"entries": entries}}).prompts == 1
-    assert [line.text for line in RowFormatter().lines(injected)][1:] == [
-        "User (from the agent)",
-        "  Base directory for this skill",
-    ]
+
+
+def build_call(call_id, command):
+    return {"type": "tool-call", "call-id": call_id, "name": "Bash", "input": {"command": command}}
+
+
+def build_run(command, code=None, **members):
+    """Return a call of a shell, and its result."""
+    result = {"type": "tool-result", "call-id": "c", "output": "", **members}
+    if code is not None:
+        result["vacr"] = {"exit-code": code}
+    return build_call("c", command), result
+
+
+@pytest.mark.parametrize(
+    ("run", "line", "errors"),
+    [
+        (build_run("make", 2, status="error", **{"is-error": True}), "  → Bash make ✗ exit 2", 1),
+        (build_run("make", 0, status="success", **{"is-error": False}), "  → Bash make", 0),
+        (
+            build_run("grep x f", 1, status="error", **{"is-error": True}),
+            "  → Bash grep x f exit 1, no match",
+            0,
+        ),
+        (
+            build_run("cd a && grep x f", 1, status="error", **{"is-error": True}),
+            "  → Bash cd a && grep x f ✗ exit 1",
+            1,
+        ),
+        (build_run("rm x", status="denied", **{"is-error": True}), "  → Bash rm x ✗ denied", 1),
+        (build_run("serve", status="running"), "  → Bash serve … running", 0),
+        (build_run("ls"), "  → Bash ls", 0),
+    ],
+)
+def test_a_call_shows_how_it_ended(run, line, errors):
+    meta = {"cli-name": "claude-code"}
+    record = {"session": {"agent-meta": meta, "entries": list(run)}}
+    [row] = build_rows(record)
+    assert next(iter(RowFormatter().lines(row))).text == line
+    assert count_totals(record).errors == errors
+
+
+def test_a_failed_edit_changes_no_file():
+    call = {
+        "type": "tool-call",
+        "name": "Edit",
+        "call-id": "c",
+        "input": {"file_path": "/a", "old_string": "x", "new_string": "y"},
+    }
+    result = {"type": "tool-result", "call-id": "c", "output": "no", "is-error": True}
+    session = {"agent-meta": {"cli-name": "claude-code"}, "entries": [call, result]}
+    totals = count_totals({"session": session})
+    assert (totals.added, totals.removed, len(totals.files)) == (0, 0, 0)
+    assert totals.outcomes == {"unknown": 1}
 
 
 def test_result_without_a_call_and_call_without_a_result_have_rows():
@@ -120,10 +207,6 @@ def test_result_without_a_call_and_call_without_a_result_have_rows():
     assert (late.tool, late.parts) == ("", [TextPart("late")])
     assert (pending.tool, pending.result) == ("Bash", None)
     assert [line.text for line in RowFormatter().lines(pending)] == ["  → Bash sleep 9 …"]
-
-
-def build_call(call_id, command):
-    return {"type": "tool-call", "call-id": call_id, "name": "Bash", "input": {"command": command}}
 
 
 def build_result(call_id, output):

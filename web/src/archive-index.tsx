@@ -48,7 +48,7 @@ function describeCounts(page: SitePage): string {
     pluralize(page.calls, "call"),
     page.errors ? `${page.errors} failed` : "",
     page.tokens ? pluralize(page.tokens, "token") : "",
-    page.cost ? `${page.cost.toFixed(2)} $` : "",
+    page.cost ? `${page.isEstimated ? "~" : ""}${page.cost.toFixed(2)} $` : "",
   ];
   return counts.filter(Boolean).join(", ");
 }
@@ -103,7 +103,8 @@ export function ArchiveIndex({ site, title, producer }: { site: Site; title: str
         <p class="count" role="status">
           {shown.length} of {site.pages.length} conversations · {sum("prompts").toLocaleString("en")} prompts ·{" "}
           {sum("calls").toLocaleString("en")} calls, {sum("errors").toLocaleString("en")} failed ·{" "}
-          {sum("tokens").toLocaleString("en")} tokens{sum("cost") ? ` · ${sum("cost").toFixed(2)} $` : ""}
+          {sum("tokens").toLocaleString("en")} tokens
+          {sum("cost") ? ` · ${shown.some((page) => page.isEstimated) ? "~" : ""}${sum("cost").toFixed(2)} $` : ""}
         </p>
         <Charts>
           <Bars title="Tokens by agent" bars={addUpByName(shown.map((page) => ({ name: page.agent, value: page.tokens })))} />

@@ -18,6 +18,12 @@ const OUTCOMES = { passed: "passed", failed: "failed", "not decidable": "not che
 /** Return colour, title and text of the banner. A failure that `vacr view` found when it made the page counts, even if all checks of the page pass. */
 export function summarizeVerdict(verdict: Verdict, stored: StoredVerification | null, hasRoots: boolean): Headline {
   const failed = verdict.checks.find((check) => check.outcome === "failed");
+  if (stored?.modified)
+    return {
+      look: "bad",
+      title: "Record was modified",
+      text: `${stored.modified}. ${failed ? `${failed.name}: ${failed.told}. ` : ""}Do not rely on the conversation below.`,
+    };
   if (verdict.state === "unsigned")
     return { look: "none", title: "Not signed", text: "Anyone may have written or changed this record." };
   if (failed)

@@ -2,6 +2,7 @@
 
 import { useEffect } from "preact/hooks";
 import type { PageState } from "./page-state";
+import { isPrompt } from "./rows";
 
 /** Keys, and what they do. */
 export const KEYS: [string, string][] = [
@@ -39,8 +40,8 @@ export function useKeyboard({ state, selected, go, toggle, search, help, files }
   const keys: Record<string, () => void> = {
     j: () => move(1, () => true),
     k: () => move(-1, () => true),
-    "]": () => move(1, (row) => rows[row].kind === "user" && !rows[row].isInjected),
-    "[": () => move(-1, (row) => rows[row].kind === "user" && !rows[row].isInjected),
+    "]": () => move(1, (row) => isPrompt(rows[row])),
+    "[": () => move(-1, (row) => isPrompt(rows[row])),
     e: () => move(1, (row) => rows[row].isError),
     o: () => selected >= 0 && toggle(selected),
     Enter: () => selected >= 0 && toggle(selected),

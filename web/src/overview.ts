@@ -1,23 +1,26 @@
 /** The overview of a page: sessions, totals, a timeline, and the files that the sessions changed. */
 
 import { isObject, type Value } from "./json";
-import { addUpByName } from "./named-counts";
 import type { AttributedFile, Bucket, Overview, PageRow, Range, Session, Totals } from "./protocol";
+import { isPrompt } from "./rows";
 import { formatTime, toMilliseconds } from "./time";
 
 const BUCKETS = 120;
-const MAX_COST = 1e15;
 
-/** Build the overview; names and sizes belong to the records, and rows are the rows of all records. */
-export function buildOverview(records: Value[], names: string[], sizes: number[], rows: PageRow[]): Overview {
+/** Build the overview; names and sizes belong to the records, rows are those of all records, totals were counted before. */
+export function buildOverview(
+  records: Value[],
+  names: string[],
+  sizes: number[],
+  rows: PageRow[],
+  totals: Totals | null,
+): Overview {
   const tools = new Map<string, number>();
   for (const row of rows) if (row.tool) tools.set(row.tool, (tools.get(row.tool) ?? 0) + 1);
-  const outputTokens = new Map<string, number>();
-  const totals = countTotals(records, rows, outputTokens);
-  const [buckets, span] = buildTimeline(rows, outputTokens);
+  const [buckets, span] = buildTimeline(rows, collectOutputTokens(records));
   return {
     sessions: records.map((record, index) => describeSession(record, names[index], sizes[index])),
-    totals,
+    totals: totals ?? NO_TOTALS,
     buckets,
     span,
     files: records.flatMap(listAttributedFiles),
@@ -47,50 +50,33 @@ function describeSession(record: Value, name: string, size: number): Session {
   };
 }
 
-/** Return the totals of all records, and add the output tokens of each entry to `outputTokens`, by session and pointer. */
-function countTotals(records: Value[], rows: PageRow[], outputTokens: Map<string, number>): Totals {
-  const totals: Totals = {
-    prompts: 0,
-    calls: 0,
-    errors: 0,
-    input: 0,
-    output: 0,
-    cost: 0,
-    milliseconds: 0,
-    tools: [],
-    models: [],
-  };
-  for (const row of rows) {
-    if (row.isInherited || row.isRepeated) continue;
-    totals.prompts += Number(row.kind === "user" && !row.isInjected);
-    totals.calls += Number(row.kind === "tool" && row.tool !== "");
-    totals.errors += Number(row.isError);
-    if (row.tool) totals.tools.push({ name: row.tool, value: 1, failed: Number(row.isError) });
-  }
+const NO_TOTALS: Totals = {
+  prompts: 0,
+  calls: 0,
+  errors: 0,
+  input: 0,
+  output: 0,
+  cost: "",
+  milliseconds: 0,
+  files: 0,
+  added: 0,
+  removed: 0,
+  tools: [],
+  models: [],
+};
+
+/** Return the output tokens of each entry, by session and pointer. */
+function collectOutputTokens(records: Value[]): Map<string, number> {
+  const outputTokens = new Map<string, number>();
   records.forEach((record, number) => {
-    const defaultModel = record.session?.["agent-meta"]?.["model-id"] ?? "unknown";
     visitEntries(record.session?.entries, `${number}:/session/entries`, (entry, place) => {
       const usage = entry["token-usage"];
       if (!isObject(usage) || entry.vacr?.inherited) return;
-      const count = (name: string) =>
-        typeof usage[name] === "bigint" || Number.isInteger(usage[name]) ? Number(usage[name]) : 0;
-      totals.input += count("input");
-      totals.output += count("output");
-      totals.cost += typeof usage.cost === "number" || typeof usage.cost === "bigint" ? clampCost(Number(usage.cost)) : 0;
-      outputTokens.set(place, count("output"));
-      totals.models.push({ name: String(entry["model-id"] ?? defaultModel), value: count("output") });
+      const { output } = usage;
+      outputTokens.set(place, typeof output === "bigint" || Number.isInteger(output) ? Number(output) : 0);
     });
   });
-  totals.tools = addUpByName(totals.tools);
-  totals.models = addUpByName(totals.models);
-  const ends = ["session-start", "session-end"].map((name) => toMilliseconds(records[0]?.session?.[name]));
-  totals.milliseconds = ends[0] !== null && ends[1] !== null ? Math.max(0, ends[1] - ends[0]) : 0;
-  return totals;
-}
-
-/** Return a cost, limited to 10^15, so that the sum stays finite. */
-function clampCost(cost: number): number {
-  return Math.max(-MAX_COST, Math.min(cost, MAX_COST));
+  return outputTokens;
 }
 
 /** Call `visit` for each entry and its children; `place` is the pointer of the list. */
@@ -124,7 +110,7 @@ function buildTimeline(rows: PageRow[], outputTokens: Map<string, number>): [Buc
     if (bucket.first < 0) bucket.first = at;
     bucket.rows += 1;
     bucket.errors += Number(row.isError);
-    bucket.prompts += Number(row.kind === "user" && !row.isInjected);
+    bucket.prompts += Number(isPrompt(row));
     // An entry may have several rows; its tokens count once.
     const key = `${row.session}:${row.place.replace(/\/children\/.*$/, "")}`;
     bucket.tokens += outputTokens.get(key) ?? 0;

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { KEYS } from "./keyboard";
 import type { PageState } from "./page-state";
 import type { Overview, PageRow } from "./protocol";
+import { isPrompt, shownParts } from "./rows";
 import { makeVisible } from "./text";
 import { formatDuration } from "./time";
 
@@ -12,9 +13,7 @@ const MAX_PROMPT_LENGTH = 120;
 
 /** The list of prompts; a click goes to the prompt. */
 export function Prompts({ state, go, selected }: { state: PageState; go: (row: number) => void; selected: number }) {
-  const prompts = state.rows.flatMap((row, at) =>
-    row.kind === "user" && !row.isInjected && !row.isRepeated && firstText(row) ? [at] : [],
-  );
+  const prompts = state.rows.flatMap((row, at) => (isPrompt(row) && !row.isRepeated && firstText(row) ? [at] : []));
   const current = prompts.findLast((at) => at <= selected);
   return (
     <>
@@ -36,7 +35,7 @@ export function Prompts({ state, go, selected }: { state: PageState; go: (row: n
 
 /** Return the beginning of the first text of a row, in one line; "" if it has no text. */
 function firstText(row: PageRow): string {
-  const text = row.parts.find((part) => part.is === "text");
+  const text = shownParts(row).find((part) => part.is === "text");
   return text?.is === "text" ? makeVisible(text.text.trim().slice(0, MAX_PROMPT_LENGTH)).replaceAll("\n", " ") : "";
 }
 
@@ -54,8 +53,9 @@ export function Facts({ overview }: { overview: Overview }) {
       "Tokens",
       totals.input || totals.output ? `${totals.input.toLocaleString("en")} in, ${totals.output.toLocaleString("en")} out` : "",
     ],
-    ["Cost", totals.cost ? `${totals.cost.toFixed(2)} $` : ""],
+    ["Cost", totals.cost],
     ["Calls", `${totals.calls.toLocaleString("en")}${totals.errors ? `, ${totals.errors} failed` : ""}`],
+    ["Files", totals.files ? `${totals.files.toLocaleString("en")} edited (+${totals.added} -${totals.removed})` : ""],
     ["Recorded by", session.recorder],
     ["Record", session.id],
   ];

@@ -17,6 +17,8 @@ export interface Island {
   roots: boolean;
   entryRule: string;
   filter: Filter | null;
+  /** The totals, counted when the page was made, so that page and terminal show the same numbers. */
+  totals: Totals | null;
   records: { name: string; verification: StoredVerification | null }[];
   /** The address of the archive index, or "" if the page is not part of an archive. */
   index: string;
@@ -28,6 +30,8 @@ export interface StoredVerification {
   verified: boolean;
   message: string;
   checks: Check[];
+  /** How the id of a modified record contradicts its content; absent for all others. */
+  modified?: string;
 }
 
 /** The index of an archive. */
@@ -53,6 +57,8 @@ export interface SitePage {
   /** The calls of each tool. */
   tools: NamedCount[];
   cost: number;
+  /** Whether the cost is, at least in part, an estimate from list prices. */
+  isEstimated: boolean;
   verdict: "verified" | "signed" | "failed" | "unsigned";
   /** The reason for the verdict. */
   told: string;
@@ -71,8 +77,12 @@ export interface Totals {
   errors: number;
   input: number;
   output: number;
-  cost: number;
+  /** The cost as text: stated, estimated with the date of the prices, and models without a price. */
+  cost: string;
   milliseconds: number;
+  files: number;
+  added: number;
+  removed: number;
   /** The calls of each tool. */
   tools: NamedCount[];
   /** The output tokens of each model. */

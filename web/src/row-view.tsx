@@ -5,10 +5,11 @@ import { Content, PlainText } from "./content-view";
 import { countLines, Diff } from "./diff-view";
 import { type Detail, type PageState, placesOf, rawKey } from "./page-state";
 import type { PageRow } from "./protocol";
+import { describeOutcome, describeSpeaker, isPrompt, shownParts } from "./rows";
 import { makeVisible } from "./text";
 import { formatTime } from "./time";
 
-const TITLES = { user: "User", assistant: "Assistant", reasoning: "Reasoning", tool: "", event: "Event" } as const;
+const TITLES = { user: "", assistant: "Assistant", reasoning: "Reasoning", tool: "", event: "Event" } as const;
 const DIFF_LINES = { brief: 0, normal: 12, full: Infinity };
 const OUTPUT_LINES = 40;
 
@@ -34,7 +35,7 @@ interface Props {
 
 /** Return whether a row is open before the reader opens or closes it. */
 export function isOpenAtFirst(row: PageRow, detail: Detail): boolean {
-  if (row.kind === "user" || row.kind === "assistant") return true;
+  if (isPrompt(row) || row.kind === "assistant") return true;
   return detail === "full" || (row.kind === "tool" && row.isError && detail === "normal");
 }
 
@@ -53,7 +54,7 @@ export function RowView(props: Props) {
           open &&
           row.kind !== "event" && (
             <Content
-              parts={row.parts}
+              parts={shownParts(row)}
               marked={row.kind === "assistant"}
               lines={row.kind === "reasoning" ? OUTPUT_LINES : undefined}
             />
@@ -67,13 +68,15 @@ export function RowView(props: Props) {
 
 /** The line at the top of a row: kind or tool, summary, marks, the button for JSON, and a link with the time. */
 function Head({ row, toggle, raw, toggleRaw, opened, body }: Props & { opened: boolean; body: string }) {
-  const folds = row.kind === "tool" || row.kind === "reasoning";
+  const folds = row.kind === "tool" || row.kind === "reasoning" || (row.kind === "user" && !isPrompt(row));
   const title = (
     <>
       {TITLES[row.kind] && <span class="who">{TITLES[row.kind]}</span>}
+      {row.kind === "user" && <span class="who">{describeSpeaker(row)}</span>}
       {row.kind === "tool" && <span class="tool">{makeVisible(row.tool) || "result without a call"}</span>}
       {row.summary && <span class="summary">{makeVisible(row.summary)}</span>}
-      {row.kind === "reasoning" && !opened && <span class="summary">{previewText(row)}</span>}
+      {row.kind === "reasoning" && !opened && <span class="summary">{previewText(row) || "encrypted by the provider"}</span>}
+      {row.kind === "user" && folds && !opened && <span class="summary">{previewText(row)}</span>}
     </>
   );
   return (
@@ -96,10 +99,10 @@ function Head({ row, toggle, raw, toggleRaw, opened, body }: Props & { opened: b
   );
 }
 
-/** Return the beginning of a thought; a thought without text was encrypted by its provider. */
+/** Return the beginning of a thought or a message; "" if it has no text. A thought without text was encrypted. */
 function previewText(row: PageRow): string {
   const text = row.parts.find((part) => part.is === "text");
-  return text?.is === "text" ? makeVisible(text.text.slice(0, 160)).replaceAll("\n", " ") : "encrypted by the provider";
+  return text?.is === "text" ? makeVisible(text.text.slice(0, 160)).replaceAll("\n", " ") : "";
 }
 
 /** Marks of a row: changed lines, failure, missing result, origin, model. */
@@ -114,7 +117,7 @@ function Marks({ row }: { row: PageRow }) {
       )}
       {row.isError && <span class="chip error">failed</span>}
       {row.kind === "tool" && row.tool && !row.result && <span class="chip">no result</span>}
-      {row.isInjected && <span class="chip">from the agent</span>}
+      {row.result && describeOutcome(row) && <span class="chip">{makeVisible(describeOutcome(row))}</span>}
       {row.isInherited && <span class="chip">inherited</span>}
       {row.superseded && <span class="chip">{makeVisible(row.superseded)}</span>}
       {row.model && row.kind === "assistant" && <span class="chip model">{makeVisible(row.model)}</span>}

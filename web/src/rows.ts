@@ -2,7 +2,8 @@
 
 import { listContentParts, listOutputParts, type Part } from "./content-parts";
 import { isObject, type Value } from "./json";
-import { buildDiffs, type FileDiff, summarizeCall } from "./tool-calls";
+import { explainExitCode } from "./exit-codes";
+import { buildDiffs, extractCommand, type FileDiff, findEffect, summarizeCall } from "./tool-calls";
 
 export type Kind = "user" | "assistant" | "reasoning" | "tool" | "event";
 export const KINDS: Kind[] = ["user", "assistant", "reasoning", "tool", "event"];
@@ -26,11 +27,19 @@ export interface Row {
   diffs: FileDiff[];
   /** The result of a call, or null. */
   result: Row | null;
+  /** Whether a call failed, or an event reports an error. */
   isError: boolean;
+  /** How a call ended, as in the record; `no-result` for a call without a result. */
+  status: string;
+  exitCode: number | null;
+  /** What the exit code means, where that is certain; the call then did not fail. */
+  meaning: string;
+  /** Who wrote a user message, as in the record; "" if the record does not tell. */
+  speaker: string;
+  /** The words of the person, where a user message has other text as well. */
+  prompt: string;
   /** Whether the entry comes from the session that this one was forked from. */
   isInherited: boolean;
-  /** Whether the agent, not the user, wrote this user message, and marked it so. */
-  isInjected: boolean;
   /** Whether it repeats another entry. */
   isRepeated: boolean;
   /** Why the session continued without the entry, or "". */
@@ -96,9 +105,17 @@ function buildRow(placed: PlacedEntry, agent: string, result: PlacedEntry | unde
     row.tool = String(entry.name ?? "");
     row.summary = summarizeCall(row.tool, entry.input);
     row.diffs = buildDiffs(agent, row.tool, entry.input);
-    if (result) {
-      row.result = buildResultRow(result, placed.depth);
-      row.isError = row.result.isError;
+    if (!result) {
+      row.status = String(getMarks(entry).status ?? "");
+      return row;
+    }
+    row.result = buildResultRow(result, placed.depth);
+    row.status = row.result.status;
+    row.exitCode = row.result.exitCode;
+    row.isError = row.result.isError;
+    if (row.exitCode !== null && findEffect(agent, row.tool) === "shell") {
+      row.meaning = explainExitCode(extractCommand(entry.input), row.exitCode);
+      row.isError = row.isError && !row.meaning;
     }
     return row;
   }
@@ -126,7 +143,7 @@ function flatten(entries: Value, place: string, depth: number, parent: Value | n
 /** Return a row with the members that all kinds share; time, model and sub-agent may come from the parent entry. */
 function startRow(kind: Kind, { place, entry, parent }: PlacedEntry, depth: number): Row {
   const above = parent ?? {};
-  const marks = isObject(entry.vacr) ? entry.vacr : {};
+  const marks = getMarks(entry);
   return {
     kind,
     place,
@@ -141,8 +158,12 @@ function startRow(kind: Kind, { place, entry, parent }: PlacedEntry, depth: numb
     diffs: [],
     result: null,
     isError: false,
+    status: "",
+    exitCode: null,
+    meaning: "",
+    speaker: kind === "user" ? nameSpeaker(entry, marks) : "",
+    prompt: kind === "user" && typeof marks.prompt === "string" ? marks.prompt : "",
     isInherited: Boolean(marks.inherited),
-    isInjected: kind === "user" && entry.isMeta === true,
     isRepeated: Boolean(marks.repeats),
     superseded: String(marks.superseded ?? ""),
   };
@@ -154,10 +175,51 @@ function buildResultRow(placed: PlacedEntry, depth: number): Row {
   const row = startRow("tool", placed, depth);
   row.parts = listOutputParts(entry.output);
   row.isError = entry["is-error"] === true || entry.status === "error" || entry.status === "failed";
+  row.status = typeof entry.status === "string" ? entry.status : "";
+  const code = getMarks(entry)["exit-code"];
+  row.exitCode = typeof code === "bigint" || Number.isInteger(code) ? Number(code) : null;
   return row;
 }
 
 /** Return the id of the sub-agent that made an entry; "" if the main agent made it. */
 function nameSubAgent(entry: Value): string {
+  const { "sub-agent": name } = getMarks(entry);
+  if (typeof name === "string") return name;
   return entry.isSidechain === true ? String(entry.agentId || "sub-agent") : "";
+}
+
+/** Return the member `vacr` of an entry, or an empty object if it has none. */
+function getMarks(entry: Value): Value {
+  return isObject(entry.vacr) ? entry.vacr : {};
+}
+
+/** Return who wrote a user message; "" if neither a label nor the older mark tells. */
+function nameSpeaker(entry: Value, marks: Value): string {
+  if (typeof marks.speaker === "string") return marks.speaker;
+  return entry.isMeta === true ? "host" : "";
+}
+
+const SPEAKER_NAMES: Record<string, string> = { host: "Host", hook: "Hook", "parent-agent": "Parent agent" };
+const PLAIN_STATUSES = ["", "success", "error", "failed", "completed"];
+
+/** Return whether a person wrote a message, or somebody unknown who started the session. */
+export function isPrompt(row: Row): boolean {
+  return row.kind === "user" && ["", "human", "unknown"].includes(row.speaker);
+}
+
+/** Return who wrote a user message, as a heading. */
+export function describeSpeaker(row: Row): string {
+  return SPEAKER_NAMES[row.speaker] ?? "User";
+}
+
+/** Return the parts to show: of a prompt that the host added to, the person's words and files. */
+export function shownParts(row: Row): Part[] {
+  if (!row.prompt) return row.parts;
+  return [{ is: "text", text: row.prompt }, ...row.parts.filter((part) => part.is !== "text")];
+}
+
+/** Return how a call ended, such as `exit 2` or `denied`; "" for a plain success or failure. */
+export function describeOutcome(row: Row): string {
+  if (row.exitCode) return `exit ${row.exitCode}${row.meaning ? `, ${row.meaning}` : ""}`;
+  return PLAIN_STATUSES.includes(row.status) ? "" : row.status;
 }

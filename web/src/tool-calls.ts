@@ -66,8 +66,7 @@ function toText(value: Value): string {
 
 /** Return the file changes that a call asks for; empty if its tool does not change files. */
 export function buildDiffs(agent: string, tool: string, input: Value): FileDiff[] {
-  const effects = Object.hasOwn(TOOLS, agent) ? TOOLS[agent] : {};
-  const effect = Object.hasOwn(effects, tool) ? effects[tool] : undefined;
+  const effect = findEffect(agent, tool);
   if (effect === "patch") {
     const text = typeof input === "string" ? input : findText(input, tables.patches);
     return parseApplyPatch(text ?? "").map(diffFilePatch);
@@ -126,4 +125,20 @@ function trimCommonLines(before: string[], after: string[]): [string[], string[]
   while (end < shorter - start && before[before.length - 1 - end] === after[after.length - 1 - end]) end++;
   const [first, last] = [Math.max(0, start - CONTEXT), Math.max(0, end - CONTEXT)];
   return [before.slice(first, before.length - last), after.slice(first, after.length - last)];
+}
+
+/** Return the effect of an agent's tool on files, or undefined if the tool is not known. */
+export function findEffect(agent: string, tool: string): string | undefined {
+  const effects = Object.hasOwn(TOOLS, agent) ? TOOLS[agent] : {};
+  return Object.hasOwn(effects, tool) ? effects[tool] : undefined;
+}
+
+/** Return the command of a shell call; "" if the input has none. */
+export function extractCommand(input: Value): string {
+  if (typeof input === "string") return input;
+  const text = findText(input, tables.commands);
+  if (text !== null || !Array.isArray(input?.command)) return text ?? "";
+  const words: string[] = input.command.filter((word: Value) => typeof word === "string");
+  if (words.length > 2 && ["-c", "-lc", "-cl"].includes(words[1])) return words[2];
+  return words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
 }

@@ -35,7 +35,7 @@ export function createResponder(reply: (message: WorkerReply) => void): (request
     }
     const names = island.records.map((record) => record.name);
     const sizes = data.map((bytes) => bytes.length);
-    reply({ is: "overview", overview: buildOverview(records, names, sizes, rows) });
+    reply({ is: "overview", overview: buildOverview(records, names, sizes, rows, island.totals ?? null) });
     do sent = sendRows(sent, sent + CHUNK_SIZE >= rows.length);
     while (sent < rows.length);
   }

@@ -24,6 +24,7 @@ from typing import Any
 
 import click
 
+from vacr.cli.modified import ModifiedRecords, format_modified_warning
 from vacr.cli.options import PATH, Verb, build_filter, filter_options, streaming_voice_options
 from vacr.console import Voice, print_text
 from vacr.errors import VacrError
@@ -39,6 +40,9 @@ from vacr.viewer import (
     add_usage,
     build_rows,
     count_passing_rows,
+    format_cost,
+    list_cost_facts,
+    load_price_table,
     make_visible_line,
 )
 from vacr.workflows import InputRecord, format_count, read_input_records
@@ -87,7 +91,8 @@ def command(
     The rows are prompts, answers, tool calls and edits as diffs; totals follow. For a FOLDER, all
     conversations are shown; with a filter, only the conversations with a match. -v shows the place
     of each row in the record, for --entry and for links. Control characters are escaped, so a
-    session cannot affect your terminal. Nothing is verified; use `vacr verify` for that.
+    session cannot affect your terminal. No signature is verified; use `vacr verify` for that. If a
+    record was modified after it was made, a warning comes first, and the exit code is 1.
 
     \b
     Example:
@@ -132,18 +137,20 @@ class _ShowRun:
         self.path, self.row_filter, self.voice = path, row_filter, voice
         self.is_folder = Path(path).is_dir()
         self.count = self.exit_code = 0
+        self.modified = ModifiedRecords(voice, in_results=False)
         self.tools: set[str] = set()
 
     def print_rows(self) -> None:
         """Print the matching rows as JSON."""
         documents = []
         for recording in read_input_records(self.path, changed=True, failed=self._report_failure):
+            self._warn_if_modified(recording)
             for row in self._select_rows(recording, Totals()):
                 described = _build_row_document(recording, row)
                 self.voice.line(described)
                 if self.voice.format == "json":
                     documents.append(described)
-        self.voice.data({"rows": documents})
+        self.voice.data({"rows": documents, "modified": self.modified.documents})
 
     def lines(self, formatter: RowFormatter) -> Iterator[Iterable[TerminalLine]]:
         """Yield the lines of each matching row, with a head and totals for each session.
@@ -152,6 +159,7 @@ class _ShowRun:
         """
         between: list[TerminalLine] = []
         for recording in read_input_records(self.path, changed=True, failed=self._report_failure):
+            self._warn_if_modified(recording)
             totals = Totals(sessions=1)
             head = [*between, *_format_session_head(recording, named=self.is_folder)]
             has_head = self.row_filter == RowFilter()
@@ -166,6 +174,11 @@ class _ShowRun:
                 add_usage(recording.record, totals)
                 yield TerminalLine(""), TerminalLine(_format_totals(totals), "dim")
                 between = [TerminalLine("")]
+
+    def _warn_if_modified(self, recording: InputRecord) -> None:
+        """Warn on standard error about a modified record, and raise the exit code."""
+        self.modified.warn(recording.path, recording.modified)
+        self.exit_code = max(self.exit_code, self.modified.exit_code)
 
     def _report_failure(self, error: VacrError) -> None:
         """Print an error about a record, and raise the exit code to its own."""
@@ -193,6 +206,11 @@ def _build_row_document(recording: InputRecord, row: Row) -> dict[str, Any]:
         "tool": row.tool or None,
         "summary": row.summary or None,
         "is-error": row.is_error,
+        "modified": bool(recording.modified),
+        "status": row.status or None,
+        "exit-code": row.exit_code,
+        "meaning": row.meaning or None,
+        "speaker": row.speaker or None,
     }
 
 
@@ -217,8 +235,11 @@ def _colorize_lines(lines: Iterable[TerminalLine], *, coloured: bool) -> str:
 def _format_session_head(recording: InputRecord, *, named: bool) -> Iterator[TerminalLine]:
     """Yield a line with agent and models, and a line with id, folder and start of a session.
 
-    If `named`, the path of the record comes first.
+    If `named`, the path of the record comes first. A modified record gets a warning above all.
     """
+    if recording.modified:
+        warning = format_modified_warning(recording.path, recording.modified)
+        yield TerminalLine(make_visible_line(warning), "error")
     if named:
         yield TerminalLine(make_visible_line(recording.path), "head")
     session = recording.record["session"]
@@ -248,11 +269,16 @@ def _format_totals(totals: Totals) -> str:
         )
     if totals.tokens:
         parts.append(f"{totals.tokens['input']:,} tokens in, {totals.tokens['output']:,} out")
-    if totals.cost:
-        parts.append(f"{totals.cost:.2f} $")
+    parts += list_cost_facts(totals.cost, load_price_table().date) or _list_stated_cost(totals)
     if totals.milliseconds:
         parts.append(_format_duration(totals.milliseconds // 1000))
     return ", ".join(parts)
+
+
+def _list_stated_cost(totals: Totals) -> list[str]:
+    """Return the cost as a list of one text, or an empty list if there is none."""
+    cost = format_cost(totals.cost)
+    return [cost] if cost else []
 
 
 def _format_duration(seconds: int) -> str:

@@ -16,15 +16,27 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
 from rich.cells import cell_len
 
+from vacr.cli.modified import ModifiedRecords
 from vacr.cli.options import EXIT_NO_SESSION, PATH, Verb, voice_options
 from vacr.console import Voice, align_columns, get_terminal_width, truncate_start
 from vacr.errors import NotASession, UnreadableInput, VacrError, escape_unprintable
-from vacr.viewer import BY_AGENT, COUNTED_TOKENS, GROUPINGS, SessionGroups, Totals, sum_tokens
+from vacr.viewer import (
+    BY_AGENT,
+    COUNTED_TOKENS,
+    GROUPINGS,
+    SessionGroups,
+    Totals,
+    format_cost,
+    list_cost_facts,
+    load_price_table,
+    sum_tokens,
+)
 from vacr.workflows import InputRecord, format_count, scan_input_records
 
 _BAR_WIDTH = 16
@@ -32,6 +44,7 @@ _MIN_KEY_WIDTH = 12
 _BAR_EIGHTHS = " ▏▎▍▌▋▊▉"
 _MAX_NAMES_SHOWN = 8
 _MILLISECONDS_PER_SECOND = 1000
+_MICRO = 1_000_000
 _COLUMN_NAMES = (
     "sessions",
     "prompts",
@@ -43,7 +56,8 @@ _COLUMN_NAMES = (
     "cost",
     "time",
 )
-_DROPPABLE_COLUMNS = ("", "cost", "cached", "time", "prompts", "errors", "calls", "sessions")
+_PLAIN_OUTCOMES = frozenset(("success", "error", "unknown"))
+_DROPPABLE_COLUMNS = ("", "cached", "time", "prompts", "calls", "sessions", "errors", "cost")
 """The columns that a narrow terminal drops, in this order; the bars have no name."""
 
 
@@ -56,10 +70,16 @@ _DROPPABLE_COLUMNS = ("", "cost", "cached", "time", "prompts", "errors", "calls"
     show_default=True,
     help="How to group the sessions.",
 )
+@click.option(
+    "--prices",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Prices of models, as JSON.  [default: the list prices in this version]",
+)
 @voice_options
 def command(
     paths: tuple[str, ...],
     by: str,
+    prices: Path | None,
     format: str,
     quiet: bool,
     verbose: int,
@@ -68,7 +88,9 @@ def command(
 
     The arguments are records, native sessions, or folders of them. If a session was recorded
     several times, only the longest recording counts. Entries copied from another session are not
-    counted twice. Costs are those in the records; vacr has no price list.
+    counted twice. A cost is what the agent states. If it states none, or zero for tokens used, vacr
+    estimates it from the list price of the model on that day; `~` marks an estimate. If a record
+    was modified after it was made, it counts, but a warning comes first, and the exit code is 1.
 
     \b
     Example:
@@ -77,10 +99,13 @@ def command(
       vacr stats records/ --by model --format json
     """
     voice = Voice(format, quiet, verbose)
-    totals, failed = SessionGroups(by), []
+    table = load_price_table(prices)
+    totals, failed = SessionGroups(by, table), []
+    modified = ModifiedRecords(voice)
     for path in paths:
         for item in _scan_input_path(path):
             if isinstance(item, InputRecord):
+                modified.warn(item.path, item.modified)
                 totals.add(item.record)
             elif isinstance(item, NotASession):
                 voice.notice(f"vacr: {item}", 1)
@@ -95,15 +120,24 @@ def command(
         "groups": [{"key": key, **_build_totals_document(own)} for key, own in groups.items()],
         "total": _build_totals_document(total),
     }
-    voice.data({**described, "repeated": totals.repeated, "errors": errors})
+    described["prices"] = {"date": table.date, "source": table.source}
+    voice.data(
+        {
+            **described,
+            "repeated": totals.repeated,
+            "modified": modified.documents,
+            "errors": errors,
+        }
+    )
     if groups:
-        for line in _format_stats_table(by, groups, total):
+        for line in _format_stats_table(by, groups, total, table.date):
             voice.result(line)
     if totals.repeated:
         voice.notice(f"vacr: skipped {format_count(totals.repeated, 'duplicate recording')}")
     for error in failed:
         voice.error(f"vacr: {error}", error.hint)
-    return max((error.exit_code for error in failed), default=0 if groups else EXIT_NO_SESSION)
+    worst = max((error.exit_code for error in failed), default=0 if groups else EXIT_NO_SESSION)
+    return max(worst, modified.exit_code)
 
 
 def _scan_input_path(path: str) -> Iterator[InputRecord | VacrError]:
@@ -140,7 +174,12 @@ def _build_totals_document(totals: Totals) -> dict[str, Any]:
         "lines-added": totals.added,
         "lines-removed": totals.removed,
         "milliseconds": totals.milliseconds,
-        "micro-dollars": round(totals.cost * 1_000_000),
+        "outcomes": dict(totals.outcomes),
+        "micro-dollars": round(totals.cost.stated * _MICRO),
+        "estimated-micro-dollars": round(totals.cost.estimated * _MICRO),
+        "calls-stated-as-free": totals.cost.zero_calls,
+        "priced-as": dict(totals.cost.priced_as),
+        "unpriced": dict(totals.cost.unpriced),
         # Not every agent states a total, so it is computed for all.
         "tokens": {name: totals.tokens[name] for name in COUNTED_TOKENS}
         | {"total": sum_tokens(totals)},
@@ -151,7 +190,9 @@ def _build_totals_document(totals: Totals) -> dict[str, Any]:
     }
 
 
-def _format_stats_table(by: str, groups: dict[str, Totals], total: Totals) -> list[str]:
+def _format_stats_table(
+    by: str, groups: dict[str, Totals], total: Totals, price_date: str
+) -> list[str]:
     """Return a table with a line for each group, then lines about models, tools and files."""
     width = get_terminal_width(sys.stdout)
     most = max(map(sum_tokens, groups.values())) or 1
@@ -179,6 +220,13 @@ def _format_stats_table(by: str, groups: dict[str, Totals], total: Totals) -> li
                 else ""
             )
             lines.append(f"{name}: {', '.join(parts)}{rest}")
+    facts = list_cost_facts(total.cost, price_date)
+    if facts:
+        lines.append(f"cost: {'; '.join(facts)}")
+    others = {name: count for name, count in total.outcomes.items() if name not in _PLAIN_OUTCOMES}
+    if others:
+        parts = [f"{count:,} {name}" for name, count in sorted(others.items())]
+        lines.append(f"calls: {', '.join(parts)}")
     if total.files:
         lines.append(f"files: {len(total.files):,} edited (+{total.added:,} -{total.removed:,})")
     return lines
@@ -212,7 +260,7 @@ def _format_totals_cells(totals: Totals) -> list[str]:
     ]
     return [
         *(f"{count:,}" for count in counts),
-        f"{totals.cost:.2f} $" if totals.cost else "",
+        format_cost(totals.cost),
         _format_duration(totals.milliseconds // _MILLISECONDS_PER_SECOND),
     ]
 

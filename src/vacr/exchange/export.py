@@ -31,6 +31,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from vacr.agents import HOOK, HOST
 from vacr.errors import InvalidRecord
 from vacr.model import CANONICAL_ENTRY_MEMBERS, SESSION_MEMBERS, TOKEN_USAGE_MEMBERS, JsonObject
 from vacr.record import RecordEncoding, get_vacr_metadata, walk_entries
@@ -66,6 +67,7 @@ SYSTEM_MESSAGE_EVENT = "system-message"
 
 _POINTER_NUMBER = re.compile(r"/([0-9]+)")
 _MESSAGE_TYPES = ("user", "assistant")
+_INSTRUCTING_SPEAKERS = frozenset((HOST, HOOK))
 _INSTRUCTION_ROLES = ("system", "developer")
 
 EntryPosition = tuple[int, ...]
@@ -90,6 +92,8 @@ class ExportRequest:
     """The key for formats that are signed."""
     statement: bytes | None = None
     """The signed statement stored with the record."""
+    modified: str = ""
+    """How the id of a modified record contradicts its content; empty for all others."""
 
 
 @dataclass(frozen=True)
@@ -279,10 +283,13 @@ def filter_steps(steps: Iterable[ConversationStep], kept: Iterable[Row]) -> list
 
 
 def get_instructions(row: Row) -> list[ContentPart] | None:
-    """Return the instructions to the model in an event row, or None for any other row.
+    """Return the instructions to the model in a row, or None if a row has none.
 
-    Some agents, and imported trajectories, keep instructions in events.
+    Some agents, and imported trajectories, keep instructions in events. A message that the host
+    or a hook wrote in the name of the user is an instruction, too.
     """
+    if row.kind == USER_ROW and row.speaker in _INSTRUCTING_SPEAKERS:
+        return row.parts
     data = row.entry.get("data") if row.kind == EVENT_ROW else None
     if not isinstance(data, dict):
         return None

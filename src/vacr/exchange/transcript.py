@@ -49,8 +49,11 @@ from vacr.viewer import (
     TextPart,
     Totals,
     count_totals,
+    format_cost,
     format_json,
     join_texts,
+    list_cost_facts,
+    load_price_table,
     make_visible,
 )
 
@@ -80,8 +83,9 @@ _OMITTED_ENTRY_MEMBERS = (
 )
 """The members of entries that a transcript leaves out."""
 
+_MODIFIED_TITLE = "Warning: do not rely on this conversation."
+
 _MARKDOWN_HEADINGS = {
-    USER_ROW: "## User",
     ASSISTANT_ROW: "### Assistant",
     REASONING_ROW: "### Thought",
 }
@@ -111,12 +115,13 @@ h2{font-size:.9rem;margin:.2rem 0}
 .added{background:#2a24}.removed{background:#c224}
 .event{font-size:.8rem;margin:.1rem 0;opacity:.75}
 h1{font-size:1.3rem}img{max-width:100%}
+.modified{color:#fff;background:#b00;padding:.5rem .8rem;overflow-wrap:anywhere}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem;font-size:.9rem}
 dt{font-weight:600}dd{margin:0;min-width:0;overflow-wrap:anywhere}
 """
 _SHOWN_IMAGE_TYPES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
 _BASE64_TEXT = re.compile(r"[A-Za-z0-9+/]+={0,2}")
-_HTML_HEADINGS = {USER_ROW: "User", ASSISTANT_ROW: "Assistant", REASONING_ROW: "Thought"}
+_HTML_HEADINGS = {ASSISTANT_ROW: "Assistant", REASONING_ROW: "Thought"}
 _DIFF_CLASSES = {"+": "added", "-": "removed"}
 _MAX_PROMPT_LENGTH = 80
 
@@ -140,6 +145,8 @@ def export_markdown(record: JsonObject, request: ExportRequest) -> ExportedDocum
     count_encrypted_reasoning(kept, losses)
     count_lost_members(record, losses, *_OMITTED_ENTRY_MEMBERS, about=_SHOWN_SESSION_MEMBERS)
     lines = [f"# {escape_markdown(_format_title(record))}", ""]
+    if request.modified:
+        lines += [f"**{_MODIFIED_TITLE}** {escape_markdown(request.modified)}.", ""]
     for name, value in _list_session_facts(record, request, left_out):
         lines.append(f"- {name}: {format_code(value)}")
     hidden_places = {row.place for row in hidden}
@@ -171,8 +178,16 @@ def _render_markdown_row(row: Row, losses: ExportLosses) -> Iterator[str]:
         model = row.model if row.kind != USER_ROW else ""
         details = (row.agent, model, row.superseded, _format_row_time(row))
         shown = [escape_markdown(detail) for detail in details if detail]
-        yield " · ".join([_MARKDOWN_HEADINGS[row.kind], *shown])
-        yield from _render_markdown_parts(row.parts, losses)
+        heading = f"## {row.speaker_name}" if row.kind == USER_ROW else _MARKDOWN_HEADINGS[row.kind]
+        yield " · ".join([heading, *shown])
+        _count_hidden_text(row, losses)
+        yield from _render_markdown_parts(row.shown_parts, losses)
+
+
+def _count_hidden_text(row: Row, losses: ExportLosses) -> None:
+    """Count a prompt of which only the person's words are shown."""
+    if row.prompt and join_texts(row.parts) != row.prompt:
+        losses["texts that the host added to prompts"] += 1
 
 
 def _render_markdown_call(row: Row, losses: ExportLosses) -> Iterator[str]:
@@ -181,7 +196,8 @@ def _render_markdown_call(row: Row, losses: ExportLosses) -> Iterator[str]:
     if row.tool:
         call = " ".join(filter(None, (format_code(row.tool), format_code(row.summary))))
     agent = f"{escape_markdown(row.agent)}: " if row.agent else ""
-    yield f"- {agent}{call}{' ✗' if row.is_error else ''}"
+    outcome = f" {escape_markdown(row.outcome)}" if row.outcome else ""
+    yield f"- {agent}{call}{' ✗' if row.is_error else ''}{outcome}"
     arguments = row.entry.get("input")
     if isinstance(arguments, dict) and len(arguments) > 1:
         losses["inputs of tools, told in a line"] += 1
@@ -346,13 +362,17 @@ def export_html(record: JsonObject, request: ExportRequest) -> ExportedDocument:
     body = "\n".join(
         _render_html_section(row, losses) for row in kept if not is_encrypted_reasoning(row)
     )
+    warning = ""
+    if request.modified:
+        message = f"<strong>{_MODIFIED_TITLE}</strong> {_escape_html(request.modified)}."
+        warning = f'<p class="modified" role="alert">{message}</p>'
     page = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_CONTENT_POLICY}">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         '<meta name="referrer" content="no-referrer">'
         f"<title>{title}</title><style>{_STYLE_SHEET}</style></head>"
-        f"<body><h1>{title}</h1><p>Shown as recorded, not verified.</p><dl>{about}</dl>"
+        f"<body>{warning}<h1>{title}</h1><p>Shown as recorded, not verified.</p><dl>{about}</dl>"
         f"{_render_prompt_links(kept)}<main>\n{body}\n</main></body></html>\n"
     )
     return ExportedDocument(page.encode(), losses, left_out)
@@ -363,14 +383,14 @@ def _render_prompt_links(kept: list[Row]) -> str:
     items = [
         f'<li><a href="#{_make_anchor(row)}">{_escape_html(line)}</a></li>'
         for row in kept
-        if row.kind == USER_ROW and (line := _get_first_line(row))
+        if row.is_prompt and (line := _get_first_line(row))
     ]
     return f'<nav aria-label="Prompts"><ol>{"".join(items)}</ol></nav>' if items else ""
 
 
 def _get_first_line(row: Row) -> str:
     """Return the first line of a message, cut to 80 characters."""
-    return join_texts(row.parts).strip().partition("\n")[0][:_MAX_PROMPT_LENGTH]
+    return join_texts(row.shown_parts).strip().partition("\n")[0][:_MAX_PROMPT_LENGTH]
 
 
 def _make_anchor(row: Row) -> str:
@@ -387,6 +407,7 @@ def _render_html_section(row: Row, losses: ExportLosses) -> str:
         row.model if row.kind != USER_ROW else "",
         row.superseded,
         "failed" if row.is_error else "",
+        row.outcome,
         _format_row_time(row),
     )
     detail_line = " · ".join(_escape_html(detail) for detail in details if detail)
@@ -402,8 +423,10 @@ def _render_html_row(row: Row, detail_line: str, losses: ExportLosses) -> Iterat
     elif row.kind == TOOL_ROW:
         yield from _render_html_call(row, detail_line, losses)
     else:
-        head = f"{_HTML_HEADINGS[row.kind]} {detail_line}"
-        content = _render_html_parts(row.parts, losses)
+        heading = row.speaker_name if row.kind == USER_ROW else _HTML_HEADINGS[row.kind]
+        head = f"{heading} {detail_line}"
+        _count_hidden_text(row, losses)
+        content = _render_html_parts(row.shown_parts, losses)
         is_thought = row.kind == REASONING_ROW
         yield _render_html_details(head, content) if is_thought else f"<h2>{head}</h2>{content}"
 
@@ -516,8 +539,9 @@ def _list_totals(totals: Totals) -> list[tuple[str, str]]:
     if totals.tokens:
         tokens = totals.tokens
         facts.append(("tokens", f"{tokens['input']:,} in, {tokens['output']:,} out"))
-    if totals.cost:
-        facts.append(("cost", f"{totals.cost:.2f} $"))
+    if cost := format_cost(totals.cost):
+        shown = ", ".join(list_cost_facts(totals.cost, load_price_table().date)) or cost
+        facts.append(("cost", shown))
     return facts
 
 

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from vacr.viewer.content import list_content_parts as list_content_parts
     from vacr.viewer.content import make_visible as make_visible
     from vacr.viewer.content import make_visible_line as make_visible_line
+    from vacr.viewer.costs import Cost as Cost
+    from vacr.viewer.costs import PriceTable as PriceTable
+    from vacr.viewer.costs import format_cost as format_cost
+    from vacr.viewer.costs import list_cost_facts as list_cost_facts
+    from vacr.viewer.costs import load_price_table as load_price_table
     from vacr.viewer.page import Page as Page
     from vacr.viewer.page import PageRecord as PageRecord
     from vacr.viewer.page import PageTrust as PageTrust
@@ -62,6 +67,13 @@ __getattr__, __dir__, __all__ = export_lazily(
             "list_content_parts",
             "make_visible",
             "make_visible_line",
+        ),
+        "costs": (
+            "Cost",
+            "PriceTable",
+            "format_cost",
+            "list_cost_facts",
+            "load_price_table",
         ),
         "page": (
             "Page",

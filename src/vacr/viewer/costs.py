@@ -221,6 +221,37 @@ def count_cost(record: JsonObject, prices: PriceTable | None = None) -> Cost:
     return cost
 
 
+def format_cost(cost: Cost) -> str:
+    """Return a cost as short text: `1.20 $`, `~1.20 $` if part of it is estimated, or nothing."""
+    if cost.estimated_calls:
+        return f"~{cost.total:.2f} $"
+    return f"{cost.stated:.2f} $" if cost.stated else ""
+
+
+def list_cost_facts(cost: Cost, date: str) -> list[str]:
+    """Return what a reader must know about a cost, each in one line; empty if there is none.
+
+    That is the date of the prices, the amounts that agents state, the models whose prices were
+    used under another name, and the models without a price. `date` is the date of the price table.
+    """
+    facts = []
+    if cost.estimated_calls:
+        facts.append(f"~{cost.estimated:.2f} $ estimated, prices of {date}")
+        if cost.stated or cost.zero_calls:
+            facts.append(f"{cost.stated:.2f} $ stated by the agent")
+        others = sorted(
+            f"{model} as {priced}" for model, priced in cost.priced_as.items() if model != priced
+        )
+        if others:
+            facts.append(f"priced: {', '.join(others)}")
+    if cost.unpriced:
+        models = ", ".join(
+            f"{model} ({tokens:,} tokens)" for model, tokens in cost.unpriced.most_common()
+        )
+        facts.append(f"not priced: {models}")
+    return facts
+
+
 def _add_call(
     cost: Cost,
     usage: JsonObject,

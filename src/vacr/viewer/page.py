@@ -21,12 +21,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from vacr.record import encode_canonical_json, encode_deterministic_cbor
+from vacr.errors import VacrError
+from vacr.model import JsonObject
+from vacr.record import decode, encode_canonical_json, encode_deterministic_cbor
 from vacr.signing import PublicKey, build_cose_key
 from vacr.transparency import ENTRY_RULE_STATEMENT
 from vacr.version import __version__
 from vacr.viewer.content import make_visible
+from vacr.viewer.costs import format_cost, list_cost_facts, load_price_table
 from vacr.viewer.rows import RowFilter
+from vacr.viewer.totals import Totals, count_totals
 
 DATA_PLACEHOLDER = "<!--vacr:data-->"
 """The place of the data in the template."""
@@ -41,6 +45,8 @@ class PageRecord:
     data: bytes
     statement: bytes | None = None
     verification: Mapping[str, Any] | None = None
+    record: JsonObject | None = None
+    """The decoded record, where the caller has it; otherwise the bytes are decoded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +83,7 @@ class Page:
             "entryRule": self.trust.entry_rule,
             "index": self.index,
             "filter": _describe_filter(self.filter) if self.filter is not None else None,
+            "totals": _describe_totals(self.records),
             "records": [
                 {"name": make_visible(record.name), "verification": record.verification}
                 for record in self.records
@@ -89,6 +96,45 @@ class Page:
             if record.statement is not None:
                 islands.append(_encode_island(f"statement-{number}", record.statement))
         yield from _fill_template(template, self.title, islands)
+
+
+def _describe_totals(records: Sequence[PageRecord]) -> dict[str, Any]:
+    """Return the totals of a page for its description; the duration is that of the first record.
+
+    They are computed here and not in the page, so that page and terminal show the same numbers. A
+    record that cannot be decoded has no totals; the page reports why.
+    """
+    total, milliseconds = Totals(), 0
+    for number, shown in enumerate(records):
+        try:
+            record = decode(shown.data) if shown.record is None else shown.record
+            own = count_totals(record)
+        except (VacrError, LookupError, TypeError, AttributeError, ValueError):
+            continue
+        total += own
+        milliseconds = own.milliseconds if number == 0 else milliseconds
+    facts = list_cost_facts(total.cost, load_price_table().date)
+    return {
+        "prompts": total.prompts,
+        "calls": total.calls,
+        "errors": total.errors,
+        "input": total.tokens["input"],
+        "output": total.tokens["output"],
+        "cost": "; ".join(facts) or format_cost(total.cost),
+        "milliseconds": milliseconds,
+        "files": len(total.files),
+        "added": total.added,
+        "removed": total.removed,
+        "tools": [
+            {"name": tool, "value": count, "failed": total.failed_tools[tool]}
+            for tool, count in total.tools.most_common()
+        ],
+        "models": [
+            {"name": model, "value": count, "failed": 0}
+            for model, count in total.models.most_common()
+            if count
+        ],
+    }
 
 
 def render_site_index(

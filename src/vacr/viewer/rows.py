@@ -30,15 +30,18 @@ from typing import Any, NamedTuple
 from vacr.agents import (
     COMMAND_ARGUMENTS,
     CONTENT_ARGUMENTS,
+    HOST,
     PATCH_ARGUMENTS,
     PATH_ARGUMENTS,
     ToolEffect,
+    extract_command,
     find_tool_effect,
     get_text_argument,
     parse_requested_edits,
 )
 from vacr.edits import FilePatch, parse_apply_patch
 from vacr.model import JsonObject, Timestamp
+from vacr.record import PROMPTING_SPEAKERS
 from vacr.viewer.content import (
     ContentPart,
     OtherPart,
@@ -48,6 +51,7 @@ from vacr.viewer.content import (
     list_content_parts,
     list_output_parts,
 )
+from vacr.viewer.exit_codes import explain_exit_code
 
 USER_ROW = "user"
 ASSISTANT_ROW = "assistant"
@@ -56,6 +60,8 @@ TOOL_ROW = "tool"
 EVENT_ROW = "event"
 ROW_KINDS = (USER_ROW, ASSISTANT_ROW, REASONING_ROW, TOOL_ROW, EVENT_ROW)
 
+_SPEAKER_NAMES = {"host": "Host", "hook": "Hook", "parent-agent": "Parent agent"}
+_PLAIN_STATUSES = frozenset(("", "success", "error", "failed", "completed"))
 SEARCH_ARGUMENTS = ("pattern", "query", "url")
 DESCRIPTIVE_ARGUMENTS = (
     "description",
@@ -119,14 +125,47 @@ class Row:
     result: Row | None = None
     """The result of a call."""
     is_error: bool = False
+    """Whether a call failed, or an event reports an error."""
+    status: str = ""
+    """How a call ended, as in the record; `no-result` for a call without a result."""
+    exit_code: int | None = None
+    meaning: str = ""
+    """What the exit code means, where that is certain; the call then did not fail."""
+    speaker: str = ""
+    """Who wrote a user message, as in the record; empty if the record does not tell."""
+    prompt: str = ""
+    """The words of the person, where a user message has other text as well."""
     is_inherited: bool = False
     """Whether the entry comes from the session that this one was forked from."""
-    is_injected: bool = False
-    """Whether the agent, not the user, wrote this user message, and marked it so."""
     is_repeated: bool = False
     """Whether it repeats another entry."""
     superseded: str = ""
     """Why the session continued without the entry, if it did."""
+
+    @property
+    def shown_parts(self) -> list[ContentPart]:
+        """The parts to show: of a prompt that the host added to, the person's words and files."""
+        if not self.prompt:
+            return self.parts
+        files = [part for part in self.parts if not isinstance(part, TextPart)]
+        return [TextPart(self.prompt), *files]
+
+    @property
+    def speaker_name(self) -> str:
+        """Who wrote a user message, as a heading: `User`, `Host`, `Hook` or `Parent agent`."""
+        return _SPEAKER_NAMES.get(self.speaker, "User")
+
+    @property
+    def outcome(self) -> str:
+        """How a call ended, such as `exit 2` or `denied`; empty for a plain success or failure."""
+        if self.exit_code:
+            return f"exit {self.exit_code}{f', {self.meaning}' if self.meaning else ''}"
+        return "" if self.status in _PLAIN_STATUSES else self.status
+
+    @property
+    def is_prompt(self) -> bool:
+        """Whether a person wrote the message, or somebody unknown who started the session."""
+        return self.kind == USER_ROW and self.speaker in ("", *PROMPTING_SPEAKERS)
 
 
 class _PlacedEntry(NamedTuple):
@@ -216,9 +255,17 @@ def _make_call_row(placed: _PlacedEntry, agent: str, result: _PlacedEntry | None
     row.tool, arguments = str(placed.entry.get("name", "")), placed.entry.get("input")
     row.summary = summarise_tool_call(row.tool, arguments)
     row.diffs = build_diffs(agent, row.tool, arguments)
-    if result is not None:
-        row.result = _make_result_row(result, placed.depth)
-        row.is_error = row.result.is_error
+    if result is None:
+        row.status = str(_get_marks(placed.entry).get("status", ""))
+        return row
+    row.result = _make_result_row(result, placed.depth)
+    row.status, row.exit_code = row.result.status, row.result.exit_code
+    row.is_error = row.result.is_error
+    effect = find_tool_effect(agent, row.tool, arguments)
+    if row.exit_code is not None and effect is ToolEffect.SHELL:
+        command = extract_command(arguments)[0] or ""
+        row.meaning = explain_exit_code(command, row.exit_code)
+        row.is_error = row.is_error and not row.meaning
     return row
 
 
@@ -226,7 +273,9 @@ def _make_result_row(placed: _PlacedEntry, depth: int) -> Row:
     """Return the row of a tool result: its output, and whether the call failed."""
     row = _make_row(TOOL_ROW, placed, depth)
     row.parts = list_output_parts(placed.entry.get("output"))
-    status = placed.entry.get("status")
+    status, code = placed.entry.get("status"), _get_marks(placed.entry).get("exit-code")
+    row.status = status if isinstance(status, str) else ""
+    row.exit_code = code if type(code) is int else None
     row.is_error = placed.entry.get("is-error") is True or status in ("error", "failed")
     return row
 
@@ -237,9 +286,8 @@ def _make_row(kind: str, placed: _PlacedEntry, depth: int) -> Row:
     The time, the model and the sub-agent come from the parent entry if the entry lacks them.
     """
     entry, parent = placed.entry, placed.parent or {}
-    metadata = entry.get("vacr")
-    marks = metadata if isinstance(metadata, dict) else {}
-    name = entry.get("id")
+    marks, name = _get_marks(entry), entry.get("id")
+    prompt = marks.get("prompt")
     return Row(
         kind,
         placed.place,
@@ -249,15 +297,33 @@ def _make_row(kind: str, placed: _PlacedEntry, depth: int) -> Row:
         entry.get("timestamp", parent.get("timestamp")),
         str(entry.get("model-id", parent.get("model-id", ""))),
         _get_sub_agent(entry) or _get_sub_agent(parent),
+        speaker=_get_speaker(entry, marks) if kind == USER_ROW else "",
+        prompt=prompt if kind == USER_ROW and isinstance(prompt, str) else "",
         is_inherited=bool(marks.get("inherited")),
-        is_injected=kind == USER_ROW and entry.get("isMeta") is True,
         is_repeated=bool(marks.get("repeats")),
         superseded=str(marks.get("superseded", "")),
     )
 
 
+def _get_marks(entry: JsonObject) -> JsonObject:
+    """Return the member `vacr` of an entry, or an empty dict if it has none."""
+    marks = entry.get("vacr")
+    return marks if isinstance(marks, dict) else {}
+
+
+def _get_speaker(entry: JsonObject, marks: JsonObject) -> str:
+    """Return who wrote a user message; empty if neither a label nor the older mark tells."""
+    speaker = marks.get("speaker")
+    if isinstance(speaker, str):
+        return speaker
+    return HOST if entry.get("isMeta") is True else ""
+
+
 def _get_sub_agent(entry: JsonObject) -> str:
     """Return the id of the sub-agent that made an entry; empty if the main agent made it."""
+    name = _get_marks(entry).get("sub-agent")
+    if isinstance(name, str):
+        return name
     return str(entry.get("agentId") or "sub-agent") if entry.get("isSidechain") is True else ""
 
 

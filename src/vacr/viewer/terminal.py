@@ -46,7 +46,6 @@ FULL_DETAIL = "full"
 DETAIL_LEVELS = (BRIEF_DETAIL, NORMAL_DETAIL, FULL_DETAIL)
 
 _ROW_HEADINGS = {
-    USER_ROW: "User",
     ASSISTANT_ROW: "Assistant",
     REASONING_ROW: "Thought",
     EVENT_ROW: "·",
@@ -90,7 +89,11 @@ class RowFormatter:
             # A thought that its provider encrypted has no parts.
             if self.detail == FULL_DETAIL or (row.parts and self.detail != BRIEF_DETAIL):
                 yield from self._format_message(row, "dim")
-        elif row.parts:
+        elif row.kind == USER_ROW and not row.is_prompt:
+            # Text of the host, a hook or a parent agent, not of a person.
+            if self.detail != BRIEF_DETAIL:
+                yield from self._format_message(row, "dim")
+        elif row.parts or row.prompt:
             yield from self._format_message(row, "text")
 
     def _format_event(self, row: Row) -> Iterator[TerminalLine]:
@@ -103,25 +106,28 @@ class RowFormatter:
             yield TerminalLine(f"  {make_visible_line(format_json(data))}", "dim")
 
     def _format_message(self, row: Row, look: str) -> Iterator[TerminalLine]:
-        """Yield an empty line, the heading and the lines of a message or a thought."""
-        is_thought = row.kind == REASONING_ROW
+        """Yield an empty line, the heading and the lines of a message or a thought.
+
+        Of a prompt that the host added to, only the person's words are shown, except at full
+        detail.
+        """
+        is_dim = look == "dim"
         yield TerminalLine("")
-        yield TerminalLine(self._format_heading(row), "dim" if is_thought else "head")
-        lines = list(_format_parts(row.parts))
-        if is_thought:
+        yield TerminalLine(self._format_heading(row), "dim" if is_dim else "head")
+        parts = row.parts if self.detail == FULL_DETAIL else row.shown_parts
+        lines = list(_format_parts(parts))
+        if is_dim:
             yield from self._limit_lines(lines, "  ", look)
         else:
             yield from (TerminalLine(f"  {line}", look) for line in lines)
 
     def _format_heading(self, row: Row) -> str:
         """Return a heading: who speaks, the sub-agent, the model, marks, the time, the place."""
-        words = [_ROW_HEADINGS[row.kind]]
+        words = [row.speaker_name if row.kind == USER_ROW else _ROW_HEADINGS[row.kind]]
         if row.agent:
             words.append(f"[{make_visible_line(row.agent)}]")
         if row.model and row.kind != USER_ROW:
             words.append(f"({make_visible_line(row.model)})")
-        if row.is_injected:
-            words.append("(from the agent)")
         if row.superseded:
             words.append(f"({make_visible_line(row.superseded)})")
         return f"{' '.join(words)}{_format_row_time(row)}{self._format_place(row)}"
@@ -187,7 +193,8 @@ class RowFormatter:
 def _format_call_line(row: Row) -> TerminalLine:
     """Return the line of a call, such as `→ Edit total.py (+6 -1)`.
 
-    `✗` marks a failed call, and `…` a call without a result.
+    `✗` marks a failed call, and `…` a call that runs on or has no result. How it ended
+    follows, such as `exit 2` or `denied`.
     """
     agent = f"[{make_visible_line(row.agent)}] " if row.agent else ""
     if row.tool:
@@ -196,8 +203,10 @@ def _format_call_line(row: Row) -> TerminalLine:
         call = "result without a call"
     counts = "".join(map(_format_diff_counts, row.diffs[:1]))
     failed = " ✗" if row.is_error else ""
-    pending = " …" if row.tool and row.result is None else ""
-    text = f"  → {agent}{call}{counts}{failed}{pending}"
+    is_pending = row.status == "running" or (row.tool and row.result is None)
+    pending = " …" if is_pending else ""
+    outcome = f" {make_visible_line(row.outcome)}" if row.outcome else ""
+    text = f"  → {agent}{call}{counts}{failed}{pending}{outcome}"
     return TerminalLine(text, "error" if row.is_error else "call")
 
 

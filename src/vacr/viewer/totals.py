@@ -1,7 +1,9 @@
 """Totals of sessions: of one, of groups, and for the cards in the index of an archive.
 
-Tokens and costs come from the record; vacr computes nothing from prices. Only the sums stay in
-memory, so that the number of sessions does not matter.
+Every number that vacr shows about a session comes from here: in the terminal, in the page, in
+exports and in `vacr stats`. Tokens come from the record, and so does the cost if the agent states
+it; `costs` estimates it otherwise. Only the sums stay in memory, so that the number of sessions
+does not matter.
 
     >>> import vacr
     >>> from vacr.viewer import SessionGroups, count_totals
@@ -25,12 +27,10 @@ from typing import Any
 from vacr.model import JsonObject
 from vacr.record import find_session_title, format_timestamp, get_epoch_milliseconds, walk_entries
 from vacr.viewer.content import make_visible
-from vacr.viewer.rows import ASSISTANT_ROW, TOOL_ROW, USER_ROW, Row, build_rows
+from vacr.viewer.costs import Cost, PriceTable, count_cost
+from vacr.viewer.rows import ASSISTANT_ROW, TOOL_ROW, Row, build_rows
 
 COUNTED_TOKENS = ("input", "cached", "output", "reasoning", "total")
-# A larger cost counts as this one, so that the sum stays a finite number.
-_MAX_COST = 1e15
-
 VERDICT_VERIFIED = "verified"
 VERDICT_SIGNED = "signed"
 VERDICT_FAILED = "failed"
@@ -54,19 +54,22 @@ class Totals:
     answers: int = 0
     calls: int = 0
     errors: int = 0
+    """Calls that failed, and events that report an error."""
     entries: int = 0
     added: int = 0
     removed: int = 0
-    """Lines that calls requested, whether or not they were carried out."""
+    """Lines that calls asked for and that did not fail."""
     milliseconds: int = 0
-    cost: float = 0.0
+    cost: Cost = field(default_factory=Cost)
+    outcomes: Counter[str] = field(default_factory=Counter)
+    """How calls ended: the statuses of the record, `unknown`, and what an exit code means."""
     tokens: Counter[str] = field(default_factory=Counter)
     models: Counter[str] = field(default_factory=Counter)
     """The output tokens of each model."""
     tools: Counter[str] = field(default_factory=Counter)
     failed_tools: Counter[str] = field(default_factory=Counter)
     files: Counter[str] = field(default_factory=Counter)
-    """How many changes calls requested of each file."""
+    """How many changes of each file calls asked for, without the calls that failed."""
 
     def __add__(self, other: Totals) -> Totals:
         """Return new totals with each count added up."""
@@ -75,12 +78,17 @@ class Totals:
         )
 
 
-def count_totals(record: JsonObject, shown: Iterable[Row] | None = None) -> Totals:
-    """Return the totals of a record; with `shown`, prompts, calls and edits of these rows only."""
+def count_totals(
+    record: JsonObject, shown: Iterable[Row] | None = None, prices: PriceTable | None = None
+) -> Totals:
+    """Return the totals of a record; with `shown`, prompts, calls and edits of these rows only.
+
+    `prices` replace the price table of the package.
+    """
     totals = Totals(sessions=1)
     for _ in count_passing_rows(build_rows(record) if shown is None else shown, totals):
         pass
-    add_usage(record, totals)
+    add_usage(record, totals, prices)
     return totals
 
 
@@ -95,20 +103,21 @@ def _count_row(row: Row, totals: Totals) -> None:
     """Add a row to totals, unless it is inherited from another session or repeats an entry."""
     if row.is_inherited or row.is_repeated:
         return
-    totals.prompts += row.kind == USER_ROW and not row.is_injected
+    totals.prompts += row.is_prompt
     totals.answers += row.kind == ASSISTANT_ROW
     totals.errors += row.is_error
     if row.kind == TOOL_ROW and row.tool:
         totals.calls += 1
         totals.tools[row.tool] += 1
         totals.failed_tools[row.tool] += row.is_error
-    for diff in row.diffs:
+        totals.outcomes[row.meaning or row.status or _UNKNOWN] += 1
+    for diff in row.diffs if not row.is_error else ():
         totals.files[diff.path] += 1
         totals.added += diff.added
         totals.removed += diff.removed
 
 
-def add_usage(record: JsonObject, totals: Totals) -> None:
+def add_usage(record: JsonObject, totals: Totals, prices: PriceTable | None = None) -> None:
     """Add the entries, tokens and cost of a record to totals, and set its duration.
 
     Tokens of entries inherited from another session are not counted.
@@ -123,11 +132,9 @@ def add_usage(record: JsonObject, totals: Totals) -> None:
         totals.tokens.update(
             {name: usage[name] for name in COUNTED_TOKENS if type(usage.get(name)) is int}
         )
-        cost = usage.get("cost")
-        if isinstance(cost, int | float):
-            totals.cost += max(-_MAX_COST, min(cost, _MAX_COST))
         if type(usage.get("output")) is int:
             totals.models[str(entry.get("model-id", default_model))] += usage["output"]
+    totals.cost += count_cost(record, prices)
     totals.milliseconds = _get_duration(session)
 
 
@@ -191,7 +198,8 @@ def build_index_card(
             {"name": tool, "value": count, "failed": totals.failed_tools[tool]}
             for tool, count in totals.tools.items()
         ],
-        "cost": round(totals.cost, 4),
+        "cost": round(totals.cost.total, 4),
+        "isEstimated": bool(totals.cost.estimated),
         "verdict": verdict,
         "told": make_visible(reason),
     }
@@ -205,6 +213,8 @@ class SessionGroups:
     """Totals of many sessions; if a session was recorded twice, the longer recording counts."""
 
     by: str
+    prices: PriceTable | None = None
+    """Prices instead of those of the package."""
     sessions: dict[tuple[str, str], dict[str, Totals]] = field(default_factory=dict)
     """By agent and id, because two agents may use one id; then by group."""
     repeated: int = 0
@@ -212,7 +222,7 @@ class SessionGroups:
     def add(self, record: JsonObject) -> None:
         """Add a record; of two recordings of the same session, keep only the longer one."""
         key = _get_group(record, BY_AGENT), str(record["session"]["session-id"])
-        parts = _split_totals(record, self.by)
+        parts = _split_totals(record, self.by, self.prices)
         other = self.sessions.get(key)
         if other is not None:
             self.repeated += 1
@@ -248,11 +258,11 @@ def _count_entries(parts: dict[str, Totals]) -> int:
     return sum(totals.entries for totals in parts.values())
 
 
-def _split_totals(record: JsonObject, by: str) -> dict[str, Totals]:
+def _split_totals(record: JsonObject, by: str, prices: PriceTable | None) -> dict[str, Totals]:
     """Return the totals of a record by group; only grouping by model makes several groups."""
     if by == BY_MODEL:
-        return _split_by_model(record)
-    return {_get_group(record, by): count_totals(record)}
+        return _split_by_model(record, prices)
+    return {_get_group(record, by): count_totals(record, prices=prices)}
 
 
 def _get_group(record: JsonObject, by: str) -> str:
@@ -270,7 +280,7 @@ def _get_group(record: JsonObject, by: str) -> str:
     return (format_timestamp(moment) or _UNKNOWN)[:10]
 
 
-def _split_by_model(record: JsonObject) -> dict[str, Totals]:
+def _split_by_model(record: JsonObject, prices: PriceTable | None) -> dict[str, Totals]:
     """Return the totals of a record by model.
 
     Rows and entries without a model count for the default model of the session.
@@ -286,7 +296,7 @@ def _split_by_model(record: JsonObject) -> dict[str, Totals]:
     parts = {}
     for model in dict.fromkeys([*entries, *rows]):
         part = {**record, "session": {**session, "entries": entries.get(model, [])}}
-        parts[model] = count_totals(part, rows.get(model, []))
+        parts[model] = count_totals(part, rows.get(model, []), prices)
         if model != default_model:
             # The duration belongs to the session, and counts once.
             parts[model].milliseconds = 0

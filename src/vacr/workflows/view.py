@@ -161,6 +161,7 @@ class WrittenPage:
             "records": len(conversation.parts),
             "verdict": conversation.verdict,
             "message": conversation.failure or None,
+            "modified": any(part.modified for part in conversation.parts),
             "bytes": self.size,
         }
 
@@ -178,8 +179,11 @@ class PageRun:
     """Takes the error of each unreadable item in a folder."""
     report_page: Callable[[WrittenPage], None] = lambda _: None
     """Takes each page as soon as it is written."""
+    report_modified: Callable[[InputRecord], None] = lambda _: None
+    """Takes each modified record, before its page is written."""
     exit_code: int = 0
-    """The exit code so far: 1 if a verification failed, 3 if an item is unreadable."""
+    """The exit code so far: 1 if a verification failed or a record was modified, 3 if an item is
+    unreadable."""
     index: Path | None = None
     """The first page of an archive, once it is written."""
     pages: list[WrittenPage] = field(default_factory=list)
@@ -309,6 +313,9 @@ class PageRun:
                 self.report_error(item)
                 self.exit_code = self.exit_code or UnreadableInput.exit_code
                 continue
+            for part in item.parts:
+                if part.modified:
+                    self.report_modified(part)
             if item.verdict == VERDICT_FAILED:
                 self.exit_code = EXIT_NOT_VERIFIED
             yield item
@@ -359,7 +366,9 @@ def read_conversations(
     for group in _group_by_parent(references):
         try:
             parts = [reference.load() for reference in group]
-            shown = [_build_shown_record(part, options, stored) for part in parts]
+            shown = [
+                _mark_modified(part, _build_shown_record(part, options, stored)) for part in parts
+            ]
             yield Conversation(parts[0].stem, parts, shown)
         except VacrError as error:
             yield error
@@ -446,16 +455,29 @@ def _build_shown_record(
     """
     name = Path(item.path).name
     if not item.stored:
-        return PageRecord(name, encode(item.record, item.form), None, _judge_unsigned(options))
+        data = encode(item.record, item.form)
+        return PageRecord(name, data, None, _judge_unsigned(options), item.record)
     if item.data is not None:
-        return PageRecord(name, item.data, None, _judge_unsigned(options))
+        return PageRecord(name, item.data, None, _judge_unsigned(options), item.record)
     (pair,) = find_statement_pairs(item.path)
     data = read_bytes(item.path)
     if pair.statement is None:
-        return PageRecord(name, data, None, _judge_unsigned(options))
+        return PageRecord(name, data, None, _judge_unsigned(options), item.record)
     statement = read_bytes(pair.statement)
     verdict = _judge_signed(pair, statement, data, options, run_files)
-    return PageRecord(name, data, statement, verdict)
+    return PageRecord(name, data, statement, verdict, item.record)
+
+
+def _mark_modified(item: InputRecord, shown: PageRecord) -> PageRecord:
+    """Return a record for the page; the verdict about a modified record is that it failed."""
+    if not item.modified:
+        return shown
+    verdict = shown.verification
+    if verdict is None or verdict["verified"]:
+        checks = verdict["checks"] if verdict is not None else []
+        verdict = {"trusted": False, "message": item.modified, "checks": checks}
+    verification = {**verdict, "verified": False, "modified": item.modified}
+    return replace(shown, verification=verification)
 
 
 def _judge_unsigned(options: VerificationOptions) -> dict[str, Any] | None:

@@ -1,0 +1,18 @@
+/** What the exit code of a command means, where that is certain. Mirrors `vacr.viewer.exit_codes`, and a test compares both. */
+
+import tables from "./tables.json";
+
+const MEANINGS: Record<string, string> = tables.exitCodes;
+const QUOTED = /'[^']*'|"(?:[^"\\$`]|\\.)*"/gs;
+/** Whatever may run another program, or change where the exit code comes from. */
+const OTHER_COMMANDS = /[;&`\n\r(){}]|\$\(|\|\||['"]|\\\s*$|^\s*!/;
+
+/** Return what the exit code of a command means, or "" if that is not certain. */
+export function explainExitCode(command: string, code: number): string {
+  if (code !== 1) return "";
+  const bare = command.trim().replace(QUOTED, "Q");
+  if (OTHER_COMMANDS.test(bare)) return "";
+  const last = bare.slice(bare.lastIndexOf("|") + 1).trim();
+  const program = last.split(/\s+/)[0].split("/").at(-1) ?? "";
+  return Object.hasOwn(MEANINGS, program) ? MEANINGS[program] : "";
+}
