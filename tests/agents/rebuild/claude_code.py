@@ -14,6 +14,9 @@ def claude_line(entry: dict) -> dict:
             line["type"] = native["type"]
     elif kind in ("tool-call", "tool-result"):
         line = entry
+    elif native.get("type") == "attachment":
+        entry["attachment"]["prompt"] = entry.pop("content")
+        line = entry
     else:
         line = claude_message(entry, kind)
         if "untyped" in ours:

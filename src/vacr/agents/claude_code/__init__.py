@@ -1,7 +1,7 @@
 """Claude Code: transcripts in ~/.claude/projects, one JSON object a line.
 
-`reader` turns a transcript into a record; `tools` knows what its tools do to files. This module
-answers each question that vacr asks an agent:
+`reader` turns a transcript into a record; `speakers` and `outcomes` label it; `tools` knows what
+its tools do to files. This module answers each question that vacr asks an agent:
 
     >>> from vacr.agents.claude_code import AGENT
     >>> AGENT.name, AGENT.tools["MultiEdit"].name, AGENT.hooks.file
@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from vacr.agents.agent import Agent, CacheWrites, HookLayout, HookSettings, ShellBehaviour, Source
-from vacr.agents.claude_code import reader
+from vacr.agents.claude_code import outcomes, reader, speakers
+from vacr.agents.labels import CallResult, Outcome, Speaker
 from vacr.agents.tool_calls import ToolCall, ToolEffect, get_count
 
 if TYPE_CHECKING:
@@ -62,6 +63,27 @@ class ClaudeCode(Agent):
     def read(self, source: Source) -> Iterator[Reading]:
         """Yield the records of the conversations in a transcript."""
         return reader.read(source)
+
+    def speaker(self, entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
+        """Return who wrote a user message."""
+        return speakers.classify_speaker(entry, record)
+
+    def outcome(self, result: CallResult) -> Outcome:
+        """Return how a call ended."""
+        return outcomes.find_outcome(result)
+
+    def prompt_text(self, entry: dict[str, Any]) -> str:
+        """Return the words of the person in an entry, or an empty text."""
+        return speakers.get_person_text(entry)
+
+    def has_failed(self, call: ToolCall, result: dict[str, Any], report: dict[str, Any]) -> bool:
+        """Return whether Claude Code reports a failure.
+
+        It does not where the exit code only has a meaning, such as "No matches found".
+        """
+        if result.get("vacr", {}).get("native", {}).get("is-error") is False:
+            return False
+        return super().has_failed(call, result, report)
 
     def file_actions(self, call: ToolCall) -> Iterator[FileAction]:
         """Yield a call's file actions, and the change that a reminder in its result reports."""
@@ -138,6 +160,8 @@ class ClaudeCode(Agent):
         """Return whether a prompt put the shell back, as the desktop application does."""
         if self.is_summary(entry) or entry.get("entrypoint") != "claude-desktop":
             return False
+        if "attachment" in entry:
+            return False  # typed while the agent worked
         return bool(self.prompt_text(entry))
 
     def pull_request_url(self, entry: dict[str, Any]) -> str | None:

@@ -4,6 +4,10 @@ One line becomes one entry. Lines refer to each other by `parent-id`, so branche
 sidechains stay as they were written. The reader does not follow a session into other files;
 `vacr.discovery` finds the files that belong together.
 
+A prompt that was typed while the agent worked is an attachment, `queued_command`. It becomes a user
+message at its place: the prompt is the content, and `attachment` keeps the rest. Notices that
+Claude Code queues in the same way stay events, and so does a prompt that a user line repeats.
+
 >>> from pathlib import Path
 >>> from vacr.agents import Source, SourcePart
 >>> from vacr.agents.claude_code.reader import read
@@ -27,6 +31,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from vacr.agents.agent import SessionStore, Source, pause_garbage_collector
+from vacr.agents.claude_code.speakers import is_queued_prompt
 from vacr.agents.lift import (
     UNKNOWN,
     Lift,
@@ -96,12 +101,16 @@ CLAUDE_COMMON_MEMBERS = CLAUDE_ENVELOPE_MEMBERS | parse_names(
 )
 CLAUDE_MESSAGE_LINE_MEMBERS = CLAUDE_COMMON_MEMBERS | parse_names(
     """
-    apiErrorStatus attributionAgent attributionMcpServer attributionMcpTool attributionPlugin
-    attributionSkill classifierMetaLines effort error errorDetails imagePasteIds
-    interruptedByShutdown interruptedMessageId isAbortedMidStream isApiErrorMessage isCompactSummary
-    isReplay isVisibleInTranscriptOnly mcpMeta message origin permissionMode planContent project
-    promptSource requestId sourceToolAssistantUUID sourceToolUseID supersedesUuids thinking
-    thinkingMetadata todos toolDenialKind toolEndsTurn toolUseResult turnCompanion
+    apiBlockIndex apiErrorStatus attributionAgent attributionMcpServer attributionMcpTool
+    attributionPlugin attributionSkill classifierMetaLines effort error errorDetails handedOff
+    imagePasteIds interruptedByShutdown interruptedMessageId isAbortedMidStream isApiErrorMessage
+    isCompactSummary isReplay isVirtual isVisibleInTranscriptOnly madeBy mcpMeta message origin
+    ownWord perTurnEffort permissionDecision permissionMode persist planContent project
+    promptCacheRequested promptSource queueSkipAttachments queueTranscriptOnly remoteToolDenialKind
+    replacesSpan requestId requestRef requestedModel sandboxed scheduledTaskId
+    sourceToolAssistantUUID sourceToolUseID supersedesUuids textNotTyped thinking thinkingMetadata
+    todos toolDenialEndsTurn toolDenialKind toolEndsTurn toolInputStreamMs toolUseResult
+    turnCompanion turnOrigin turnPosition verifiedSlackHumanTurn wakeupSource
     """
 )
 CLAUDE_MESSAGE_MEMBERS = parse_names(
@@ -112,23 +121,26 @@ CLAUDE_MESSAGE_MEMBERS = parse_names(
 )
 CLAUDE_USAGE_MEMBERS = parse_names(
     """
-    cache_creation cache_creation_input_tokens cache_read_input_tokens inference_geo input_tokens
-    iterations output_tokens output_tokens_details server_tool_use service_tier speed
+    cache_creation cache_creation_input_tokens cache_read_input_tokens fallback_credit inference_geo
+    input_tokens iterations output_tokens output_tokens_details server_tool_use service_tier speed
     """
 )
 CLAUDE_EVENT_OWN_MEMBERS = {
     "system": parse_names(
         """
-        apiRefusalCategory apiRefusalExplanation budgetTokens cause commands compactMetadata content
-        direction durationMs error fallbackModel hasOutput hookAdditionalContext hookCount
-        hookErrors hookInfos level maxRetries messageCount microcompactMetadata originalModel
-        pendingBackgroundAgentCount preTokens preventedContinuation refusedUserMessageUuid requestId
-        retractedMessageUuids retryAttempt retryInMs scope source stopReason subtype toolUseID
-        trigger url
+        apiRefusalCategory apiRefusalExplanation briefHiddenCount budgetLimit budgetNudges
+        budgetTokens cause commandRun commands compactMetadata content direction durationMs error
+        fallbackModel hasOutput highlight hookAdditionalContext hookCount hookErrors hookInfos
+        hookLabel level maxRetries messageCount microcompactMetadata originalModel
+        pendingBackgroundAgentCount pendingWorkflowCount preTokens preventedContinuation
+        refusedUserMessageUuid requestId retractedMessageUuids retryAttempt retryInMs scope source
+        stopReason subtype toolUseID totalDurationMs trigger url
         """
     ),
     "progress": parse_names("data parentToolUseID toolUseID"),
-    "attachment": parse_names("attachment"),
+    "attachment": parse_names(
+        "attachment rendered renderedBesideToolResult renderedInHumanTurn renderedRole"
+    ),
     "file-history-snapshot": parse_names("isSnapshotUpdate messageId snapshot"),
     "file-history-delta": parse_names("backup messageId snapshotMessageId trackingPath"),
     "last-prompt": parse_names("lastPrompt leafUuid message"),
@@ -146,7 +158,7 @@ CLAUDE_EVENT_OWN_MEMBERS = {
         "bridgeSessionId lastSequenceNum ownerAccountUuid ownerOrganizationUuid"
     ),
     "frame-link": parse_names("frameUrl path title"),
-    "queue-operation": parse_names("content operation"),
+    "queue-operation": parse_names("commandUuid content deliveryId operation reason"),
     "worktree-state": parse_names("worktreeSession"),
     "relocated": parse_names("relocatedCwd"),
     "atis-latch": parse_names("atis"),
@@ -154,6 +166,21 @@ CLAUDE_EVENT_OWN_MEMBERS = {
     "result": parse_names("key result"),
     "content-replacement": parse_names("replacements"),
     "speculation-accept": parse_names("timeSavedMs"),
+    "api-request": parse_names(
+        "base cacheControl id keep params querySource requestDigest shapeHash tail"
+    ),
+    "api-request-blob": parse_names("hash message"),
+    "api-request-shape": parse_names("shape shapeHash"),
+    "cost-state": parse_names(
+        """
+        hasUnknownModelCost modelUsage startTime totalAPIDuration totalAPIDurationWithoutRetries
+        totalCostUSD totalDuration totalLinesAdded totalLinesRemoved totalToolDuration
+        """
+    ),
+    "history-suppression": parse_names("cause ts vetoedAgainstAccountUuid"),
+    "repl-mode": parse_names("replMode"),
+    "resume-head-vouch": parse_names("sum"),
+    "tools-used": parse_names("tools"),
     "marble-origami-commit": parse_names("collapseId firstArchivedUuid summaryContent summaryUuid"),
 }
 """Line type → the members that are its own."""
@@ -165,9 +192,15 @@ CLAUDE_EVENT_SUBTYPES = {
         "",
         parse_names(
             """
-            agents_killed api_error api_refusal away_summary bridge_status compact_boundary error
-            hook_summary informational init local_command memory_saved microcompact_boundary
-            model_refusal_fallback scheduled_task_fire session_start stop_hook_summary turn_duration
+            agents_killed api_error api_refusal away_summary bridge_status checkpoint_done
+            compact_boundary error file_attachments_missing file_snapshot hook_summary informational
+            init instruction_size_warning late_allow_not_run local_command memory_recall
+            memory_saved microcompact_boundary model_consent_fallback model_fallback
+            model_refusal_fallback model_refusal_no_fallback notification permission_denied
+            permission_retry post_turn_summary rewind_stand_in scheduled_task_fire session_start
+            session_writes_lost start_folder stop_hook_summary task_notification task_progress
+            task_started task_summary task_updated turn_duration turn_handoff_available
+            turn_preempted vcs_state_changed voice_call_talk
             """
         ),
     ),
@@ -184,20 +217,36 @@ CLAUDE_EVENT_SUBTYPES = {
         "attachment",
         parse_names(
             """
-            agent_listing_delta agent_mention already_read_file async_hook_response auto_mode
-            auto_mode_exit batching_reminder_sent budget_usd command_permissions
-            compact_file_reference compaction_reminder context_efficiency critical_system_reminder
-            date_change deferred_tools_delta diagnostics directory dynamic_skill edited_image_file
-            edited_text_file file hook_additional_context hook_blocking_error hook_cancelled
-            hook_error_during_execution hook_non_blocking_error hook_permission_decision
-            hook_stopped_continuation hook_success hook_system_message invoked_skills
-            max_turns_reached mcp_instructions_delta mcp_resource nested_memory opened_file_in_ide
-            output_style output_token_usage pdf_reference plan_file_reference plan_mode
-            plan_mode_exit plan_mode_reentry queued_command read_truncation_notice relevant_memories
-            selected_lines_in_ide silent_turn_reminder skill_discovery skill_listing
-            structured_output task_reminder task_status team_context teammate_mailbox todo_reminder
-            token_usage total_tokens_reminder ultra_effort_enter ultra_effort_exit ultrathink_effort
-            verify_plan_reminder
+            account_memory_recall advisor_stripped advisor_tool agent_listing_delta agent_mention
+            already_read_file artifact_opening_prefetch async_hook_response
+            async_hook_response_batch at_mention_reference attention_budget auto_mode auto_mode_exit
+            bash_output_audience_note batching_reminder batching_reminder_sent budget_usd
+            claude_app_notice command_permissions compact_file_reference compaction_reminder
+            context_efficiency context_sections coordinator_context cowork_memory_context
+            credential_org critical_system_reminder date date_change deferred_tools_delta
+            deferred_tools_record diagnostics dir_sync_notice directory dynamic_skill
+            edited_image_file edited_text_file elapsed_time_reminder environment file fork_briefing
+            goal_status goals hook_additional_context hook_blocking_error hook_cancelled
+            hook_deferred_tool hook_error_during_execution hook_non_blocking_error
+            hook_permission_decision hook_plugin_listing hook_stopped_continuation hook_success
+            hook_system_message inlined_image_paths instruction_files_not_loaded instructions
+            invoked_skills language linked_plugin_tools_note max_turns_reached
+            mcp_dropped_tools_delta mcp_instructions_delta mcp_resource memory_update
+            message_pdf_reads model nested_memory opened_file_in_ide output_limit_note output_style
+            output_style_instructions output_token_usage pdf_reference peer_mention
+            plan_file_reference plan_mode plan_mode_exit plan_mode_reentry plugin_note poll_events
+            prefix_delta proactivity project_doc_reads projects_thread_ask prompt_as_file
+            prompt_render_point prompt_snapshot queued_command read_truncation_notice
+            relevant_memories remote_session_change repl_mcp_needs_auth sandbox_instructions
+            secondary_reminder secondary_reminder_sent selected_lines_in_diff selected_lines_in_ide
+            session_context session_cron_carry silent_turn_reminder skill_discovery skill_listing
+            skill_mention structured_output task_reminder task_status team_context teammate_mailbox
+            teammate_shutdown_batch thinking_drop thinking_stripped thread_state todo_reminder
+            token_usage tool_host_result_lines tool_hosts_correction tool_hosts_notice
+            tool_results_cut tool_search_usage_reminder total_tokens_reminder ultra_effort_enter
+            ultra_effort_exit ultrathink_effort unknown_command_fallback verify_plan_reminder
+            whole_texts_withdrawn widget_context_hint withheld_memory workflow_keyword_request
+            workflow_size_guideline_change
             """
         ),
     ),
@@ -268,6 +317,8 @@ class _TranscriptReader:
         self.usage_entries: dict[Any, JsonObject] = {}
         """API message → the entry whose usage counts."""
         self.agent_ids: set[Any] = set()
+        self.queued_prompts: list[JsonObject] = []
+        """Events that are prompts, unless a user line repeats them."""
         self.sidechain_only = True
         self.unlearned = ["sessionId", "cwd", "version", "gitBranch", "entrypoint"]
 
@@ -410,6 +461,10 @@ class _TranscriptReader:
             entry["data"] = data
             if kind == "progress":
                 self.unfold_progress(data, entry)
+            elif kind == "attachment":
+                attachment = data.get("attachment")
+                if type(attachment) is dict and is_queued_prompt(attachment):
+                    self.queued_prompts.append(entry)
         drop_nulls(entry)
         return entry
 
@@ -439,11 +494,47 @@ class _TranscriptReader:
             and type(embedded.get("message")) is dict
         ):
             del data["data"]["message"]
-            entry["children"] = [self.make_typed_entry(embedded)]
-            self.session.embedded += entry["children"]
+            child = self.make_typed_entry(embedded)
+            if child["type"] == "user":
+                get_writable_marks(child)["sub-agent"] = True
+            entry["children"] = [child]
+            self.session.embedded.append(child)
+
+    def make_queued_prompts(self) -> None:
+        """Turn the prompts that no user line repeats into user messages, in place.
+
+        A line repeats a prompt if it has the id that the prompt refers to, or is a replay of it.
+        """
+        if not self.queued_prompts:
+            return
+        users = [entry for entry in self.session.entries if entry["type"] == "user"]
+        user_ids = {entry.get("id") for entry in users}
+        replayed = [entry.get("content") for entry in users if entry.get("isReplay") is True]
+        for entry in self.queued_prompts:
+            attachment = entry["data"]["attachment"]
+            source_id = attachment.get("source_uuid")
+            is_repeated = type(source_id) is str and source_id in user_ids
+            if not is_repeated and attachment["prompt"] not in replayed:
+                self.make_prompt_entry(entry)
+
+    def make_prompt_entry(self, entry: JsonObject) -> None:
+        """Turn the event of a queued prompt into a user message, in place."""
+        data = entry.pop("data")
+        clashing = {name: data.pop(name) for name in _CLASHING_MEMBERS.intersection(data)}
+        del entry["event-type"]
+        entry |= {"type": "user", "content": data["attachment"].pop("prompt"), **data}
+        keep_native_members(entry, {"type": "attachment", **clashing})
+        drop_nulls(entry)
+        drift = self.session.drift
+        content = entry["content"]
+        if type(content) is list and (
+            views := build_child_entries(content, drift.types, drift.members)
+        ):
+            entry["children"] = views
 
     def settle(self) -> None:
         """Decide everything that needs the whole transcript: usage, sub-agent, provider."""
+        self.make_queued_prompts()
         for entry in self.usage_entries.values():
             entry["token-usage"] = build_claude_usage(entry["message"].pop("usage"), entry)
             if not entry["message"]:

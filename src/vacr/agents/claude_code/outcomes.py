@@ -1,0 +1,287 @@
+"""How a tool call of Claude Code ended.
+
+Claude Code writes `is_error: true` on every failure: in all real sessions, every result whose
+`toolUseResult` is a text (its form of an error) has the flag, and its source makes no error without
+it. So a result without the flag succeeded, unless `toolUseResult` knows better. The flag alone says
+little. More evidence separates a refusal from a crash:
+
+| evidence | status |
+|---|---|
+| `toolDenialKind`, `permissionDecision`, or a sentence about permission | `denied` |
+| `toolDenialKind: interrupted`, `interrupted: true`, or a sentence | `interrupted` |
+| `Exit code 143` with `Command timed out after …`, or `timedOut: true` | `timeout` |
+| `backgroundTaskId`, an agent that was launched | `running` |
+| `Exit code N` above the output of a shell, or any other flagged result | `error` |
+| a return code with a meaning, such as "No matches found" | `error`, exit code 1 |
+
+    >>> from vacr.agents.claude_code.outcomes import find_outcome
+    >>> from vacr.agents.labels import CallResult
+    >>> def run(output, tool="Bash", **members):
+    ...     result = {"type": "tool-result", "output": output, "is-error": True}
+    ...     message = {"type": "user", "children": [result], "version": "2.1.200", **members}
+    ...     outcome = find_outcome(CallResult(result, message, {"name": tool}, {}))
+    ...     return outcome.status, outcome.exit_code
+    >>> run("Exit code 2\\nmake: *** No rule")
+    ('error', 2)
+    >>> run("Exit code 143\\nCommand timed out after 2m 0s")
+    ('timeout', 143)
+    >>> run("Permission denied", toolDenialKind="user-rejected")
+    ('denied', None)
+
+Only a shell's first line counts. Another tool may print the same text:
+
+    >>> run("Exit code 2", tool="mcp__ci__status")
+    ('error', None)
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from vacr.agents.labels import (
+    DENIED,
+    FAILURE,
+    INTERRUPTED,
+    RUNNING,
+    SUCCESS,
+    TIMED_OUT,
+    UNKNOWN_OUTCOME,
+    CallResult,
+    Outcome,
+    parse_stated_outcome,
+    parse_status_word,
+)
+from vacr.agents.tool_calls import dict_or_empty
+
+SHELL_TOOLS = frozenset(("Bash", "PowerShell"))
+AGENT_TOOLS = frozenset(("Agent", "Task", "Workflow"))
+KILL_TOOLS = frozenset(("KillBash", "KillShell", "TaskStop"))
+_MCP_PREFIX = "mcp__"
+
+_STATUSES_BY_DENIAL = {
+    "user-rejected": DENIED,
+    "permission-rule": DENIED,
+    "automode-blocked": DENIED,
+    "automode-unavailable": DENIED,
+    "automode-parsing-error": DENIED,
+    "interrupted": INTERRUPTED,
+    "cancelled": INTERRUPTED,
+}
+"""The values of `toolDenialKind`."""
+
+# Older versions put the output of a failed command first, without a header.
+_FIRST_VERSION_WITH_HEADER = (2, 0, 30)
+_VERSION = re.compile(r"(\d{1,6})\.(\d{1,6})\.(\d{1,6})")
+_EXIT_CODE_HEADER = re.compile(r"Exit code (-?\d{1,10})(?:\r?\n|\Z)")
+_TIMEOUT_EXIT_CODE = 143
+_TIMEOUT_LINE = re.compile(r"Command timed out after \d")
+
+_INTERRUPTION_STARTS = (
+    "[Request interrupted by user",
+    "[Request interrupted: ",
+    "[Tool call interrupted: ",
+    "[Tool call did not complete: ",
+    "[Tool call skipped: ",
+    "[Tool call not completed: ",
+    "[Tool call result not in this copy: ",
+    "[Agent call interrupted: ",
+    "The user doesn't want to take this action right now.",
+    "<tool_use_error>Cancelled: parallel tool call",
+    "<tool_use_error>Sibling tool call errored",
+)
+_STOPPED_WHILE_RUNNING = "Correction to the text above: this call was stopped while running"
+_REJECTION = "User rejected tool use"
+"""The `toolUseResult` of a call that a person refused."""
+_DENIAL_STARTS = (
+    "The user doesn't want to proceed with this tool use.",
+    "The agent proposed a plan that was rejected by the user.",
+    "Permission for this tool use was denied.",
+    "Permission for this action has been denied.",
+    "Permission for this action was denied by ",
+    "This tool call was refused and did not run:",
+    "Execution stopped by PreToolUse hook",
+)
+_DENIAL_LINE = re.compile(
+    r"Claude requested permissions to .{1,2000}, but you haven't granted it yet\."
+    r"|Permission to .{1,2000} has been denied"
+    r"|PreToolUse:\S{1,200} (?:hook error:|operation blocked by hook:)"
+    r"|This (?:\S+ )?command requires approval"
+    r"|This \S+ command contains multiple operations\. The following parts? requires? approval:"
+    r"|(?:Current permission mode|Permission rule|Hook|Classifier|Tool) .{0,500}"
+    r" requires? approval for this "
+)
+
+_EXIT_ONE_MEANINGS = frozenset(
+    (
+        "No matches found",
+        "No matching files found",
+        "Files differ",
+        "Some directories were inaccessible",
+        "Condition is false",
+    )
+)
+"""The values of `returnCodeInterpretation` that Claude Code writes for exit code 1 and no other."""
+_LAUNCH_STATUSES = frozenset(("async_launched", "remote_launched", "teammate_spawned"))
+_PROCESS_STATUSES = {"pending": RUNNING}
+"""Words about a background process that other agents do not use."""
+
+
+def find_outcome(result: CallResult) -> Outcome:
+    """Return how a call ended; the outcome is unknown only where a line has no message."""
+    entry, message = result.entry, result.message
+    if message is entry:
+        return parse_stated_outcome(entry)
+    tool = str((result.call or {}).get("name", ""))
+    report = _get_tool_use_result(message)
+    if entry.get("is-error") is True:
+        return _find_failure(_get_first_text(entry.get("output")), tool, report, message)
+    denial = _find_denial(message)
+    if denial:
+        return Outcome(denial)
+    if isinstance(report, dict) and not tool.startswith(_MCP_PREFIX):
+        return _find_reported_outcome(report, tool)
+    if message["type"] == "assistant":
+        return _find_server_outcome(entry.get("output"))
+    return Outcome(SUCCESS)
+
+
+def _find_denial(message: dict[str, Any]) -> str:
+    """Return the status that a refusal in a member of its own states, or an empty text."""
+    kind = message.get("toolDenialKind")
+    if isinstance(kind, str) and kind in _STATUSES_BY_DENIAL:
+        return _STATUSES_BY_DENIAL[kind]
+    decision = dict_or_empty(message.get("permissionDecision")).get("decision")
+    return {"reject": DENIED, "cancelled": INTERRUPTED}.get(str(decision), "")
+
+
+def _get_tool_use_result(message: dict[str, Any]) -> Any:
+    """Return the member that describes the result of a message, if the message has one result."""
+    results = [child for child in message.get("children", ()) if child["type"] == "tool-result"]
+    return message.get("toolUseResult") if len(results) == 1 else None
+
+
+def _get_first_text(output: Any) -> str:
+    if isinstance(output, list) and output:
+        output = dict_or_empty(output[0]).get("text")
+    return output if isinstance(output, str) else ""
+
+
+# --- results with the flag ---
+
+
+def _find_failure(text: str, tool: str, report: Any, message: dict[str, Any]) -> Outcome:
+    """Return why a call failed, by the sentences that Claude Code itself writes."""
+    exit_code, body = _split_exit_code(text, tool, message)
+    denial = _find_denial(message)
+    if denial:
+        return Outcome(denial, exit_code)
+    if dict_or_empty(report).get("interrupted") is True:
+        return Outcome(INTERRUPTED, exit_code)
+    if exit_code is not None:
+        # Claude Code puts its own line between the header and the output of the command.
+        if body.startswith(_INTERRUPTION_STARTS[0]):
+            return Outcome(INTERRUPTED, exit_code)
+        if exit_code == _TIMEOUT_EXIT_CODE and _TIMEOUT_LINE.match(body):
+            return Outcome(TIMED_OUT, exit_code)
+        return Outcome(FAILURE, exit_code)
+    if text.startswith(_INTERRUPTION_STARTS) or _STOPPED_WHILE_RUNNING in text[:600]:
+        return Outcome(INTERRUPTED)
+    if report == _REJECTION or _is_denial(text, tool):
+        return Outcome(DENIED)
+    if tool in SHELL_TOOLS and _TIMEOUT_LINE.match(text):
+        return Outcome(TIMED_OUT)
+    return Outcome(FAILURE)
+
+
+def _split_exit_code(text: str, tool: str, message: dict[str, Any]) -> tuple[int | None, str]:
+    """Return the exit code in the first line of a failed shell call, and the text after it."""
+    if tool not in SHELL_TOOLS:
+        return None, text
+    version = _VERSION.match(str(message.get("version", "")))
+    if version and tuple(map(int, version.groups())) < _FIRST_VERSION_WITH_HEADER:
+        return None, text
+    header = _EXIT_CODE_HEADER.match(text)
+    return (int(header[1]), text[header.end() :]) if header else (None, text)
+
+
+def _is_denial(text: str, tool: str) -> bool:
+    """Return whether a text is a refusal by Claude Code.
+
+    A server of tools may write much the same; its refusals are ordinary failures.
+    """
+    if text.startswith(_DENIAL_STARTS):
+        return True
+    line = text.partition("\n")[0]
+    if tool.startswith(_MCP_PREFIX) and tool not in line:
+        return False
+    return _DENIAL_LINE.match(line) is not None
+
+
+# --- results without the flag ---
+
+
+def _find_reported_outcome(report: dict[str, Any], tool: str) -> Outcome:
+    """Return the outcome that `toolUseResult` describes."""
+    if report.get("interrupted") is True:
+        return Outcome(INTERRUPTED)
+    task_id = report.get("backgroundTaskId")
+    if isinstance(task_id, str) and task_id:
+        return Outcome(RUNNING, left_running=task_id)
+    if report.get("timedOut") is True:
+        return Outcome(TIMED_OUT)
+    meaning = report.get("returnCodeInterpretation")
+    if isinstance(meaning, str) and meaning in _EXIT_ONE_MEANINGS:
+        return Outcome(FAILURE, exit_code=1)
+    if report.get("success") is False:
+        return Outcome(FAILURE)
+    if "retrieval_status" in report:
+        task = dict_or_empty(report.get("task"))
+        return _find_process_outcome(task, task.get("task_id"))
+    if isinstance(report.get("shellId"), str):
+        return _find_process_outcome(report, report["shellId"])
+    if tool in KILL_TOOLS:
+        killed = report.get("task_id") or report.get("shell_id")
+        return Outcome(SUCCESS, saw_end=killed if isinstance(killed, str) else "")
+    if tool in AGENT_TOOLS:
+        return _find_agent_outcome(report)
+    return Outcome(SUCCESS)
+
+
+def _find_process_outcome(process: dict[str, Any], process_id: Any) -> Outcome:
+    """Return the state of a background process, as a call that looked at it reports."""
+    process_id = process_id if isinstance(process_id, str) else ""
+    word, exit_code = process.get("status"), process.get("exitCode")
+    status = parse_status_word(word) or _PROCESS_STATUSES.get(str(word), "")
+    if status == RUNNING:
+        return Outcome(RUNNING, left_running=process_id)
+    if not status:
+        return UNKNOWN_OUTCOME
+    if type(exit_code) is not int:
+        return Outcome(status, saw_end=process_id)
+    if status in (SUCCESS, FAILURE):
+        status = FAILURE if exit_code else SUCCESS
+    return Outcome(status, exit_code, saw_end=process_id)
+
+
+def _find_agent_outcome(report: dict[str, Any]) -> Outcome:
+    """Return how a sub-agent ended, or that it runs on."""
+    status = report.get("status")
+    if isinstance(status, str) and status in _LAUNCH_STATUSES:
+        task_id = report.get("agentId") or report.get("taskId")
+        return Outcome(RUNNING, left_running=task_id if isinstance(task_id, str) else "")
+    return Outcome(parse_status_word(status) or SUCCESS)
+
+
+def _find_server_outcome(output: Any) -> Outcome:
+    """Return the outcome of a tool that ran at the provider: an error object, or a return code."""
+    blocks = output if isinstance(output, list) else [output]
+    for block in blocks:
+        if not isinstance(block, dict):
+            continue
+        if str(block.get("type", "")).endswith("_tool_result_error"):
+            return Outcome(FAILURE)
+        return_code = block.get("return_code")
+        if type(return_code) is int and str(block.get("type", "")).endswith("_result"):
+            return Outcome(FAILURE if return_code else SUCCESS, return_code)
+    return Outcome(SUCCESS)
