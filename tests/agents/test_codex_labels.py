@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from tests.conftest import jsonl, record_of
+from tests.agents import independent
+from tests.conftest import jsonl, native_files, record_of, records_of
 from vacr.agents.codex import AGENT
 
 HEADER = "Chunk ID: 0a1b2c\nWall time: 0.1 seconds\nProcess exited with code {}\nOutput:\n{}"
@@ -476,3 +477,21 @@ def test_full_context_is_not_a_usage():
         usage |= {"output_tokens": 0, "total_tokens": 272_000}
     entries = record_of(jsonl(meta(), count(500, 500), full))["session"]["entries"]
     assert ["token-usage" in entry for entry in entries[1:]] == [True, False]
+
+
+@pytest.mark.parametrize("path", native_files("codex"), ids=lambda path: path.name[-40:])
+def test_tokens_add_up_to_the_native_total(path):
+    data = path.read_bytes()
+    payloads = [
+        value["payload"]
+        for value in independent.values(data)
+        if isinstance(value, dict) and isinstance(value.get("payload"), dict)
+    ]
+    infos = [payload.get("info") for payload in payloads if payload.get("type") == "token_count"]
+    totals = [info["total_token_usage"] for info in infos if info and "total_token_usage" in info]
+    headers = {payload.get("id") for payload in payloads if "cli_version" in payload}
+    if not totals or len(headers) > 1:
+        pytest.skip("no total, or the totals of several sessions")
+    tokens = independent.record(*records_of(data)).tokens
+    assert tokens["input"] == totals[-1]["input_tokens"]
+    assert tokens["output"] == totals[-1]["output_tokens"]
