@@ -55,6 +55,7 @@ from vacr.evidence import (
     parse_attestation_key,
 )
 from vacr.files import STDIN, find_state_folder, read_bytes, write_file_atomically
+from vacr.record import find_record_modification
 from vacr.signing import (
     KeySigner,
     Signer,
@@ -68,6 +69,7 @@ from vacr.workflows import (
     choose_output_form,
     ensure_machine_key,
     format_count,
+    make_modified_error,
     parse_nonce,
     read_journal_head,
     read_record_file,
@@ -172,8 +174,8 @@ def command(
 
     Evidence for a record consists of measurements of vacr, of Python and of configuration files,
     signed by --key. The default is the key of this machine, which `vacr watch` also uses; with a
-    TPM it is a one-time key, covered by the TPM's quote. docs/evidence.md explains what evidence
-    proves.
+    TPM it is a one-time key, covered by the TPM's quote. A record that was modified after it was
+    made is refused. docs/evidence.md explains what evidence proves.
 
     \b
     Example:
@@ -229,6 +231,9 @@ def command(
         )
     along = tuple(endorsed for name in endorsement for endorsed in load_endorsements(name))
     data, content = read_record_file(record)
+    modification = find_record_modification(content, json=data.lstrip().startswith(b"{"))
+    if modification is not None:
+        raise make_modified_error(record, str(modification))
     session_agent = _choose_agent(agent, content, agent_executable)
     if session_agent is not None and agent_executable is not None:
         measured.append(measure_agent(session_agent.name, session_agent.version, agent_executable))

@@ -93,7 +93,8 @@ def command(
     FILE is a record or a native session. vacr replays its edits; several files are replayed
     together, in order of time. A line counts as the agent's only if an entry proves it. Without
     --base, vacr knows only the file contents that the session shows. -v lists the lines. --check
-    recomputes the attribution of records, and exits with 1 if one differs.
+    recomputes the attribution of records, and exits with 1 if one differs. A record that was
+    modified after it was made is refused.
 
     \b
     Example:

@@ -23,7 +23,7 @@ from vacr.blame import (
 )
 from vacr.cli.options import PATH, Verb, voice_options
 from vacr.console import Voice, align_columns
-from vacr.errors import NotASession, UsageError, VacrError
+from vacr.errors import InvalidRecord, NotASession, UsageError, VacrError
 from vacr.workflows import (
     CONTRIBUTOR_TYPES,
     build_commit_document,
@@ -83,6 +83,7 @@ def command(
     vacr matches lines with records by whole files first, then by blocks of lines; never by time,
     and never by a short line alone. So a match survives a rebase, squash, amend, cherry-pick or
     rename. Lines without proof are unknown. Native sessions are recorded and attributed on the fly.
+    A record that was modified after it was made is refused, and in a folder skipped.
 
     \b
     Example:
@@ -131,9 +132,12 @@ def _read_records(paths: tuple[str, ...], voice: Voice) -> list[dict[str, Any]]:
 
     def report_skipped(path: str, error: VacrError) -> None:
         """Print that an input is skipped, and why."""
+        message = f"{error.where or path}: skipped: {error.message}"
+        if isinstance(error, InvalidRecord):
+            voice.error(message)
+            return
         # Only with -v: in a folder, files that are not sessions are expected.
-        level = 1 if isinstance(error, NotASession) else 0
-        voice.notice(f"{error.where or path}: skipped: {error.message}", level)
+        voice.notice(message, 1 if isinstance(error, NotASession) else 0)
 
     return read_blame_records(paths, report_skipped)
 

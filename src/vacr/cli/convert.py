@@ -18,11 +18,12 @@ from typing import Any, cast
 
 import click
 
+from vacr.cli.modified import ModifiedRecords
 from vacr.cli.options import PATH, Verb, output_options, voice_options
 from vacr.console import Voice, write_bytes
 from vacr.errors import UsageError, VacrError
 from vacr.files import STDIN, hash_pieces
-from vacr.record import RecordEncoding, encode
+from vacr.record import RecordEncoding, encode, find_record_modification
 from vacr.workflows import (
     check_single_output,
     format_count,
@@ -61,7 +62,8 @@ def command(
 
     JSON is canonical and CBOR deterministic, so converting back gives the same bytes. The exception
     is v1, which contains only the file attribution; vacr lists the lost members. Converting to
-    another version keeps the encoding.
+    another version keeps the encoding. If a record was modified after it was made, a warning comes
+    first, and the exit code is 1. The result keeps its id, so it counts as modified, too.
 
     \b
     Example:
@@ -75,9 +77,13 @@ def command(
     documents: list[dict[str, Any]] = []
     errors: list[dict[str, Any]] = []
     worst = 0
+    modified = ModifiedRecords(voice, in_results=output != STDIN)
     for path in files:
         try:
-            data, form, behind, name = _convert_file(path, to, voice)
+            record, encoding = read_json_or_cbor(path)
+            modification = find_record_modification(record, json=encoding == "json")
+            modified.warn(path, str(modification or ""))
+            data, form, behind, name = _convert_record(path, record, encoding, to, voice)
             if output == STDIN:
                 write_bytes([b"\n" if form == "json" and path != files[0] else b"", data])
                 _report_left_behind(path, behind, voice)
@@ -106,23 +112,25 @@ def command(
             "output": str(target),
             "state": state,
             "left-behind": list(behind),
+            "modified": modification is not None,
         }
         documents.append(described | {"bytes": len(data), "sha-256": hash_pieces([data])})
     if output != STDIN:
         voice.data({"records": documents, "errors": errors})
-    return worst
+    return max(worst, modified.exit_code)
 
 
-def _convert_file(path: str, to: str, voice: Voice) -> tuple[bytes, str, dict[str, str], str]:
+def _convert_record(
+    path: str, record: Any, form: RecordEncoding, to: str, voice: Voice
+) -> tuple[bytes, str, dict[str, str], str]:
     """Return a converted record: its bytes, its encoding, its lost members, and a file name.
 
-    The encoding is `json` or `cbor`. Lost members map a JSON Pointer to its description; only v1
-    loses any.
+    `form` is the encoding of the file at `path`. Lost members map a JSON Pointer to its
+    description; only v1 loses any.
 
     Raises:
-        VacrError: the record cannot be read, or cannot be converted.
+        VacrError: the record cannot be converted.
     """
-    record, form = read_json_or_cbor(path)
     json = form == "json"
     if to in _FORM_SUFFIXES:
         if form == to:

@@ -21,6 +21,7 @@ from typing import Any
 
 import click
 
+from vacr.cli.modified import ModifiedRecords
 from vacr.cli.options import (
     PATH,
     Verb,
@@ -51,6 +52,7 @@ from vacr.workflows import (
     format_count,
     format_size,
     is_output_folder,
+    make_modified_error,
     reserve_unused_name,
     scan_input_records,
     write_output_file,
@@ -71,7 +73,12 @@ _WRITABLE_FORMATS = [name for name, format_ in EXCHANGE_FORMATS.items() if forma
 @click.option(
     "--commit", metavar="SHA", help="Commit that contains the files, for in-toto and git-ai-notes."
 )
-@partial(key_options, required=False, default="none; needed for in-toto")
+@partial(
+    key_options,
+    required=False,
+    default="none; needed for in-toto",
+    force_help="Sign a record that was modified; accept a key that other users can read.",
+)
 @filter_options
 @output_options
 @voice_options
@@ -95,7 +102,9 @@ def command(
 
     Losses are reported on standard error: members that the format cannot represent, and rows that a
     filter removed. An export is not evidence. It names the record it was made from; only that
-    record can be verified.
+    record can be verified. If a record was modified after it was made, a warning comes first,
+    Markdown and HTML say so at the top, and the exit code is 1. An in-toto statement about such a
+    record is refused, unless --force is given.
 
     \b
     Example:
@@ -114,7 +123,9 @@ def command(
         else None
     )
     request = ExportRequest("", row_filter, atif_version, commit=commit, signer=signer)
-    run = _ExportRun(EXCHANGE_FORMATS[to], request, output, paths, voice, overwrite=overwrite)
+    run = _ExportRun(
+        EXCHANGE_FORMATS[to], request, output, paths, voice, overwrite=overwrite, force=force
+    )
     for path in paths:
         run.export_path(path)
     return run.finish()
@@ -158,6 +169,8 @@ class _ExportRun:
     paths: tuple[str, ...]
     voice: Voice
     overwrite: bool = field(kw_only=True)
+    force: bool = field(kw_only=True)
+    """Whether to sign statements about modified records."""
     documents: list[dict[str, Any]] = field(default_factory=list)
     errors: list[dict[str, Any]] = field(default_factory=list)
     losses: Counter[str] = field(default_factory=Counter)
@@ -165,6 +178,10 @@ class _ExportRun:
     """The names of files that this run has written."""
     exit_code: int = 0
     count: int = 0
+
+    def __post_init__(self) -> None:
+        """Prepare the warnings; a document on standard output must not be mixed with them."""
+        self.modified = ModifiedRecords(self.voice, in_results=self.output != STDIN)
 
     def export_path(self, path: str) -> None:
         """Export the records at a path; an unreadable one does not stop the others."""
@@ -190,7 +207,7 @@ class _ExportRun:
         Raises:
             UsageError: several records would be written to one output file.
         """
-        items = scan_input_records(path)
+        items = scan_input_records(path, changed=True)
         if is_output_folder(self.output) or self.output == STDIN:
             return items
         # Two records are enough to refuse a single output file.
@@ -202,7 +219,17 @@ class _ExportRun:
         return iter(first)
 
     def _export_record(self, recording: InputRecord, level: int) -> None:
-        """Write a record in the other format; report losses if `-v` is used `level` times."""
+        """Write a record in the other format; report losses if `-v` is used `level` times.
+
+        Raises:
+            InvalidRecord: the record was modified, and the export would be signed.
+        """
+        if recording.modified and self.request.signer is not None and not self.force:
+            raise make_modified_error(
+                recording.path, recording.modified, "To sign it anyway, add --force."
+            )
+        self.modified.warn(recording.path, recording.modified)
+        self.exit_code = max(self.exit_code, self.modified.exit_code)
         data = recording.stored_bytes() if recording.stored else encode(recording.record, "json")
         statement_path = f"{recording.path}{STATEMENT_SUFFIX}"
         has_statement = recording.stored and is_file(statement_path)
@@ -214,11 +241,13 @@ class _ExportRun:
                 digest=hash_pieces([data]),
                 form=recording.form,
                 statement=statement,
+                modified=recording.modified,
             ),
         )
         described = {
             "source": recording.path,
             "record": recording.record["id"],
+            "modified": bool(recording.modified),
             "losses": dict(document.losses),
             "left-out": document.left_out,
         }

@@ -43,6 +43,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _SIGNING_OPTIONS = ("key", "alg", "x5chain", "issuer", "timestamp", "passphrase_file", "force")
 
+_FORCE_HELP = "Accept a key that other users of this machine can read."
+
 _OPTION_GROUPS = {
     "Filters": "entry only tool grep errors",
     "Signature": "key alg x5chain issuer subject profile timestamp passphrase-file force trust eku "
@@ -60,8 +62,16 @@ _OPTION_GROUPS = {
 _MAX_UNGROUPED_OPTIONS = 9
 
 
+_ARGUMENTS_KEY = "vacr.arguments"
+
+
 class Verb(click.Command):
     """A verb whose help groups the options, if there are many."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments after the verb, and keep them for `get_verb_arguments`."""
+        ctx.meta[_ARGUMENTS_KEY] = list(args)
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write more than nine options under headings; options without a group come first."""
@@ -81,6 +91,12 @@ class Verb(click.Command):
             if group:
                 with formatter.section(heading):
                     formatter.write_dl(group)
+
+
+def get_verb_arguments() -> list[str]:
+    """Return the arguments after the name of the verb that runs now, as the user gave them."""
+    arguments: list[str] = click.get_current_context().meta[_ARGUMENTS_KEY]
+    return arguments
 
 
 class _NonEmptyPath(click.Path):
@@ -262,10 +278,17 @@ def build_filter(
     return RowFilter(frozenset(only), frozenset(tool), grep, errors, frozenset(entry))
 
 
-def key_options(function: F, *, required: bool = True, default: str = "this machine's key") -> F:
+def key_options(
+    function: F,
+    *,
+    required: bool = True,
+    default: str = "this machine's key",
+    force_help: str = _FORCE_HELP,
+) -> F:
     """Add `--key`, `--alg`, `--passphrase-file` and `--force` to a verb.
 
     If the key is not required, the help describes `default` as the key that is used instead.
+    `force_help` is the help of `--force`, for a verb where it accepts more than such a key.
     """
     optional = "" if required else f"  [default: {default}]"
     return _add_options(
@@ -287,17 +310,15 @@ def key_options(function: F, *, required: bool = True, default: str = "this mach
             type=PATH,
             help="File whose first line is the passphrase of the key.",
         ),
-        click.option(
-            "--force", is_flag=True, help="Accept a key that other users of this machine can read."
-        ),
+        click.option("--force", is_flag=True, help=force_help),
     )
 
 
-def signing_options(function: F, *, key_required: bool = True) -> F:
+def signing_options(function: F, *, key_required: bool = True, force_help: str = _FORCE_HELP) -> F:
     """Add the options of `key_options`, `--x5chain`, `--issuer` and `--timestamp` to a verb."""
     return _add_options(
         function,
-        partial(key_options, required=key_required),
+        partial(key_options, required=key_required, force_help=force_help),
         click.option(
             "--x5chain",
             metavar="FILE",

@@ -50,6 +50,7 @@ def command(
     session. Several are replayed together, in order of time. The report lists every changed file,
     whether it is complete, partial or deleted, and the evidence. A file is written only if every
     byte of it is known. Files in the folder are never removed, and replaced only with --overwrite.
+    A record that was modified after it was made is refused.
 
     \b
     Example:

@@ -22,8 +22,14 @@ from vacr.cli.options import PATH, Verb, voice_options
 from vacr.console import Voice
 from vacr.errors import InvalidRecord, UnreadableInput, UsageError
 from vacr.files import STDIN, write_file_atomically
-from vacr.record import compute_record_id, is_made_by_vacr
-from vacr.workflows import build_sealed_source_path, format_size, read_json_or_cbor, unseal_source
+from vacr.record import find_record_modification
+from vacr.workflows import (
+    build_sealed_source_path,
+    format_size,
+    make_modified_error,
+    read_json_or_cbor,
+    unseal_source,
+)
 
 _MAX_PART_BYTES = 1 << 40
 
@@ -125,7 +131,7 @@ def _read_source_manifest(path: str) -> list[dict[str, Any]]:
         UnreadableInput: the file is not a record.
     """
     try:
-        record, _ = read_json_or_cbor(path)
+        record, form = read_json_or_cbor(path)
     except UnreadableInput as error:
         place = error.where if error.where.startswith(path) else f"{path}: {error.where}"
         raise UnreadableInput(
@@ -154,11 +160,7 @@ def _read_source_manifest(path: str) -> list[dict[str, Any]]:
         raise InvalidRecord(
             "the record does not list the native files it was made from", where=path, hint=hint
         )
-    if is_made_by_vacr(record) and record.get("id") != compute_record_id(record):
-        changed = "the record was modified: its id does not match its content"
-        raise InvalidRecord(
-            changed,
-            where=path,
-            hint="Record the session again, or find an unmodified copy of the record.",
-        )
+    modification = find_record_modification(record, json=form == "json")
+    if modification is not None:
+        raise make_modified_error(path, str(modification))
     return manifest

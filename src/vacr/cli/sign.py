@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from vacr.cli.modified import ModifiedRecords
 from vacr.cli.options import (
     PATH,
     Verb,
@@ -32,6 +33,7 @@ from vacr.workflows import (
     check_single_output,
     format_size,
     is_output_folder,
+    make_modified_error,
     read_signable_file,
     write_output_file,
 )
@@ -39,7 +41,10 @@ from vacr.workflows import (
 
 @click.command(no_args_is_help=True, cls=Verb)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
-@signing_options
+@partial(
+    signing_options,
+    force_help="Sign a record that was modified; accept a key that other users can read.",
+)
 @click.option(
     "--profile",
     type=click.Choice(STATEMENT_PROFILES),
@@ -68,7 +73,8 @@ def command(
 
     For each FILE, vacr writes a signed statement, FILE.cose. FILE does not change. The statement
     about a record is written next to it; a statement about another file goes into the current
-    folder.
+    folder. A record that was modified after it was made is refused. With --force it is signed, a
+    warning comes first, and the exit code is 1; `vacr verify` still fails for it.
 
     \b
     Example:
@@ -80,24 +86,29 @@ def command(
     voice = Voice(format, quiet, verbose)
     check_single_output(files, output)
     signing = load_signing_settings(**options)
+    modified = ModifiedRecords(voice, in_results=output != STDIN)
     documents = []
     for path in files:
         file = read_signable_file(path, whole=signing.profile != HASH_ENVELOPE)
         if file.data is None:
             voice.notice(
-                f"{path}: signed without trace-metadata, because it is larger than "
-                f"{format_size(LARGE_FILE_SIZE)}"
+                f"{path}: signed without trace-metadata and without checking the id of a record, "
+                f"because it is larger than {format_size(LARGE_FILE_SIZE)}"
             )
+        if file.modified and not options["force"]:
+            raise make_modified_error(path, file.modified, "To sign it anyway, add --force.")
+        modified.warn(path, file.modified)
         statement = signing.sign_file(file, subject)
         if output == STDIN:
             write_bytes([statement])
             continue
         target = _choose_target(path, output)
         write_output_file(target, statement, path, files, overwrite=overwrite)
-        documents.append(_report_statement(path, target, statement, signing.signer, voice))
+        document = _report_statement(path, target, statement, signing.signer, voice)
+        documents.append({**document, "modified": bool(file.modified)})
     if output != STDIN:
         voice.data({"statements": documents})
-    return 0
+    return modified.exit_code
 
 
 def _choose_target(path: str, output: str | None) -> Path:

@@ -24,7 +24,7 @@ from typing import Any
 
 import click
 
-from vacr.cli.options import PATH, Verb, log_key_option, voice_options
+from vacr.cli.options import PATH, Verb, get_verb_arguments, log_key_option, voice_options
 from vacr.console import Voice, align_columns, get_terminal_width
 from vacr.errors import UsageError
 from vacr.evidence import Tier
@@ -214,7 +214,7 @@ def command(
             f"no statements found in {', '.join(files)}",
             "Statements end in .cose. To create one: vacr sign FILE --key KEY",
         )
-    again = shlex.join(["vacr", "verify", *sys.argv[2:]])
+    again = shlex.join(["vacr", "verify", *get_verb_arguments()])
     voice.result(f"To repeat: {again}")
     verified = sum(verdict["verified"] for verdict in verdicts)
     voice.data({"results": verdicts, "verified": verified, "again": again})

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from vacr.cli.modified import ModifiedRecords
 from vacr.cli.options import (
     PATH,
     Verb,
@@ -81,7 +82,8 @@ def command(
     statement, and the keys of --trust and --log-key. Sub-agents are shown in the page of their
     session. A FOLDER becomes an archive: one page per session, and index.html with search. Filters
     choose the rows to show first; the page still contains the whole record. If verification fails,
-    the page gives the reason, and the exit code is 1.
+    the page gives the reason, and the exit code is 1. This includes a record that was modified
+    after it was made; then a warning also comes first.
 
     \b
     Example:
@@ -100,6 +102,8 @@ def command(
         voice.error(f"vacr: {error}", error.hint)
 
     run = PageRun(path, options, row_filter if row_filter != RowFilter() else None, report_error)
+    modified = ModifiedRecords(voice, in_results=output != STDIN)
+    run.report_modified = lambda part: modified.warn(part.path, part.modified)
     if serve:
         return _serve_pages(run, host, port, voice, opens=open)
     if output == STDIN:

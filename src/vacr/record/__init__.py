@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from vacr.record.cbor import format_diagnostic as format_diagnostic
     from vacr.record.conversion import FORMAT_VERSIONS as FORMAT_VERSIONS
     from vacr.record.conversion import FormatVersion as FormatVersion
+    from vacr.record.conversion import RecordModification as RecordModification
     from vacr.record.conversion import convert as convert
     from vacr.record.conversion import convert_to_original_version as convert_to_original_version
+    from vacr.record.conversion import find_record_modification as find_record_modification
     from vacr.record.conversion import is_record_modified as is_record_modified
     from vacr.record.conversion import list_lost_members as list_lost_members
     from vacr.record.encoding import RecordEncoding as RecordEncoding
@@ -92,8 +94,10 @@ __getattr__, __dir__, __all__ = export_lazily(
         "conversion": (
             "FORMAT_VERSIONS",
             "FormatVersion",
+            "RecordModification",
             "convert",
             "convert_to_original_version",
+            "find_record_modification",
             "is_record_modified",
             "list_lost_members",
         ),

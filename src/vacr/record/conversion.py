@@ -25,14 +25,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from vacr.errors import InvalidRecord, UsageError
-from vacr.model import SCHEMA_VERSION, JsonObject
+from vacr.model import SCHEMA_VERSION, JsonObject, Record
 from vacr.record.encoding import compute_record_id, is_made_by_vacr
 from vacr.record.json_text import MAX_DEPTH, escape_pointer_token, measure_depth
 from vacr.record.timestamps import find_time_span, format_timestamp
-from vacr.record.validation import choose_rule, load_record_schema, parse_major_version
+from vacr.record.validation import (
+    choose_rule,
+    load_record_schema,
+    parse_major_version,
+    shorten_value,
+)
 from vacr.record.version_2 import convert_v2_to_v3, convert_v3_to_v2
 from vacr.record.version_maps import (
     CONVERTED_MEMBER,
@@ -124,20 +130,55 @@ def convert_to_original_version(record: Any, *, json: bool) -> Any:
     return record
 
 
+@dataclass(frozen=True, slots=True)
+class RecordModification:
+    """The contradiction between the id of a modified record and its content."""
+
+    found: str
+    """The id in the record, quoted and shortened; `missing` if it has none."""
+    expected: str
+    """The id that its content gives, quoted, or why it gives none."""
+    cause: InvalidRecord | None = None
+    """Why the content gives no id; None if it gives one."""
+
+    def __str__(self) -> str:
+        """Return the text that all verbs print about a modified record."""
+        return (
+            f"the record was modified: its id is {self.found}, but its content gives "
+            f"{self.expected}"
+        )
+
+
+def find_record_modification(record: Any, *, json: bool) -> RecordModification | None:
+    """Return how the id of a record that vacr made contradicts its content, or None if it does not.
+
+    Return None also for records of other programs, for values that are not records, and for
+    records of version 1: their id covers a session that they do not hold.
+    """
+    if not isinstance(record, dict) or "version" not in record:
+        return None
+    if parse_major_version(record["version"]) == "1" and "session" not in record:
+        return None
+    original = convert_to_original_version(record, json=json)
+    if not is_made_by_vacr(original):
+        return None
+    record_id = original.get("id")
+    found = shorten_value(record_id) if isinstance(record_id, str) else "missing"
+    if not isinstance(original.get("session"), dict):
+        return RecordModification(found, "no id, because it has no session")
+    try:
+        expected = compute_record_id(cast("Record", original))
+    except InvalidRecord as error:
+        return RecordModification(found, f"no id: {error.where}: {error.message}", error)
+    return None if record_id == expected else RecordModification(found, repr(expected))
+
+
 def is_record_modified(record: Any, *, json: bool) -> bool:
     """Return whether a record was modified after vacr made it: its id contradicts its content.
 
-    Return False for records without an id, and for records of other programs.
+    Return False for records of other programs, whose ids cannot be checked.
     """
-    if not isinstance(record, dict) or not isinstance(record.get("id"), str):
-        return False
-    original = convert_to_original_version(record, json=json)
-    if not is_made_by_vacr(original):
-        return False
-    try:
-        return bool(original["id"] != compute_record_id(original))
-    except InvalidRecord:
-        return True
+    return find_record_modification(record, json=json) is not None
 
 
 def _check_record_version(record: Any, *, json: bool) -> FormatVersion:

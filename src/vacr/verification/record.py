@@ -40,13 +40,11 @@ from vacr.attribution import (
     list_unattributed_variants,
 )
 from vacr.errors import InvalidStatement, PluginError, VacrError
-from vacr.model import Record
 from vacr.record import (
     RecordEncoding,
-    compute_record_id,
     convert_to_original_version,
     encode,
-    is_made_by_vacr,
+    find_record_modification,
     parse_major_version,
     validate,
 )
@@ -247,12 +245,9 @@ def _check_valid_record(
             f"the record has schema version {version}, expected {policy.schema_version}",
             reason="schema-version",
         )
-    if is_made_by_vacr(original) and original.get("id") != compute_record_id(
-        cast("Record", original)
-    ):
-        raise InvalidStatement(
-            "the record was modified: its id does not match its content", reason="record-id"
-        )
+    modification = find_record_modification(original, json=encoding == "json")
+    if modification is not None:
+        raise modification.cause or InvalidStatement(str(modification), reason="record-id")
     _check_subject_id(message, record)
     checks.add_passed("record", f"valid, version {record['version']}, id {record.get('id')}")
 

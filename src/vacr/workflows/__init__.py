@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from vacr.workflows.evidence import read_evidence as read_evidence
     from vacr.workflows.evidence import read_journal_head as read_journal_head
     from vacr.workflows.evidence import read_record_file as read_record_file
+    from vacr.workflows.inputs import MODIFIED_RECORD_HINT as MODIFIED_RECORD_HINT
     from vacr.workflows.inputs import InputRecord as InputRecord
     from vacr.workflows.inputs import drop_duplicate_recordings as drop_duplicate_recordings
+    from vacr.workflows.inputs import make_modified_error as make_modified_error
     from vacr.workflows.inputs import name_failed_input as name_failed_input
     from vacr.workflows.inputs import read_input_records as read_input_records
     from vacr.workflows.inputs import scan_input_records as scan_input_records
@@ -130,7 +132,9 @@ __getattr__, __dir__, __all__ = export_lazily(
         ),
         "inputs": (
             "InputRecord",
+            "MODIFIED_RECORD_HINT",
             "drop_duplicate_recordings",
+            "make_modified_error",
             "name_failed_input",
             "read_input_records",
             "scan_input_records",

@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING, Any
 
 from vacr.attribution import ATTRIBUTION_HOLDS, BaseFiles, JointRecords, compare_attribution
 from vacr.errors import PluginError, UnreadableInput, VacrError
-from vacr.record import is_record_modified
 from vacr.workflows.inputs import InputRecord, scan_input_records
 from vacr.workflows.record_files import format_count
 
@@ -123,8 +122,8 @@ def find_attribution_failure(
     Raises:
         PluginError: the agent's plugin fails.
     """
-    if is_record_modified(recording.record, json=recording.form == "json"):
-        return "the record was modified: its id does not match its content"
+    if recording.modified:
+        return recording.modified
     if "file-attribution" not in recording.record:
         return "the record has no attribution"
     try:

@@ -11,8 +11,9 @@ after:
     >>> len(session.record["session"]["entries"])
     20
 
-A stored record is validated first, and refused if it was modified after it was made, unless the
-caller wants to show just that (`changed=True`).
+A stored record is validated first. If it was modified after it was made, it is refused, unless the
+caller accepts such records (`changed=True`); `InputRecord.modified` then says how its id
+contradicts its content.
 """
 
 from __future__ import annotations
@@ -40,12 +41,14 @@ from vacr.record import (
     RecordEncoding,
     assign_record_id,
     convert_to_original_version,
-    is_record_modified,
+    find_record_modification,
 )
 from vacr.workflows.record_files import RECORD_SUFFIXES, decode_json_or_cbor, read_json_or_cbor
 
 _STDIN_STEM = "stdin"
-_RECORD_CHANGED_MESSAGE = "the record was modified: its id does not match its content"
+MODIFIED_RECORD_HINT = (
+    "Do not rely on it. Find an unmodified copy, or record the session again: vacr record SESSION"
+)
 _INPUT_HINT = "Name a record, a native session, or a folder of them. To find sessions: vacr list -v"
 
 
@@ -64,6 +67,8 @@ class InputRecord:
     """Whether a record was named, and not a session."""
     data: bytes | None = None
     """Its bytes, if they came through a pipe and cannot be read again."""
+    modified: str = ""
+    """How the id of a modified record contradicts its content; empty for all others."""
 
     def stored_bytes(self) -> bytes:
         """Return the bytes of a stored record, from its file or from a pipe.
@@ -230,14 +235,21 @@ def _build_checked_input(
     if not isinstance(record, dict) or not isinstance(record.get("session"), dict):
         hint = "It may be a part of a record, or have version 1. To find out: vacr validate FILE"
         raise UnreadableInput("not the record of a session", where=path, hint=hint)
-    if not changed and is_record_modified(record, json=is_json):
-        raise InvalidRecord(
-            _RECORD_CHANGED_MESSAGE,
-            where=path,
-            hint="Do not trust it. Record the session again: vacr record FILE",
-        )
     original = convert_to_original_version(record, json=is_json)
-    return InputRecord(path, stem, form, original, stored=True, data=data)
+    modification = find_record_modification(original, json=is_json)
+    modified = "" if modification is None else str(modification)
+    if modified and not changed:
+        raise make_modified_error(path, modified)
+    return InputRecord(path, stem, form, original, stored=True, data=data, modified=modified)
+
+
+def make_modified_error(path: str, modified: str, more_hint: str = "") -> InvalidRecord:
+    """Return the error that refuses a modified record.
+
+    `modified` is the text of its `RecordModification`; `more_hint` is a further next step, if any.
+    """
+    hint = f"{MODIFIED_RECORD_HINT}. {more_hint}" if more_hint else MODIFIED_RECORD_HINT
+    return InvalidRecord(modified, where=path, hint=hint)
 
 
 def _derive_file_stem(path: str) -> str:

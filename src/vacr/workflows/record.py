@@ -38,7 +38,7 @@ from vacr.files import (
     read_bytes,
     write_files_atomically,
 )
-from vacr.record import assign_record_id, compute_record_id, decode, encode, is_made_by_vacr
+from vacr.record import assign_record_id, decode, encode, find_record_modification
 from vacr.workflows.sealed_source import (
     build_sealed_source_path,
     encode_sealed_source,
@@ -355,10 +355,9 @@ def _check_replaceable(path: Path, session: OpenedSession, task: RecordingTask) 
         raise UsageError(
             f"{path} exists and is not an older record of this session", hint=_REPLACE_HINT
         )
-    if is_made_by_vacr(older) and older.get("id") != compute_record_id(older):
-        raise UsageError(
-            f"{path} exists and was modified: its id does not match its content", hint=_REPLACE_HINT
-        )
+    modification = find_record_modification(older, json=True)
+    if modification is not None:
+        raise UsageError(f"{path} exists, and {modification}", hint=_REPLACE_HINT)
     count_before, count_now = len(older["session"]["entries"]), len(record["session"]["entries"])
     if count_before > count_now:
         raise UsageError(

@@ -35,6 +35,7 @@ from vacr.files import (
     sync_folder_and_parents,
     write_durable_file,
 )
+from vacr.record import BYTE_ORDER_MARK, detect_and_decode, find_record_modification
 from vacr.signing import (
     HASH_ENVELOPE,
     HEADER_COSE_THEN_TIMESTAMP,
@@ -92,6 +93,8 @@ class SignableFile:
     """The id of the record in it; None for another file."""
     metadata: dict[str, Any] | None = None
     """The trace metadata of the record or session in it; None for another file."""
+    modified: str = ""
+    """How the id of a modified record contradicts its content; empty for all other files."""
 
 
 def read_signable_file(path: str, *, whole: bool) -> SignableFile:
@@ -118,9 +121,10 @@ def read_signable_file(path: str, *, whole: bool) -> SignableFile:
     hasher.start()
     try:
         record_id, metadata = _summarise_content(data)
+        modified = _describe_modification(data)
     finally:
         hasher.join()
-    return SignableFile(digests[0], data, content_type, record_id, metadata)
+    return SignableFile(digests[0], data, content_type, record_id, metadata, modified)
 
 
 def _hash_file(path: str) -> bytes:
@@ -149,6 +153,20 @@ def _summarise_content(data: bytes) -> tuple[str | None, dict[str, Any] | None]:
         return None, None
     native: dict[str, Any] = dict(reading.record)
     return None, build_trace_metadata(native, native["vacr"]["source"]["format"])
+
+
+def _describe_modification(data: bytes) -> str:
+    """Return how the id of a modified record contradicts its content.
+
+    Return an empty text for an unmodified record, and for bytes that are not a record.
+    """
+    if _parse_record_head(data.removeprefix(BYTE_ORDER_MARK).lstrip(b" \t\r\n")) is None:
+        return ""
+    try:
+        record, form = detect_and_decode(data)
+    except VacrError:
+        return ""
+    return str(find_record_modification(record, json=form == "json") or "")
 
 
 class _SessionHead(msgspec.Struct, rename="kebab"):

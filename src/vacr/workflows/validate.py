@@ -22,15 +22,15 @@ from typing import Any
 
 from vacr.agents import validate_record
 from vacr.cddl import CddlError, Finding, Schema, compile_cddl
-from vacr.errors import InvalidRecord, InvalidSchema, UnreadableInput, UsageError, VacrError
+from vacr.errors import InvalidSchema, UnreadableInput, UsageError, VacrError
 from vacr.files import describe_file_error, is_folder, read_bytes, walk_files
 from vacr.record import (
     MAX_SEMANTIC_FINDINGS,
     RecordEncoding,
     choose_rule,
-    compute_record_id,
     convert_to_original_version,
     detect_and_decode,
+    find_record_modification,
     is_made_by_vacr,
     is_record_schema,
     load_record_schema,
@@ -189,15 +189,14 @@ def _compare_record_id(record: Any, *, json: bool) -> tuple[list[Finding], list[
         made_by = shorten_value(agent.get("name") if isinstance(agent, dict) else "an unnamed tool")
         remark = Finding("/id", rule, f"recorded by {made_by}", "vacr, whose ids can be checked")
         return [], [remark]
-    try:
-        expected = compute_record_id(record)
-    except InvalidRecord as error:
-        expectation = "a value that JSON can represent"
-        return [Finding(error.where, rule, error.message, expectation)], []
-    if record["id"] == expected:
+    modification = find_record_modification(record, json=json)
+    if modification is None:
         return [], []
-    found = f"its id is {shorten_value(record['id'])}"
-    wanted = f"{expected!r}, computed from its content"
+    if modification.cause is not None:
+        cause, expectation = modification.cause, "a value that JSON can represent"
+        return [Finding(cause.where, rule, cause.message, expectation)], []
+    found = f"its id is {modification.found}"
+    wanted = f"{modification.expected}, computed from its content"
     return [Finding("/id", "the record was modified", found, wanted)], []
 
 
