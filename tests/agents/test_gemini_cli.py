@@ -21,6 +21,9 @@ HEADER = {
 }
 
 
+TYPED = {"speaker": "human", "speaker-basis": "inferred"}
+
+
 def line(identity, kind="user", **members):
     return {
         "id": identity,
@@ -169,7 +172,7 @@ def test_replacing_messages_follow_their_line_and_name_it():
     )
     assert event["event-type"] == "metadata-update"
     assert event["data"] == {"$set": {"lastUpdated": "2026-05-02T09:00:00.000Z"}}
-    assert [entry["vacr"] for entry in (one, two)] == [{"from": "$set"}] * 2
+    assert [entry["vacr"] for entry in (one, two)] == [{"from": "$set"} | TYPED] * 2
 
 
 def test_lines_that_change_the_session_are_events():
@@ -184,7 +187,7 @@ def test_lines_that_change_the_session_are_events():
 def test_a_plain_session_marks_nothing_as_superseded():
     twice = HEADER | {"messages": [line("a"), line("a")]}
     first, second = record_of(json.dumps(twice).encode())["session"]["entries"]
-    assert (first["id"], second["vacr"]) == ("a", {"repeats": "a"})
+    assert (first["id"], second["vacr"]) == ("a", {"repeats": "a"} | TYPED)
 
 
 def test_a_thought_is_reasoning_with_a_subject():
@@ -206,8 +209,8 @@ def test_a_call_and_its_result_are_two_entries():
     assert call["input"]["instruction"] == "Round each line to a cent."
     assert "status" not in call
     assert call["call-id"] == result["call-id"] == "replace_1777709716000_0"
-    assert result["status"] == "success"
-    assert "is-error" not in result
+    assert (result["status"], result["is-error"]) == ("success", False)
+    assert result["vacr"] == {"native": {"status": "success"}}
     assert result["output"][0]["functionResponse"]["name"] == "replace"
     assert result["resultDisplay"]["newContent"].startswith("def total")
 
@@ -215,23 +218,20 @@ def test_a_call_and_its_result_are_two_entries():
 def test_cancelled_call_has_no_result():
     (answer,) = [entry for entry in SESSION["session"]["entries"] if entry.get("id") == "g-0001"]
     call = children(answer, "tool-call")[1]
-    assert (call["name"], call["status"]) == ("grep_search", "cancelled")
+    assert (call["name"], call["vacr"]["status"]) == ("grep_search", "no-result")
+    assert call["vacr"]["native"]["status"] == "cancelled"
     assert len(children(answer, "tool-result")) == 1
 
 
-@pytest.mark.parametrize(
-    ("status", "is_error"), [("error", True), ("success", None), ("cancelled", None)]
-)
-def test_a_failed_call_is_an_error(status, is_error):
-    (entry,) = log(
-        line(
-            "a",
-            "gemini",
-            toolCalls=[{"id": "c", "name": "f", "args": {}, "result": [], "status": status}],
-        )
-    )
-    (result,) = children(entry, "tool-result")
-    assert (result["status"], result.get("is-error")) == (status, is_error)
+def test_time_of_a_call_is_the_time_of_its_result():
+    ended = {"status": "success", "timestamp": "2026-05-02T08:15:09.000Z"}
+    call = {"id": "c", "name": "f", "args": {}, **ended}
+    (entry,) = log(line("a", "gemini", toolCalls=[call | {"result": []}, call | {"id": "d"}]))
+    done, result, unanswered = entry["children"]
+    assert "timestamp" not in done
+    assert result["timestamp"] == "2026-05-02T08:15:09.000Z"
+    assert "timestamp" not in unanswered
+    assert unanswered["vacr"] == {"native": ended, "status": "no-result"}
 
 
 def test_thoughts_count_as_output_and_tool_prompts_as_input():
@@ -301,7 +301,7 @@ def test_saved_chat_becomes_its_turns():
     assert call["role"] == "model"
     assert [child["type"] for child in call["children"]] == ["reasoning", "tool-call"]
     assert answer["children"][0]["call-id"] == call["children"][1]["call-id"] == "c1"
-    assert "vacr" not in user
+    assert user["vacr"] == TYPED
     assert CHAT["session"]["session-id"] == CHAT["vacr"]["source"]["parts"][0]["sha-256"]
 
 
@@ -321,7 +321,9 @@ def test_a_saved_chat_in_snake_case_names_its_session():
 def test_checkpoint_keeps_its_other_members():
     record = record_of((FIXTURES / "gemini" / "checkpoint.json").read_bytes())
     assert record["session"]["authType"] == "oauth-personal"
-    assert [entry["vacr"] for entry in record["session"]["entries"]] == [{"from": "history"}] * 2
+    user, answer = record["session"]["entries"]
+    assert user["vacr"] == {"from": "history"} | TYPED
+    assert answer["vacr"] == {"from": "history"}
 
 
 def test_parent_of_a_sub_agent_is_its_folder():

@@ -129,12 +129,19 @@ def label_entries(agent: Agent, record: dict[str, Any]) -> None:
                 calls[call_id] = entry
     answered = set()
     waiting: dict[str, list[tuple[dict[str, Any], Outcome]]] = {}
-    for entry, message in results:
+    outcomes: dict[Any, Outcome] = {}
+    # A copy of a result comes after it, because it ended in the same way.
+    for entry, message in sorted(results, key=lambda pair: _is_copied_result(pair[0])):
         call_id = entry.get("call-id")
+        if call_id in outcomes and _is_copied_result(entry):
+            _label_outcome(entry, outcomes[call_id])
+            continue
         call = calls.get(call_id) if type(call_id) is str else None
         report = reports.about(call_id, entry) if type(call_id) is str else {}
         answered.add(call_id)
         outcome = agent.outcome(CallResult(entry, message, call, report))
+        if type(call_id) is str:
+            outcomes[call_id] = outcome
         if outcome.left_running:
             waiting.setdefault(outcome.left_running, []).append((entry, outcome))
             continue
@@ -152,6 +159,12 @@ def label_entries(agent: Agent, record: dict[str, Any]) -> None:
                 _get_marks(call)["status"] = NO_RESULT
 
 
+def _is_copied_result(entry: dict[str, Any]) -> bool:
+    """Return whether a result is a copy of the result of its call, marked by the reader."""
+    repeated = entry.get("vacr", {}).get("repeats")
+    return repeated is not None and repeated == entry.get("call-id")
+
+
 def _walk(
     entries: list[dict[str, Any]], message: dict[str, Any] | None
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
@@ -167,10 +180,14 @@ def has_own_text(entry: dict[str, Any]) -> bool:
     content = entry.get("content")
     if type(content) is not list:
         return bool(content)
-    return any(
-        type(block) is not dict or block.get("type") not in ("tool_result", "tool-result")
-        for block in content
-    )
+    return any(type(block) is not dict or not _is_result_block(block) for block in content)
+
+
+def _is_result_block(block: dict[str, Any]) -> bool:
+    """Return whether a block is the result of a call; those of Google's API have no type."""
+    if "type" in block:
+        return block["type"] in ("tool_result", "tool-result")
+    return "functionResponse" in block or "function_response" in block
 
 
 # --- what agents share ---

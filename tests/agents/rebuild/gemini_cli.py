@@ -129,8 +129,14 @@ def call(child: dict) -> dict:
 
 
 def result(child: dict) -> dict:
-    names = (("output", "result"), ("status", "status"), ("resultDisplay", "resultDisplay"))
-    return {name: child[canonical] for canonical, name in names if canonical in child}
+    """Return the members of a call that its result has."""
+    names = ("status", "timestamp", "resultDisplay")
+    native = child.pop("vacr", {}).get("native", {})
+    return (
+        {name: child[name] for name in names if name in child}
+        | native
+        | {"result": child["output"]}
+    )
 
 
 def native(value):

@@ -1,6 +1,7 @@
 """Gemini CLI: chats and logs in ~/.gemini/tmp.
 
-`reader` and `messages` turn a chat into a record; `tools` knows what its tools do to files.
+`reader` and `messages` turn a chat into a record; `tools` knows what its tools do to files;
+`speakers` and `outcomes` label who wrote a message and how a call ended.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from vacr.agents.tool_calls import CALL_DONE, ToolCall, ToolEffect
 
 if TYPE_CHECKING:
     from vacr.agents.file_tools import FileReport, ShellOutput
+    from vacr.agents.labels import CallResult, Outcome, Speaker
     from vacr.agents.lift import Reading
     from vacr.edits import FileAction, Hunk
 
@@ -49,6 +51,18 @@ class Gemini(Agent):
     def read(self, source: Source) -> Iterator[Reading]:
         """Yield the records of the conversations in a chat or a log."""
         return reader.read(source)
+
+    def speaker(self, entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
+        """Return who wrote a user message, by its parts and by what the screen showed."""
+        from vacr.agents.gemini.speakers import classify_speaker
+
+        return classify_speaker(entry, record)
+
+    def outcome(self, result: CallResult) -> Outcome:
+        """Return how a call ended, by the host's report and the status."""
+        from vacr.agents.gemini.outcomes import find_outcome
+
+        return find_outcome(result)
 
     def file_actions(self, call: ToolCall) -> Iterator[FileAction]:
         """Yield a call's file actions; a read of many files is Gemini CLI's own form."""

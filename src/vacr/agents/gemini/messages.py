@@ -60,9 +60,11 @@ GEMINI_THOUGHT_MEMBERS = parse_names("description subject timestamp")
 GEMINI_CALL_MEMBERS = parse_names(
     """
     agentId approvalMode args description displayName id kind name parentCallId
-    renderOutputAsMarkdown result resultDisplay status timestamp
+    renderOutputAsMarkdown result resultDisplay
     """
 )
+GEMINI_CALL_END_MEMBERS = ("status", "timestamp")
+"""The members of a call that are about its end."""
 GEMINI_TOKEN_MEMBERS = parse_names("cached input output thoughts tool total")
 
 # --- Moves ---
@@ -98,14 +100,14 @@ GEMINI_CALL_SHAPE = NativeShape(
     Move("id", "call-id"),
     Move("name", "name"),
     Move("args", "input", None),
-    Move("status", "status"),
-    Move("timestamp", "timestamp", None),
 )
 GEMINI_RESULT_MOVES = Lift(
     Move("result", "output", None),
-    Move("status", "status"),
+    Move("status", "status", None),
+    Move("timestamp", "timestamp", None),
     Move("resultDisplay", "resultDisplay", None),
 )
+"""Gemini writes a call down when it ended: status and time are those of the result."""
 GEMINI_TURN_SHAPE = NativeShape(
     GEMINI_TURN_MEMBERS,
     Move("parts", "content", None),
@@ -122,7 +124,6 @@ GEMINI_USAGE_SUMS = (
 )
 """Canonical counter → the native ones that it sums; the first must be present."""
 GEMINI_EVENT_MOVES = Lift(Move("id", "id"), Move("timestamp", "timestamp", None))
-GEMINI_FAILED_STATUSES = frozenset(("error",))
 GEMINI_RESERVED_EVENT_TYPES = parse_names(
     "attached-file message-patch metadata-update rewind session-metadata undecodable unknown"
 )
@@ -249,19 +250,54 @@ def _all_have_member(items: list[Any], member: str, kind: type | None) -> bool:
 def _add_call_entries(call: JsonObject, session: SessionBuilder, entries: list[JsonObject]) -> None:
     """Add the entries of a tool call: the call, and its result if it has one."""
     result: JsonObject | None = None
+    ended: JsonObject = {}
     if call.get("result") is not None:
         result = {"type": "tool-result"}
         GEMINI_RESULT_MOVES.apply(call, result)
-        if is_one_of(result.get("status"), GEMINI_FAILED_STATUSES):
-            result["is-error"] = True
+    else:
+        ended = {name: call.pop(name) for name in GEMINI_CALL_END_MEMBERS if name in call}
     entry = GEMINI_CALL_SHAPE.make_entry("tool-call", call, session.drift, "toolCalls")
     if "input" not in entry:
         entry["input"] = None
+    if ended := {name: value for name, value in ended.items() if value is not None}:
+        keep_native_members(entry, ended)
     entries.append(entry)
     if result is not None:
         if "call-id" in entry:
             result["call-id"] = entry["call-id"]
         entries.append(result)
+
+
+def mark_repeated_children(session: SessionBuilder) -> None:
+    """Mark the calls and results that a session has twice, in `vacr.repeats`.
+
+    Newer versions write each result with its call, and again as a message to the model. When the
+    history is compressed, the calls are in the content of a message as well.
+    """
+    own = {id(entry) for entry in session.embedded}
+    known = {
+        (entry["type"], entry["call-id"]): entry
+        for entry in session.embedded
+        if type(entry.get("call-id")) is str
+    }
+    # A copy that the conversation still holds comes before one that it lost.
+    messages = sorted(
+        (entry for entry in session.entries if "children" in entry),
+        key=lambda entry: "superseded" in entry.get("vacr", ()),
+    )
+    for child in (child for entry in messages for child in entry["children"]):
+        call_id = child.get("call-id")
+        if id(child) in own or type(call_id) is not str:
+            continue
+        first = known.setdefault((child["type"], call_id), child)
+        # In saved chats, different calls may share an id.
+        if first is not child and (id(first) in own or _are_same(first, child)):
+            get_writable_marks(child)["repeats"] = call_id
+
+
+def _are_same(first: JsonObject, second: JsonObject) -> bool:
+    """Return whether two calls or results say the same."""
+    return all(first.get(name) == second.get(name) for name in ("name", "input", "output"))
 
 
 def _build_usage(message: JsonObject, session: SessionBuilder) -> JsonObject | None:

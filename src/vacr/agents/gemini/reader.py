@@ -37,6 +37,7 @@ from vacr.agents.gemini.messages import (
     is_gemini_turn,
     make_gemini_message_entry,
     make_turn_entry,
+    mark_repeated_children,
 )
 from vacr.agents.lift import Reading, SessionBuilder, get_writable_marks, is_one_of
 from vacr.model import JsonObject
@@ -165,6 +166,7 @@ class _ChatReader:
         if session.native.get("kind") == "subagent":
             session.mode = "autonomous"
             session.parent = source.main.name.rpartition("/")[0].rpartition("/")[2] or None
+        mark_repeated_children(session)
         session.tidy()
         if session.end is None and is_timestamp(session.native.get("lastUpdated")):
             session.end = session.native["lastUpdated"]

@@ -16,6 +16,7 @@ import hashlib
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -171,31 +172,142 @@ def _parse_rows(lines: Sequence[str], folder: str) -> list[SearchRow]:
 
 # --- shell output ---
 
-_OUTPUT_PREFIXES = ("Command: ", "Output: ")
-_STDERR = re.compile(
-    r"\n(?:Error|Stderr): (.*?)\n(?:Exit Code|Error|Signal|Background PIDs|Process Group PGID): ",
-    re.DOTALL,
-)
-_TRAILER = re.compile(
-    r"\n(?:Error|Stderr|Exit Code|Signal|Background PIDs|Process Group PGID): [\s\S]*\Z"
-)
+_UNTRUSTED_START, _UNTRUSTED_END = "<untrusted_context>\n", "\n</untrusted_context>"
+_ESCAPED_END = "&lt;/untrusted_context&gt;"
+_MASKED_START, _MASKED_END = "<tool_output_masked>\n", "\n\nOutput too large. Full output available"
+_SHORTENED_START = "Output too large. Showing first "
+_TRUNCATED_START = "Tool output was too large and has been truncated."
+_TRUNCATED_BODY = "\nTruncated part of the output:\n"
+_HOOK_START, _HOOK_END = "\n\n<hook_context>", "</hook_context>"
+_CHANGED_START = "\n\n[System] Tool input parameters"
+_CHANGED_END = " modified by a hook before execution."
+
+_LONG_START, _SHORT_START = "Command: ", "Output: "
+_LONG_HEAD = re.compile(r"\ACommand: [\s\S]*?\nDirectory: .*\n(?:Output|Stdout): ")
+_TRAILER_NAMES = ("Exit Code", "Signal", "Background PIDs", "Process Group PGID")
+_TRAILER_VALUE = re.compile(r"-?\d{1,10}|SIG[A-Z0-9]+|\d+(?:, \d+)*|\(none\)|null")
+_NO_SIGNAL = ("0", "(none)", "null")
+_EMPTY_OUTPUTS = ("(empty)", "(none)")
+
+
+@dataclass(frozen=True, slots=True)
+class ShellReport:
+    """The host's report about a command that ended."""
+
+    output: str
+    errors: str = ""
+    exit_code: int | None = None
+    """The exit code; newer versions do not write a zero."""
+    signal: str = ""
+    """The signal that ended the command."""
+
+
+def parse_shell_report(text: str, display: Any = None) -> ShellReport | None:
+    """Parse the host's report about a command that ended, or return None for another text.
+
+    The last lines of the report are the host's: `Exit Code: 1`, `Signal: 9` and others. Newer
+    versions write only those that matter, and a program may print such a line at its end. So the
+    output as the screen showed it, `display`, decides where the lines of the host begin.
+    """
+    text = unwrap_shell_text(text)
+    if text.startswith(_LONG_START) and "\n" not in text:
+        text = text.replace("\\n", "\n")  # Some copies of sessions have their line ends escaped.
+    head = _LONG_HEAD.match(text) if text.startswith(_LONG_START) else None
+    if head:
+        body, fields = _split_trailer(text[head.end() :])
+        body, errors = _split_section(body, "\nError: ")
+        if head[0].endswith("Stdout: "):
+            body, errors = _split_section(body, "\nStderr: ")
+    elif text.startswith(_SHORT_START):
+        body, errors, fields = _split_short_report(text.removeprefix(_SHORT_START), display)
+    else:
+        return None
+    code, signal = fields.get("Exit Code", ""), fields.get("Signal", "")
+    return ShellReport(
+        "" if body in _EMPTY_OUTPUTS else body,
+        "" if errors in _EMPTY_OUTPUTS else errors,
+        int(code) if code.lstrip("-").isdecimal() else None,
+        "" if signal in _NO_SIGNAL else signal,
+    )
+
+
+def unwrap_shell_text(text: str) -> str:
+    """Return the text of a shell result without the host's wrappers and the texts of hooks."""
+    if text.startswith(_MASKED_START):
+        text = text.removeprefix(_MASKED_START).rpartition(_MASKED_END)[0]
+    if text.startswith(_SHORTENED_START):
+        text = text.partition("\n")[2]
+    elif text.startswith(_TRUNCATED_START):
+        text = text.partition(_TRUNCATED_BODY)[2]
+    if text.startswith(_UNTRUSTED_START):
+        # In the text of a program, the end of the wrapper is escaped.
+        return text.removeprefix(_UNTRUSTED_START).partition(_UNTRUSTED_END)[0]
+    if text.endswith(_HOOK_END) and _HOOK_START in text:
+        text = text[: text.rindex(_HOOK_START)]
+    if text.endswith(_CHANGED_END) and _CHANGED_START in text:
+        text = text[: text.rindex(_CHANGED_START)]
+    return text
+
+
+def _split_trailer(text: str) -> tuple[str, dict[str, str]]:
+    """Split a report into the text before the host's last lines, and their values by name."""
+    fields: dict[str, str] = {}
+    allowed = list(_TRAILER_NAMES)
+    end = len(text)
+    for line in reversed(text.rsplit("\n", len(_TRAILER_NAMES))[1:]):
+        name, _, value = line.partition(": ")
+        if name not in allowed or not _TRAILER_VALUE.fullmatch(value):
+            break
+        del allowed[allowed.index(name) :]
+        fields[name] = value
+        end -= len(line) + 1
+    return text[:end], fields
+
+
+def _split_section(text: str, start: str) -> tuple[str, str]:
+    """Split a text before the last section that starts so; the section is empty without one."""
+    place = text.rfind(start)
+    return (text, "") if place < 0 else (text[:place], text[place + len(start) :])
+
+
+def _split_short_report(text: str, display: Any) -> tuple[str, str, dict[str, str]]:
+    """Split a report of the newer form, where each of the host's last lines may be missing.
+
+    Return the output, the error of the host, and the values of its last lines by name.
+    """
+    shown = _join_display(display).replace(_UNTRUSTED_END[1:], _ESCAPED_END)
+    rest = text[len(shown) :]
+    if shown.strip() and text.startswith(shown) and rest[:1] in ("", "\n"):
+        error, fields = _split_trailer(rest)
+        return shown, error.removeprefix("\nError: "), fields
+    body, fields = _split_trailer(text)
+    last_shown = shown.rstrip().rpartition("\n")[2].rstrip()
+    name, _, value = last_shown.partition(": ")
+    if fields.get(name) == value and body.rpartition("\n")[2] != last_shown:
+        # The program printed this line itself, and those before it.
+        printed = _TRAILER_NAMES[: _TRAILER_NAMES.index(name) + 1]
+        fields = {name: fields[name] for name in fields if name not in printed}
+    return body, "", fields
+
+
+def _join_display(display: Any) -> str:
+    """Return what the screen showed: a text, or lines of styled pieces; else an empty text."""
+    if isinstance(display, str):
+        return display
+    lines = [line for line in display if isinstance(line, list)] if type(display) is list else []
+    return "\n".join(
+        "".join(str(piece.get("text", "")) for piece in line if isinstance(piece, dict))
+        for line in lines
+    )
 
 
 def parse_shell_output(call: ToolCall) -> ShellOutput:
     """Return the output of a command; blanks at its beginning are cut off."""
-    output = call.output
-    if not output.startswith(_OUTPUT_PREFIXES):
+    report = parse_shell_report(call.output, call.native.get("resultDisplay"))
+    if report is None:
         return parse_plain_output(call)
-    code = re.search(r"^Exit Code: (-?\d{1,5})$", output, re.MULTILINE)
-    errors = _STDERR.search(output)
-    text = re.sub(r"\A(?:Command: [\s\S]*?\nDirectory: .*\n)?(?:Output|Stdout): ", "", output)
-    text = _TRAILER.sub("", text)
     return ShellOutput(
-        "" if text == "(empty)" else text,
-        code=int(code[1]) if code else None,
-        errors="" if errors is None or errors[1] in ("(none)", "(empty)") else errors[1],
-        stripped=True,
-        trimmed=True,
+        report.output, code=report.exit_code, errors=report.errors, stripped=True, trimmed=True
     )
 
 

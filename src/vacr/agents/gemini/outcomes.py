@@ -1,0 +1,125 @@
+r"""How a tool call of Gemini CLI ended.
+
+Gemini CLI writes a status for every call: `success`, `error` or `cancelled`. It is about the tool,
+not about the command: a command that ends with exit code 1 is a `success`. So the host's report in
+the result decides first. Its last lines state the exit code:
+
+    >>> from vacr.agents.gemini.outcomes import find_outcome
+    >>> from vacr.agents.labels import CallResult
+    >>> def end(status, display, output):
+    ...     answer = {"name": "run_shell_command", "response": {"output": output}}
+    ...     part = {"functionResponse": answer}
+    ...     result = {"output": [part], "status": status, "resultDisplay": display}
+    ...     return find_outcome(CallResult(result, result, None, {}))[:2]
+    >>> end("success", "no", "Output: no\nExit Code: 1\nProcess Group PGID: 7")
+    ('error', 1)
+
+A program may print such a line at its end. Newer versions leave out an exit code of zero, so the
+text alone does not tell who wrote the line. The screen does: it shows only the program's output.
+
+    >>> end("success", "Exit Code: 1", "Output: Exit Code: 1\nProcess Group PGID: 7")
+    ('success', None)
+
+| evidence | outcome |
+|---|---|
+| `cancelled`, with the host's words for a call that the user denied | denied |
+| an error that begins like the host's refusals: by a policy, by a hook | denied |
+| a command that the host refused because of a command substitution | denied |
+| `cancelled` otherwise; a command that was cancelled by the user | interrupted |
+| a command that exceeded the timeout | timeout |
+| a command that the host moved to the background | running |
+| an exit code other than zero; a signal; `error` | error |
+| `success`; exit code 0 | success |
+
+Saved chats have no status. There, a response with an `error` failed. Without an error the outcome
+is unknown, because early versions wrote many failures as plain output.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from vacr.agents.gemini.tools import parse_shell_report, unwrap_shell_text
+from vacr.agents.labels import (
+    DENIED,
+    FAILURE,
+    INTERRUPTED,
+    RUNNING,
+    SUCCESS,
+    TIMED_OUT,
+    UNKNOWN_OUTCOME,
+    CallResult,
+    Outcome,
+    parse_status_word,
+)
+
+_SHELL_TOOL = "run_shell_command"
+_CANCELLED_START = "[Operation Cancelled]"
+_USER_DENIALS = ("Reason: User denied execution.", "Reason: User did not allow tool call")
+_DENIAL_STARTS = (
+    "Tool execution denied by policy.",
+    "Tool execution blocked: ",
+    "Agent execution stopped by hook: ",
+)
+_SHELL_STARTS = (
+    ("Command was automatically cancelled because it exceeded the timeout of ", TIMED_OUT),
+    ("Command was cancelled by user before it could ", INTERRUPTED),
+    ("Command injection detected: command substitution syntax ", DENIED),
+)
+_BACKGROUND_START = re.compile(
+    r"Command (?:moved to background \(PID: \d+\)|is running in background\. PID: \d+)\. "
+)
+
+
+def find_outcome(result: CallResult) -> Outcome:
+    """Return how a call ended, or the unknown outcome if the session does not tell."""
+    entry = result.entry
+    tool, response = _get_response(entry)
+    error, output = response.get("error"), response.get("output")
+    message = error if type(error) is str else ""
+    status = parse_status_word(entry.get("status"))
+    if status == INTERRUPTED or message.startswith(_CANCELLED_START):
+        return Outcome(DENIED if message.endswith(_USER_DENIALS) else INTERRUPTED)
+    if message.startswith(_DENIAL_STARTS):
+        return Outcome(DENIED)
+    tool = tool or (result.call or {}).get("name")
+    if tool == _SHELL_TOOL and type(output) is str:
+        return _find_shell_outcome(output, entry.get("resultDisplay"), status)
+    if status:
+        return Outcome(status)
+    return Outcome(FAILURE) if error else UNKNOWN_OUTCOME
+
+
+def _get_response(entry: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return the tool and the response of a result; None and an empty response without one.
+
+    A result may also hold the responses of the calls beside it. Then the id decides.
+    """
+    output = entry.get("output")
+    if type(output) is dict and "functionResponse" not in output:
+        return None, output
+    if type(output) is str:
+        return None, {"output": output}
+    answers = [
+        part["functionResponse"]
+        for part in (output if type(output) is list else [output])
+        if type(part) is dict and type(part.get("functionResponse")) is dict
+    ]
+    own = [answer for answer in answers if answer.get("id") == entry.get("call-id")] or answers
+    response = own[0].get("response") if own else None
+    return (own[0].get("name") if own else None), response if type(response) is dict else {}
+
+
+def _find_shell_outcome(output: str, display: Any, status: str) -> Outcome:
+    """Return how a command ended, by the text that the host wrote about it."""
+    report = parse_shell_report(output, display)
+    if report is None:
+        text = unwrap_shell_text(output)
+        for start, stated in _SHELL_STARTS:
+            if text.startswith(start):
+                return Outcome(stated)
+        return Outcome(RUNNING if _BACKGROUND_START.match(text) else status)
+    if report.exit_code or report.signal:
+        return Outcome(FAILURE, report.exit_code)
+    return Outcome(status or (SUCCESS if report.exit_code == 0 else ""), report.exit_code)

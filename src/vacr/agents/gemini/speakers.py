@@ -1,0 +1,173 @@
+r"""Who wrote a user message of Gemini CLI.
+
+A message is a list of parts, and Gemini CLI adds parts of its own: the folder and the date, files
+that a prompt refers to with `@`, the context of hooks, the editor's open files. Some messages are
+only its own: a nudge to continue, the summary of a compressed chat. Its source defines how each of
+them begins and ends.
+
+    >>> from vacr.agents.gemini.speakers import classify_speaker
+    >>> record = {"session": {"entries": []}}
+    >>> def say(*texts, **members):
+    ...     parts = [{"text": text} for text in texts]
+    ...     return classify_speaker({"type": "user", "content": parts, **members}, record)
+    >>> say("<session_context>\nThis is the Gemini CLI.\n</session_context>")
+    Speaker(who='host', basis='stated', prompt=None)
+    >>> say("Fix @a.py", "\n--- Content from referenced files ---", "\nContent from @a.py:\n", "x")
+    Speaker(who='human', basis='inferred', prompt='Fix @a.py')
+
+`displayContent` is what the person typed, where the message has another text: the prompt behind a
+slash command. A nudge repeats the `displayContent` of the prompt before it, so the host's own texts
+are recognised first.
+
+    >>> say("Analyze the directory and write GEMINI.md.", displayContent=[{"text": "/init"}])
+    Speaker(who='human', basis='stated', prompt='/init')
+    >>> say("System: Please continue.", displayContent=[{"text": "/init"}])
+    Speaker(who='host', basis='stated', prompt=None)
+
+A text counts as the host's only where it is all of a part. A person may quote it:
+
+    >>> say("What does <session_context> mean?")
+    Speaker(who='human', basis='inferred', prompt=None)
+
+A hint that a person types while a tool runs reaches the model beside the result of the tool. A
+command that a person ran with `!` is that person's as well. In the session of a sub-agent the rest
+is the parent agent's.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from vacr.agents.labels import (
+    HOOK,
+    HOST,
+    HUMAN,
+    INFERRED,
+    PARENT_AGENT,
+    STATED,
+    Speaker,
+    infer_speaker,
+)
+
+_HOST_ELEMENTS = ("session_context", "state_snapshot", "intent_summary", "system_note")
+_HOOK_ELEMENT = "hook_context"
+_HOST_STARTS = (
+    "This is the Gemini CLI. We are setting up the context for our chat.",
+    "System: Potential loop detected. Details: ",
+    "Here is the user's editor context as a JSON object.",
+    "Here is a summary of changes in the user's editor context, in JSON format.",
+    "User has manually exited Plan Mode. Switching to ",
+    "Background execution update:\n<background_output>\n",
+    "- **Workspace Directories:**\n",
+)
+_FOLDER_START = "I'm currently working in the "
+_FOLDER_SENTENCE = "\nHere is the folder structure of the current working directories:\n"
+_SCRATCHPAD_START, _SNAPSHOT_END = "<scratchpad>", "</state_snapshot>"
+_LAST_CHANCE = re.compile(
+    r"You have (?:exceeded the (?:time limit|maximum number of turns)"
+    r"|stopped calling tools without finishing)\. You have one final chance to complete the task "
+)
+_NUDGES = {"System: Please continue.": STATED, "Please continue.": INFERRED}
+"""The texts that make the model go on; a person may type the second one as well."""
+
+_FILES_START, _FILES_END = "--- Content from referenced files ---", "--- End of content ---"
+_FILES_IN_TEXT = f"\n{_FILES_START}\nContent from @"
+_HINT = re.compile(
+    r"User (?:steering update|hints):\n<user_input>\n(.*)\n</user_input>\n\n?"
+    r"Internal instruction: Re-evaluate the active plan ",
+    re.DOTALL,
+)
+_SHELL_COMMAND = re.compile(
+    r"I ran the following shell command:\n```sh\n(.*?)\n```\n\n"
+    r"This produced the following result:\n```\n",
+    re.DOTALL,
+)
+_ESCAPED = re.compile(r"\\([\\`])")
+_HOST_SPEAKER = Speaker(HOST, STATED)
+
+
+def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
+    """Return who wrote a user message, and the person's part of it where it has other text."""
+    texts = _list_texts(entry.get("content"))
+    words = _separate_words(texts)
+    has_own = bool(words.own) or not (words.typed or words.authors)
+    if not has_own and not words.typed:
+        return Speaker(HOOK if words.authors == {HOOK} else HOST, words.basis)
+    if has_own and record["session"].get("kind") == "subagent":
+        return Speaker(PARENT_AGENT, STATED)
+    if entry.get("displayContent") is not None:
+        shown = _separate_words(_list_texts(entry["displayContent"]))
+        typed = words.typed + shown.typed + shown.own
+        return Speaker(HUMAN, STATED, _format_prompt(typed, texts)) if typed else _HOST_SPEAKER
+    prompt = _format_prompt(words.typed + words.own, texts)
+    if not has_own:
+        return Speaker(HUMAN, STATED, prompt)
+    return infer_speaker(record)._replace(prompt=prompt)
+
+
+def _format_prompt(words: list[str], texts: list[str]) -> str | None:
+    """Return the words of a person, or None if they are all of a message."""
+    prompt = "\n".join(words)
+    return None if prompt == "\n".join(texts) else prompt
+
+
+def _list_texts(content: Any) -> list[str]:
+    """Return the texts of a message, without thoughts; a message may be one text, or one part."""
+    parts = content if type(content) is list else [content]
+    texts = [part.get("text") if type(part) is dict else part for part in parts]
+    return [text for text in texts if type(text) is str]
+
+
+@dataclass(slots=True)
+class _Words:
+    """The texts of a message by their authors."""
+
+    own: list[str] = field(default_factory=list)
+    """Texts of the author of the message."""
+    typed: list[str] = field(default_factory=list)
+    """Texts that the host wraps as typed by the person."""
+    authors: set[str] = field(default_factory=set)
+    """Who wrote the other texts."""
+    basis: str = STATED
+
+
+def _separate_words(texts: list[str]) -> _Words:
+    """Separate the texts of a message by their authors."""
+    words = _Words()
+    files_end = max((i for i, text in enumerate(texts) if text.strip() == _FILES_END), default=-1)
+    is_file = False
+    for i, text in enumerate(texts):
+        if is_file or text.strip() == _FILES_START:
+            # Without an end, all the rest is files.
+            is_file = i != files_end
+            words.authors.add(HOST)
+        elif author := _recognise_host_text(text.strip()):
+            words.authors.add(author)
+        elif text in _NUDGES and len(texts) == 1:
+            words.authors.add(HOST)
+            words.basis = _NUDGES[text]
+        elif hint := _HINT.match(text):
+            words.typed.append(hint[1])
+        elif command := _SHELL_COMMAND.match(text):
+            words.typed.append("!" + _ESCAPED.sub(r"\1", command[1]))
+        elif text.strip():
+            words.own.append(text.partition(_FILES_IN_TEXT)[0])
+    return words
+
+
+def _recognise_host_text(text: str) -> str:
+    """Return `host` or `hook` if a text is one that Gemini CLI writes, else an empty text."""
+    if text.startswith("<"):
+        element = text[1 : text.find(">", 0, 40)]
+        if text.endswith(f"</{element}>"):
+            if element == _HOOK_ELEMENT:
+                return HOOK
+            if element in _HOST_ELEMENTS:
+                return HOST
+        is_summary = text.startswith(_SCRATCHPAD_START) and text.endswith(_SNAPSHOT_END)
+        return HOST if is_summary else ""
+    if text.startswith(_HOST_STARTS) or _LAST_CHANCE.match(text):
+        return HOST
+    return HOST if text.startswith(_FOLDER_START) and _FOLDER_SENTENCE in text[:4000] else ""
