@@ -6,14 +6,14 @@ in this package, so an estimate needs no network and is the same on every machin
 
     >>> from vacr.viewer.costs import load_price_table
     >>> prices = load_price_table()
-    >>> opus = prices.find_model("claude-opus-4-5-20251101", "anthropic")
-    >>> opus.id
-    'claude-opus-4-5'
-    >>> opus.estimate({"input": 30_000, "cached": 20_000, "output": 1_000}, None)
-    0.085
+    >>> model = prices.find_model("gpt-5.2-2025-12-11", "openai")
+    >>> model.id
+    'gpt-5.2'
+    >>> model.estimate({"input": 30_000, "cached": 20_000, "output": 1_000}, None)
+    0.035
 
-That is 10,000 new tokens for 5 dollars a million, 20,000 cached ones for half a dollar, and 1,000
-tokens of output for 25 dollars. A model without a price is never free: its tokens are counted as
+That is 10,000 new tokens for 1.75 dollars a million, 20,000 cached ones for a tenth of that, and
+1,000 tokens of output for 14 dollars. A model without a price is never free: its tokens are counted as
 `unpriced`.
 
     >>> prices.find_model("my-own-model", "unknown") is None
