@@ -60,7 +60,8 @@ repeatable option, separate values by spaces; separate files and folders by `:`,
 _WHEN = {
     0: "everything is done, and all checks passed",
     1: (
-        "a record, signature, receipt or digest is invalid, a policy is not met, or nothing matches"
+        "a record, signature, receipt or digest is invalid, a record was modified, a policy is "
+        "not met, or nothing matches"
     ),
     2: "an option or argument is missing, unknown or contradictory",
     3: (

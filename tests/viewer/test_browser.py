@@ -160,6 +160,25 @@ def test_tampering_is_shown_in_red(browser, tmp_path, sample, signer, what, reas
     page.close()
 
 
+@pytest.mark.parametrize("is_signed", [False, True])
+def test_modified_record_is_shown_in_red(browser, tmp_path, sample, signer, is_signed):
+    verification = {
+        "verified": False,
+        "trusted": False,
+        "message": "the record was modified: its id is 'X'",
+        "checks": [],
+        "modified": "the record was modified: its id is 'X'",
+    }
+    statement = sign(sample, signer) if is_signed else None
+    shown = PageRecord("a.acr.json", sample, statement, verification)
+    page = open_page(browser, write_page(tmp_path, shown))
+    look, text = read_banner(page)
+    assert look == "bad"
+    assert text.startswith("Record was modified")
+    assert "the record was modified: its id is 'X'. Do not rely on the conversation" in text
+    page.close()
+
+
 def test_unreadable_record_is_reported(browser, tmp_path):
     page = open_page(browser, write_page(tmp_path, b'{"version": '))
     assert "Cannot read the record" in read_banner(page)[1]
