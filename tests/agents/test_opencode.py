@@ -163,7 +163,17 @@ def test_parts_out_of_id_order_keep_their_order():
     order = entry(ODD, 8)["vacr"]["order"]
     assert order[:4] == ["content/0", "children/0", "content/1", "children/1"]
     assert len(order) == 12
-    assert "vacr" not in entry(EXAMPLE, 2)
+    assert "vacr" not in entry(EXAMPLE, 4)
+
+
+def test_parts_before_the_content_keep_their_order():
+    assert entry(EXAMPLE, 2)["vacr"]["order"] == [
+        "children/0",
+        "children/1",
+        "content/0",
+        "children/2",
+        "children/4",
+    ]
 
 
 def test_parts_with_the_same_id_keep_their_order():
@@ -200,9 +210,9 @@ def test_a_tool_is_a_call_and_a_result():
         "type": "tool-result",
         "call-id": "c1",
         "output": "a\n",
-        "status": "completed",
         "timestamp": 2,
         "state": {"title": "ls"},
+        "vacr": {"native": {"status": "completed"}},
     }
 
 
@@ -324,7 +334,7 @@ def test_sample_becomes_messages_with_calls_and_results():
         "not json",
     ]
     assert (answer["model-id"], answer["stop-reason"]) == ("gpt-5.2", "tool_calls")
-    assert [child.get("is-error") for child in results["children"]] == [None, True]
+    assert [child["is-error"] for child in results["children"]] == [False, True]
     assert (late["type"], late["call-id"], late["output"]) == ("tool-result", "call-003", "late")
     assert (system["type"], system["event-type"]) == ("system-event", "system")
     assert SAMPLE["session"]["meta"] == {"agent": "opencode", "date": "2026-02-07"}

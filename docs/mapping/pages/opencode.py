@@ -7,6 +7,7 @@ from vacr.agents.opencode import reader as opencode
 from vacr.agents.opencode.parts import (
     OPENCODE_CALL_MOVES,
     OPENCODE_CONTENT_MEMBERS,
+    OPENCODE_ENCRYPTED_MEMBERS,
     OPENCODE_EVENT_MEMBERS,
     OPENCODE_OUTPUT_MEMBERS,
     OPENCODE_REASONING_MOVES,
@@ -79,8 +80,10 @@ def render_page() -> str:
                     ),
                 ],
             ),
-            "Parts are sorted by their ids. If the source has another order, `vacr.order` notes "
-            "where each part went. Messages that the user took back (`revert`) are marked "
+            "Parts are sorted by their ids. If the source has another order, or a text follows "
+            "another part, `vacr.order` notes where each part went. `encrypted` of reasoning is a "
+            "copy of a member of the provider's metadata: "
+            f"{quote(*OPENCODE_ENCRYPTED_MEMBERS)}. Messages that the user took back (`revert`) are marked "
             f"`vacr.superseded`: {quote(FATE_REVERTED)}.\n",
             "## Token usage\n",
             "The counts come from `info.tokens` of a message, a member that stays unchanged, and "

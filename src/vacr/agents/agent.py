@@ -29,6 +29,7 @@ from vacr.agents.labels import (
     CallResult,
     Outcome,
     Speaker,
+    has_own_text,
     infer_speaker,
     label_entries,
     parse_stated_outcome,
@@ -315,6 +316,13 @@ class Agent:
         """
         del entry
         return infer_speaker(record)
+
+    def has_own_text(self, entry: dict[str, Any]) -> bool:
+        """Return whether somebody wrote a user message, so that it has a speaker.
+
+        By default it has text, or blocks other than tool results.
+        """
+        return has_own_text(entry)
 
     def outcome(self, result: CallResult) -> Outcome:
         """Return how a tool call ended, by the evidence that the session has.

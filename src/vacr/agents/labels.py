@@ -118,7 +118,7 @@ def label_entries(agent: Agent, record: dict[str, Any]) -> None:
     for entry, message in _walk(entries, None):
         kind = entry["type"]
         if kind == "user":
-            if has_own_text(entry):
+            if agent.has_own_text(entry):
                 _label_speaker(entry, agent.speaker(entry, record))
         elif kind == "tool-result":
             results.append((entry, message))

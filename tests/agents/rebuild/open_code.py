@@ -158,6 +158,7 @@ def part(entries: list[dict]):
         )
     if kind == "reasoning":
         entry["text"] = entry.pop("content")
+        entry.pop("encrypted", None)
         if "timestamp" in entry:
             entry.setdefault("time", {})["start"] = entry.pop("timestamp")
         return {"type": "reasoning"} | entry | ours.get("native", {})
@@ -171,7 +172,8 @@ def tool(call: dict, answer: dict | None) -> dict:
     if "timestamp" in call:
         state.setdefault("time", {})["start"] = call.pop("timestamp")
     if answer is not None:
-        state["error" if "is-error" in answer else "output"] = answer["output"]
+        usual = "error" if answer.get("status") == "error" else "output"
+        state[answer.get("vacr", {}).get("output-from", usual)] = answer["output"]
         if "status" in answer:
             state["status"] = answer["status"]
         if "timestamp" in answer:
@@ -233,7 +235,6 @@ def chat_call(child: dict) -> dict:
 
 
 def response(child: dict, output: str) -> dict:
-    child.pop("is-error", None)
     child[output] = child.pop("output")
     if "call-id" in child:
         child["tool_call_id"] = child.pop("call-id")

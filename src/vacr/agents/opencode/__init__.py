@@ -1,7 +1,7 @@
 """OpenCode: exports, storage folders and databases.
 
-`reader` turns them into records; `stores` finds sessions in a database or a folder; `tools` knows
-what its tools do to files.
+`reader` turns them into records; `outcomes` and `speakers` label these; `stores` finds sessions in
+a database or a folder; `tools` knows what its tools do to files.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from vacr.agents.tool_calls import ToolCall, ToolEffect, get_count
 
 if TYPE_CHECKING:
     from vacr.agents.file_tools import FileReport, ShellOutput
+    from vacr.agents.labels import CallResult, Outcome, Speaker
     from vacr.agents.lift import Reading
     from vacr.edits import FileAction, Hunk
 
@@ -53,6 +54,30 @@ class OpenCode(Agent):
     def read(self, source: Source) -> Iterator[Reading]:
         """Yield the records of the conversations in a source."""
         return reader.read(source)
+
+    def speaker(self, entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
+        """Return who wrote a user message."""
+        from vacr.agents.opencode.speakers import classify_speaker
+
+        return classify_speaker(entry, record)
+
+    def has_own_text(self, entry: dict[str, Any]) -> bool:
+        """Return whether a user message has a text, a file, or a command that the user typed."""
+        from vacr.agents.opencode.speakers import has_typed_command
+
+        return super().has_own_text(entry) or has_typed_command(entry)
+
+    def outcome(self, result: CallResult) -> Outcome:
+        """Return how a call ended."""
+        from vacr.agents.opencode.outcomes import classify_outcome
+
+        return classify_outcome(result)
+
+    def prompt_text(self, entry: dict[str, Any]) -> str:
+        """Return the text that a person wrote in an entry."""
+        from vacr.agents.opencode.speakers import get_person_text
+
+        return get_person_text(entry)
 
     def file_report(self, call: ToolCall) -> FileReport:
         """Return the report in the metadata about the file of a call."""

@@ -85,6 +85,22 @@ OPENCODE_CALL_MOVES = Lift(Move("tool", "name"), Move("callID", "call-id"), Move
 OPENCODE_EVENT_MOVES = Lift(Move("id", "id"))
 OPENCODE_RESERVED_EVENT_TYPES = parse_names("attached-file message undecodable unknown")
 """Names of events that have no native type; a native type of such a name goes to `vacr.native`."""
+OPENCODE_ENCRYPTED_MEMBERS = (
+    "reasoningEncryptedContent",
+    "redactedData",
+    "reasoningOpaque",
+    "signature",
+    "thoughtSignature",
+    "encryptedContent",
+    "encrypted_content",
+)
+"""Members of a provider's metadata that can hold encrypted reasoning, the first one present.
+
+OpenAI, Azure, xAI and Copilot write the first, Anthropic and Bedrock `redactedData` or `signature`,
+Copilot's chat `reasoningOpaque`, Google `thoughtSignature`.
+"""
+OPENCODE_ENCRYPTED_DETAIL_MEMBERS = ("data", "signature")
+"""The same, in a block of OpenRouter's `reasoning_details`."""
 OPENCODE_OUTPUT_MEMBERS = ("output", "error")
 """The members of a tool's state that can be its result, the first one present."""
 OPENCODE_USAGE_SUMS = (
@@ -98,23 +114,26 @@ OPENCODE_USAGE_SUMS = (
 
 
 def add_message_parts(parts: list[Any], entry: JsonObject, session: SessionBuilder) -> None:
-    """Put the parts of a message into its content and its children."""
+    """Put the parts of a message into its content and its children.
+
+    The native order is noted, unless it is that of the ids and the content comes first.
+    """
     content: list[Any] = []
     children: list[JsonObject] = []
+    order: list[str] = []
     # Turning parts into entries moves their ids, so the order is checked first.
-    order: list[str] | None = None if _is_ordered_by_id(parts) else []
+    is_ordered = _is_ordered_by_id(parts)
     for part in parts:
         kind = part.get("type") if type(part) is dict else None
         if type(kind) is str and kind in OPENCODE_CONTENT_MEMBERS:
             session.drift.count_members(kind, part, OPENCODE_CONTENT_MEMBERS[kind])
-            if order is not None:
-                order.append(f"content/{len(content)}")
+            is_ordered = is_ordered and not children
+            order.append(f"content/{len(content)}")
             content.append(part)
         else:
-            if order is not None:
-                order.append(f"children/{len(children)}")
+            order.append(f"children/{len(children)}")
             children += make_part_entries(part, session)
-    if order is not None:
+    if not is_ordered:
         get_writable_marks(entry)["order"] = order
     if content or not children:
         entry["content"] = content
@@ -165,6 +184,8 @@ def make_tool_entries(part: JsonObject, session: SessionBuilder) -> list[JsonObj
         result["call-id"] = call["call-id"]
     if output_member == "error":
         result["is-error"] = True
+    if (output_member == "error") != (state.get("status") == "error"):
+        get_writable_marks(result)["output-from"] = output_member
     if type(state.get("status")) is str:
         result["status"] = state.pop("status")
     lift_timestamp(state, "end", result)
@@ -178,7 +199,34 @@ def _make_reasoning_entry(part: JsonObject, session: SessionBuilder) -> JsonObje
     entry: JsonObject = {"type": part.pop("type")}
     OPENCODE_REASONING_MOVES.apply(part, entry)
     lift_timestamp(part, "start", entry)
+    copy_encrypted_reasoning(part.get("metadata"), entry)
     return add_remaining_members(entry, part)
+
+
+def copy_encrypted_reasoning(metadata: Any, entry: JsonObject) -> None:
+    """Copy the encrypted reasoning out of the metadata of a model's provider, if it has some.
+
+    The metadata stay as they are: `{"openai": {"reasoningEncryptedContent": …}}`.
+    """
+    if type(metadata) is not dict:
+        return
+    for provider in metadata.values():
+        if type(provider) is dict:
+            for name in OPENCODE_ENCRYPTED_MEMBERS:
+                if provider.get(name) and type(provider[name]) is str:
+                    entry["encrypted"] = provider[name]
+                    return
+            for detail in _list_details(provider):
+                for name in OPENCODE_ENCRYPTED_DETAIL_MEMBERS:
+                    if detail.get(name) and type(detail[name]) is str:
+                        entry["encrypted"] = detail[name]
+                        return
+
+
+def _list_details(provider: JsonObject) -> list[JsonObject]:
+    """Return the blocks of reasoning that OpenRouter and its like put into the metadata."""
+    details = provider.get("reasoning_details")
+    return [detail for detail in details if type(detail) is dict] if type(details) is list else []
 
 
 def _make_part_event(part: JsonObject, session: SessionBuilder) -> JsonObject:

@@ -34,10 +34,16 @@ from vacr.agents.lift import (
     SessionBuilder,
     SourceNotice,
     add_remaining_members,
+    get_writable_marks,
     is_one_of,
     keep_native_members,
 )
-from vacr.agents.opencode.parts import lift_opencode_usage, lift_timestamp, make_tool_entries
+from vacr.agents.opencode.parts import (
+    copy_encrypted_reasoning,
+    lift_opencode_usage,
+    lift_timestamp,
+    make_tool_entries,
+)
 from vacr.model import JsonObject
 from vacr.record import build_child_entries, encode_canonical_json
 
@@ -363,22 +369,31 @@ def _make_later_message_entry(row: JsonObject, session: SessionBuilder) -> JsonO
         return entry | {"data": row | {"data": data}}
     del row["type"]
     own_children: list[JsonObject] = []
+    order: list[tuple[str, int]] = []
     if kind == "user":
         entry["content"] = data.pop("text", None)
     else:
-        own_children = _take_assistant_content(data, entry, session)
+        own_children, order = _take_assistant_content(data, entry, session)
     session.embedded += own_children
     views = build_child_entries(entry["content"], session.drift.types, session.drift.members)
     if children := views + own_children:
         entry["children"] = children
+    if order != sorted(order, key=lambda place: place[0] == "children"):
+        first = {"content": 0, "children": len(views)}
+        get_writable_marks(entry)["order"] = [
+            f"{member}/{first[member] + number}" for member, number in order
+        ]
     keep_native_members(entry, {"row": row})
     return add_remaining_members(entry, data)
 
 
 def _take_assistant_content(
     data: JsonObject, entry: JsonObject, session: SessionBuilder
-) -> list[JsonObject]:
-    """Move an assistant's texts into the entry; return its tool calls and reasoning as entries."""
+) -> tuple[list[JsonObject], list[tuple[str, int]]]:
+    """Move an assistant's texts into the entry; return its tool calls and reasoning as entries.
+
+    Return also where each block went, in the native order: `("content", 0)`, `("children", 0)`.
+    """
     OPENCODE_ASSISTANT_MOVES.apply(data, entry)
     lift_opencode_usage(data, entry)
     model = data.get("model")
@@ -390,18 +405,24 @@ def _take_assistant_content(
     blocks = data.pop("content", None)
     if type(blocks) is not list:
         entry["content"] = blocks
-        return []
+        return [], []
     content: list[Any] = []
     children: list[JsonObject] = []
+    order: list[tuple[str, int]] = []
     for block in blocks:
+        is_reasoning = type(block) is dict and block.get("type") == "reasoning" and "text" in block
+        if is_reasoning or _is_tool_block(block):
+            order.append(("children", len(children)))
+        else:
+            order.append(("content", len(content)))
         if _is_tool_block(block):
             children += _make_block_tool_entries(block, session)
-        elif type(block) is dict and block.get("type") == "reasoning" and "text" in block:
+        elif is_reasoning:
             children.append(_make_block_reasoning(block))
         else:
             content.append(block)
     entry["content"] = content
-    return children
+    return children, order
 
 
 def _is_tool_block(block: Any) -> bool:
@@ -422,4 +443,5 @@ def _make_block_tool_entries(block: JsonObject, session: SessionBuilder) -> list
 
 def _make_block_reasoning(block: JsonObject) -> JsonObject:
     entry: JsonObject = {"type": block.pop("type"), "content": block.pop("text")}
+    copy_encrypted_reasoning(block.get("providerMetadata"), entry)
     return add_remaining_members(entry, {"block": block})

@@ -66,6 +66,7 @@ from vacr.agents.opencode.samples import (
     make_sample_entry,
     split_sample,
 )
+from vacr.agents.opencode.speakers import is_headless
 from vacr.agents.opencode.stores import DATABASES, FOLDER, OPENCODE_DATABASE, add_ids_from_path
 from vacr.model import JsonObject
 from vacr.record import MAX_JSON_PROBLEMS, NameCounts, is_timestamp
@@ -246,6 +247,8 @@ class _SessionReader:
         parent = info.get("parentID", info.get("parent_id"))
         if type(parent) is str:
             session.parent, session.mode = parent, "autonomous"
+        elif is_headless(info):
+            session.mode = "autonomous"
         self.learn_times(info)
         project = extras.get("project")
         if type(project) is dict and type(project.get("sandboxes")) is list:

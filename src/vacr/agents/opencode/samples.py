@@ -145,7 +145,10 @@ def make_sample_entry(message: JsonObject, session: SessionBuilder) -> JsonObjec
     _learn_model(message, entry, session)
     drift = session.drift
     children = build_child_entries(entry.get("content"), drift.types, drift.members)
-    children += _take_metadata(message, entry)
+    thoughts = _take_metadata(message, entry)
+    if thoughts and entry.get("content"):
+        get_writable_marks(entry)["order"] = [f"children/{len(children)}", "content"]
+    children += thoughts
     for call in _take_items(message, "tool_calls", _is_tool_call):
         children.append(_make_call_entry(call))
     for response in _take_items(message, "tool_responses", _is_tool_response):
