@@ -83,7 +83,7 @@ _OMITTED_ENTRY_MEMBERS = (
 )
 """The members of entries that a transcript leaves out."""
 
-_MODIFIED_TITLE = "Warning: do not rely on this conversation."
+_MODIFIED_ADVICE = "Do not rely on this conversation."
 
 _MARKDOWN_HEADINGS = {
     ASSISTANT_ROW: "### Assistant",
@@ -146,7 +146,8 @@ def export_markdown(record: JsonObject, request: ExportRequest) -> ExportedDocum
     count_lost_members(record, losses, *_OMITTED_ENTRY_MEMBERS, about=_SHOWN_SESSION_MEMBERS)
     lines = [f"# {escape_markdown(_format_title(record))}", ""]
     if request.modified:
-        lines += [f"**{_MODIFIED_TITLE}** {escape_markdown(request.modified)}.", ""]
+        warning = f"**Warning: {escape_markdown(request.modified)}.**"
+        lines += [f"{warning} {_MODIFIED_ADVICE}", ""]
     for name, value in _list_session_facts(record, request, left_out):
         lines.append(f"- {name}: {format_code(value)}")
     hidden_places = {row.place for row in hidden}
@@ -364,8 +365,8 @@ def export_html(record: JsonObject, request: ExportRequest) -> ExportedDocument:
     )
     warning = ""
     if request.modified:
-        message = f"<strong>{_MODIFIED_TITLE}</strong> {_escape_html(request.modified)}."
-        warning = f'<p class="modified" role="alert">{message}</p>'
+        message = f"<strong>Warning: {_escape_html(request.modified)}.</strong>"
+        warning = f'<p class="modified" role="alert">{message} {_MODIFIED_ADVICE}</p>'
     page = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_CONTENT_POLICY}">'

@@ -47,7 +47,7 @@ from vacr.workflows.record_files import RECORD_SUFFIXES, decode_json_or_cbor, re
 
 _STDIN_STEM = "stdin"
 MODIFIED_RECORD_HINT = (
-    "Do not rely on it. Find an unmodified copy, or record the session again: vacr record SESSION"
+    "Do not rely on it. Record the session again (vacr record SESSION), or find an unmodified copy."
 )
 _INPUT_HINT = "Name a record, a native session, or a folder of them. To find sessions: vacr list -v"
 
@@ -248,7 +248,7 @@ def make_modified_error(path: str, modified: str, more_hint: str = "") -> Invali
 
     `modified` is the text of its `RecordModification`; `more_hint` is a further next step, if any.
     """
-    hint = f"{MODIFIED_RECORD_HINT}. {more_hint}" if more_hint else MODIFIED_RECORD_HINT
+    hint = f"{MODIFIED_RECORD_HINT} {more_hint}" if more_hint else MODIFIED_RECORD_HINT
     return InvalidRecord(modified, where=path, hint=hint)
 
 
