@@ -63,6 +63,7 @@ def test_children_are_views_of_the_blocks():
             "type": "tool-result",
             "output": "NameError: name 'CENT' is not defined",
             "call-id": "toolu_03Bash",
+            "status": "error",
             "is-error": True,
         }
     ]

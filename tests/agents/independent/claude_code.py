@@ -1,9 +1,12 @@
 """Claude Code transcripts."""
 
-from tests.agents.independent.counts import Counts, values
+import re
+
+from tests.agents.independent.counts import Counts, Labels, values
 
 CALLS = {"tool_use", "server_tool_use", "mcp_tool_use"}
 RESULTS = {"tool_result", "server_tool_result"}
+NOTICE = re.compile(r"\s*<task-notification>.*</task-notification>\s*", re.DOTALL)
 THOUGHTS = {"thinking", "redacted_thinking"}
 
 
@@ -11,17 +14,8 @@ def claude(data: bytes) -> Counts:
     """Count a Claude Code transcript, with the messages of sub-agents in progress lines."""
     counts, usage = Counts(), {}
     called, answered = set(), set()
-    lines = []
-    for line in values(data):
-        if isinstance(line, dict):
-            lines.append(line)
-            inner = line.get("data")
-            if (
-                line.get("type") == "progress"
-                and isinstance(inner, dict)
-                and isinstance(inner.get("message"), dict)
-            ):
-                lines.append(inner["message"])
+    lines = list_lines(data)
+    counts.messages["user"] += len(find_queued_prompts(lines))
     for number, line in enumerate(lines):
         kind, message = line.get("type"), line.get("message")
         if kind in ("tool_use", "tool_result"):
@@ -61,3 +55,195 @@ def claude(data: bytes) -> Counts:
         counts.tokens["cached"] += cached
         counts.tokens["output"] += one.get("output_tokens", 0)
     return counts
+
+
+def list_lines(data: bytes) -> list:
+    """List the lines of a transcript, each followed by the message of a sub-agent inside it."""
+    lines = []
+    for line in values(data):
+        if isinstance(line, dict):
+            lines.append(line)
+            inner = line.get("data")
+            if (
+                line.get("type") == "progress"
+                and isinstance(inner, dict)
+                and isinstance(inner.get("message"), dict)
+            ):
+                lines.append({**inner["message"], "inside": True})
+    return lines
+
+
+def find_queued_prompts(lines: list) -> list:
+    """Find the attachments that are prompts, typed while the agent worked."""
+    ids = {line.get("uuid") for line in lines if line.get("type") == "user"}
+    found = []
+    for line in lines:
+        queued = line.get("attachment")
+        if line.get("type") != "attachment" or not isinstance(queued, dict):
+            continue
+        if queued.get("type") != "queued_command" or queued.get("source_uuid") in ids:
+            continue
+        prompt, kind = queued.get("prompt"), (queued.get("origin") or {}).get("kind")
+        is_typed = kind == "human" or (
+            kind is None
+            and queued.get("commandMode") == "prompt"
+            and queued.get("isMeta") is not True
+            and not (isinstance(prompt, str) and NOTICE.fullmatch(prompt))
+        )
+        if is_typed:
+            found.append(line)
+    return found
+
+
+# --- labels ---
+
+REFUSALS = (
+    "The user doesn't want to proceed with this tool use",
+    "User rejected tool use",
+    "Claude requested permissions to ",
+    "This command requires approval",
+    "This Bash command contains multiple operations. The following part requires approval",
+    "Permission to use ",
+    "PreToolUse:",
+)
+STOPS = ("[Request interrupted", "<tool_use_error>Sibling tool call errored")
+HOST_ELEMENTS = (
+    "local-command-stdout|local-command-stderr|local-command-caveat|bash-stdout|bash-stderr"
+    "|task-notification|teammate-message"
+)
+HOST_TEXT = re.compile(
+    rf"\s*(?:(?:<({HOST_ELEMENTS})\b.*</\1>\s*)+|\[Request interrupted by user[^\]]*\]"
+    r"|This session is being continued from .*|Caveat: The messages below were generated .*)\s*",
+    re.DOTALL,
+)
+CONTEXT = re.compile(r"<(system-reminder|ide_opened_file|ide_selection)>.*?</\1>\s*", re.DOTALL)
+
+
+def claude_labels(data: bytes) -> Labels:
+    """Count how the calls of a transcript ended, and who wrote its user messages."""
+    labels, lines = Labels(), list_lines(data)
+    names, results, pending = {}, [], {}
+    queued = find_queued_prompts(lines)
+    program = next(
+        (line["entrypoint"] for line in lines if isinstance(line.get("entrypoint"), str)), ""
+    ).startswith("sdk-")
+    for line in lines:
+        if line.get("type") == "tool_use" and {"name", "input"} <= line.keys():
+            names[line.get("call-id")] = line["name"]
+        if line.get("type") == "tool_result" and "output" in line:
+            labels.statuses[""] += 1
+        message = line.get("message") if isinstance(line.get("message"), dict) else {}
+        content = message.get("content")
+        for block in content if isinstance(content, list) else ():
+            if block.get("type") in CALLS and isinstance(block.get("name"), str):
+                names[block.get("id")] = block["name"]
+            elif block.get("type") in RESULTS:
+                results.append((line, block))
+        if any(line is one for one in queued):
+            note_speaker(labels, line, line["attachment"]["prompt"], program)
+        elif line.get("type") == "user" and content:
+            blocks = content if isinstance(content, list) else [content]
+            if any(isinstance(b, str) or b.get("type") != "tool_result" for b in blocks):
+                note_speaker(labels, line, content, program)
+    for line, block in results:
+        status, code, process = judge(line, block, names.get(block.get("tool_use_id"), ""))
+        if process and status == "running":
+            pending[process] = pending.get(process, 0) + 1
+        elif process:
+            labels.resolved += pending.pop(process, 0)
+        labels.statuses[status] += 1
+        if code is not None:
+            labels.exit_codes[code] += 1
+    answered = {block.get("tool_use_id") for _, block in results}
+    labels.unanswered = count_calls(lines, answered)
+    return labels
+
+
+def count_calls(lines: list, answered: set) -> int:
+    """Count the calls with an id that has no result."""
+    count = 0
+    for line in lines:
+        message = line.get("message")
+        content = message.get("content") if isinstance(message, dict) else None
+        for block in content if isinstance(content, list) else ():
+            if block.get("type") in CALLS and isinstance(block.get("name"), str):
+                count += isinstance(block.get("id"), str) and block["id"] not in answered
+    return count
+
+
+def judge(line: dict, block: dict, name: str) -> tuple:
+    """Return the status of a result, its exit code, and the process that it is about."""
+    report, text = line.get("toolUseResult"), block.get("content")
+    text = text if isinstance(text, str) else ""
+    if block.get("is_error") is True:
+        if "toolDenialKind" in line:
+            return ("denied" if line["toolDenialKind"] == "user-rejected" else "?"), None, None
+        header = re.fullmatch(r"Exit code (\d+)", text.split("\n")[0])
+        code = int(header[1]) if header and name in ("Bash", "PowerShell") else None
+        second = text.split("\n")[1] if "\n" in text else ""
+        if code == 143 and second.startswith("Command timed out after"):
+            return "timeout", code, None
+        if second.startswith(STOPS[0]) or text.startswith(STOPS):
+            return "interrupted", code, None
+        if any(text.startswith(one) or report == one for one in REFUSALS):
+            return "denied", code, None
+        return "error", code, None
+    if not isinstance(report, dict):
+        return "success", None, None
+    if report.get("interrupted"):
+        return "interrupted", None, None
+    if report.get("backgroundTaskId"):
+        return "running", None, report["backgroundTaskId"]
+    if report.get("returnCodeInterpretation") == "No matches found":
+        return "error", 1, None
+    if report.get("status") == "async_launched":
+        return "running", None, report["agentId"]
+    if "shellId" in report:
+        words = {"completed": "success", "failed": "error", "killed": "interrupted"}
+        status = words.get(report["status"], report["status"])
+        return status, report.get("exitCode"), report["shellId"]
+    if name in ("KillBash", "KillShell", "TaskStop"):
+        return "success", None, report.get("shell_id", report.get("task_id"))
+    return "success", None, None
+
+
+def note_speaker(labels: Labels, line: dict, content, program: bool) -> None:
+    """Count who wrote a message, and keep the words of a person."""
+    blocks = content if isinstance(content, list) else [content]
+    texts = [block.get("text") if isinstance(block, dict) else block for block in blocks]
+    text = "\n".join(text for text in texts if isinstance(text, str))
+    origin = line.get("origin") or line.get("attachment", {}).get("origin") or {}
+    if line.get("isCompactSummary") or origin.get("kind") == "task-notification":
+        labels.speakers["host"] += 1
+    elif origin.get("kind") != "human" and (
+        line.get("isMeta") or line.get("turnCompanion") or "sourceToolUseID" in line
+    ):
+        labels.speakers["hook" if "hook feedback:" in text[:40] else "host"] += 1
+    elif HOST_TEXT.fullmatch(text):
+        labels.speakers["host"] += 1
+    elif origin.get("kind") != "human" and (line.get("isSidechain") or line.get("inside")):
+        labels.speakers["parent-agent"] += 1
+    elif origin.get("kind") != "human" and program:
+        labels.speakers["unknown"] += 1
+    else:
+        labels.speakers["human"] += 1
+        labels.prompts.append(unwrap(text))
+
+
+def unwrap(text: str) -> str:
+    """Return what was typed: a command without its elements, a prompt without what precedes it."""
+    members = dict(re.findall(r"<command-(name|args)>(.*?)</command-\1>", text, re.DOTALL))
+    if text.lstrip().startswith("<command-") and "name" in members:
+        name = "/" + members["name"].strip().lstrip("/")
+        return (name + " " + members.get("args", "").strip()).strip()
+    typed = re.fullmatch(r"<bash-input>(.*)</bash-input>", text, re.DOTALL)
+    if typed:
+        return "! " + typed[1]
+    before = text
+    while match := CONTEXT.match(text):
+        text = text[match.end() :]
+    tail = re.search(
+        r"\n<system-reminder>(?:(?!<system-reminder>).)*</system-reminder>\s*\Z", text, re.DOTALL
+    )
+    text = text[: tail.start()].rstrip() if tail else text
+    return text if text.strip() else before

@@ -1,0 +1,560 @@
+"""Each rule about outcomes and speakers of Claude Code, and the texts that try to forge one."""
+
+import json
+
+import pytest
+
+from tests.agents import independent, rebuild
+from tests.conftest import jsonl, record_of
+from vacr.agents.claude_code import AGENT
+
+ENVELOPE = {"sessionId": "s", "version": "2.1.219", "cwd": "/w", "entrypoint": "cli"}
+BASH = {"stdout": "", "stderr": "", "interrupted": False, "isImage": False}
+REJECTED = (
+    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was "
+    "a file edit, the new_string was NOT written to the file)."
+)
+
+
+def user(content, **members):
+    return {
+        "type": "user",
+        **ENVELOPE,
+        "message": {"role": "user", "content": content},
+        **members,
+    }
+
+
+def call(name="Bash", call_id="t1", **arguments):
+    block = {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
+    message = {"role": "assistant", "model": "claude-opus-4-8", "content": [block]}
+    return {"type": "assistant", **ENVELOPE, "message": message}
+
+
+def result(text, report=None, *, call_id="t1", is_error=None, **members):
+    block = {"type": "tool_result", "tool_use_id": call_id, "content": text}
+    if is_error is not None:
+        block["is_error"] = is_error
+    return user([block], toolUseResult=report, **members)
+
+
+def failure(text, **members):
+    return result(text, f"Error: {text}", is_error=True, **members)
+
+
+def list_results(*lines):
+    record = record_of(jsonl(*lines))
+    rebuild.assert_same([record], json.loads(json.dumps(lines)))
+    children = [
+        child for entry in record["session"]["entries"] for child in entry.get("children", ())
+    ]
+    return [child for child in children if child["type"] == "tool-result"]
+
+
+def outcome_of(line, tool="Bash"):
+    """Return the status, the flag and the exit code of one result."""
+    (child,) = list_results(call(tool), line)
+    return child.get("status"), child.get("is-error"), child.get("vacr", {}).get("exit-code")
+
+
+# --- outcomes ---
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "code"),
+    [
+        ("Exit code 1\nboom", "error", 1),
+        ("Exit code 127", "error", 127),
+        ("Exit code -1073741510\r\nstopped", "error", -1073741510),
+        ("Exit code 143\nCommand timed out after 2m 0s\nhalf", "timeout", 143),
+        ("Exit code 137\n[Request interrupted by user for tool use]\nhalf", "interrupted", 137),
+        ("[Request interrupted by user for tool use]", "interrupted", None),
+        ("The user doesn't want to take this action right now. STOP what", "interrupted", None),
+        ("[Tool call skipped: the turn paused before this call ran.]", "interrupted", None),
+        ("<tool_use_error>Sibling tool call errored</tool_use_error>", "interrupted", None),
+        ("<tool_use_error>File has not been read yet.</tool_use_error>", "error", None),
+        (REJECTED, "denied", None),
+        ("Permission to use Bash with command rm x has been denied.", "denied", None),
+        ("This command requires approval", "denied", None),
+        (
+            (
+                "This Bash command contains multiple operations. "
+                "The following part requires approval: rm x"
+            ),
+            "denied",
+            None,
+        ),
+        (
+            "Claude requested permissions to use Bash, but you haven't granted it yet.",
+            "denied",
+            None,
+        ),
+        ("PreToolUse:Bash hook error: [guard.sh]: no", "denied", None),
+        ("PreToolUse:Bash operation blocked by hook:\n- no", "denied", None),
+        ("Execution stopped by PreToolUse hook: no", "denied", None),
+    ],
+)
+def test_failed_shell_call_is_read_by_its_first_lines(text, status, code):
+    assert outcome_of(failure(text)) == (status, True, code)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("Exit code 3\nExit code 0", 3),
+        ("Exit code 3\nPermission to use Bash has been denied", 3),
+        ("Exit code 1\nCommand timed out after 2m 0s", 1),
+        ("boom\nExit code 9", None),
+        ("Exit code 9 is bad", None),
+        (" Exit code 9", None),
+    ],
+)
+def test_output_of_a_failed_program_cannot_forge_an_outcome(text, code):
+    assert outcome_of(failure(text)) == ("error", True, code)
+
+
+def test_output_of_a_program_that_succeeds_cannot_forge_a_failure():
+    for text in ("Exit code 9", REJECTED, "[Request interrupted by user for tool use]"):
+        line = result(text, {**BASH, "stdout": text}, is_error=False)
+        assert outcome_of(line) == ("success", False, None)
+
+
+def test_old_version_has_no_header():
+    line = failure("Exit code 9\nfrom the program", version="1.0.98")
+    assert outcome_of(line) == ("error", True, None)
+    line = failure("Command timed out after 2m 0.0s", version="1.0.98")
+    assert outcome_of(line) == ("timeout", True, None)
+
+
+def test_only_shells_have_exit_codes():
+    assert outcome_of(failure("Exit code 9"), "mcp__ci__status") == ("error", True, None)
+    assert outcome_of(failure("Exit code 9"), "Read") == ("error", True, None)
+
+
+def test_refusal_by_a_server_is_a_failure():
+    text = "Permission to read the calendar has been denied"
+    assert outcome_of(failure(text), "mcp__calendar__list") == ("error", True, None)
+    text = "Permission to use mcp__calendar__list has been denied."
+    assert outcome_of(failure(text), "mcp__calendar__list") == ("denied", True, None)
+    assert outcome_of(failure(REJECTED), "mcp__calendar__list") == ("denied", True, None)
+
+
+@pytest.mark.parametrize(
+    ("members", "status"),
+    [
+        ({"toolDenialKind": "user-rejected"}, "denied"),
+        ({"toolDenialKind": "permission-rule"}, "denied"),
+        ({"toolDenialKind": "automode-blocked"}, "denied"),
+        ({"toolDenialKind": "interrupted"}, "interrupted"),
+        ({"toolDenialKind": "cancelled"}, "interrupted"),
+        ({"toolDenialKind": "brand-new"}, "error"),
+        ({"toolDenialKind": 5}, "error"),
+        ({"permissionDecision": {"decision": "reject", "source": "hook"}}, "denied"),
+        ({"permissionDecision": {"decision": "accept"}}, "error"),
+    ],
+)
+def test_denial_is_stated(members, status):
+    assert outcome_of(failure("Not today.", **members))[0] == status
+
+
+def test_rejection_without_a_sentence():
+    line = result("Try tabs.", "User rejected tool use", is_error=True)
+    assert outcome_of(line, "Edit") == ("denied", True, None)
+
+
+def test_call_stopped_while_running_is_not_a_denial():
+    text = f"{REJECTED} Correction to the text above: this call was stopped while running, not"
+    assert outcome_of(failure(text), "Edit") == ("interrupted", True, None)
+
+
+@pytest.mark.parametrize(
+    ("meaning", "expected"),
+    [
+        ("No matches found", ("error", True, 1)),
+        ("Files differ", ("error", True, 1)),
+        ("Files copied successfully", ("success", False, None)),
+        (7, ("success", False, None)),
+    ],
+)
+def test_meaning_of_a_return_code(meaning, expected):
+    line = result("", {**BASH, "returnCodeInterpretation": meaning}, is_error=False)
+    assert outcome_of(line) == expected
+
+
+def test_search_without_a_match_keeps_its_flag_and_its_effects():
+    line = result("", {**BASH, "returnCodeInterpretation": "No matches found"}, is_error=False)
+    (child,) = list_results(call(), line)
+    assert child["vacr"] == {"native": {"is-error": False}, "exit-code": 1}
+    assert not AGENT.has_failed(None, child, {})
+
+
+@pytest.mark.parametrize(
+    ("tool", "report", "expected"),
+    [
+        ("Read", {"type": "text", "file": {}}, ("success", False, None)),
+        ("Bash", {**BASH, "interrupted": True}, ("interrupted", True, None)),
+        ("Bash", {**BASH, "backgroundTaskId": "b1"}, ("running", None, None)),
+        ("Bash", {**BASH, "backgroundTaskId": "b1", "timedOutAfterMs": 9}, ("running", None, None)),
+        ("Grep", {"mode": "content", "timedOut": True}, ("timeout", True, None)),
+        ("TaskUpdate", {"success": False, "error": "no task"}, ("error", True, None)),
+        ("Agent", {"status": "completed", "agentId": "a"}, ("success", False, None)),
+        ("Task", {"status": "failed", "agentId": "a"}, ("error", True, None)),
+        ("Agent", {"status": "async_launched", "agentId": "a"}, ("running", None, None)),
+        ("RemoteTrigger", {"status": 500, "json": ""}, ("success", False, None)),
+        ("TaskGet", {"task": {"id": "1", "status": "pending"}}, ("success", False, None)),
+        ("mcp__ci__run", {"success": False, "interrupted": True}, ("success", False, None)),
+    ],
+)
+def test_result_without_a_flag_is_read_from_its_report(tool, report, expected):
+    assert outcome_of(result("text", report), tool) == expected
+
+
+@pytest.mark.parametrize(
+    ("tool", "report", "expected"),
+    [
+        (
+            "BashOutput",
+            {"shellId": "b1", "status": "completed", "exitCode": 0},
+            ("success", False, 0),
+        ),
+        (
+            "BashOutput",
+            {"shellId": "b1", "status": "completed", "exitCode": 4},
+            ("error", True, 4),
+        ),
+        (
+            "TaskOutput",
+            {
+                "retrieval_status": "success",
+                "task": {"task_id": "b1", "status": "failed", "exitCode": 2},
+            },
+            ("error", True, 2),
+        ),
+        (
+            "TaskOutput",
+            {
+                "retrieval_status": "success",
+                "task": {"task_id": "b1", "status": "killed", "exitCode": 137},
+            },
+            ("interrupted", True, 137),
+        ),
+        ("KillBash", {"success": True, "shell_id": "b1"}, ("success", False, None)),
+        ("TaskStop", {"message": "stopped", "task_id": "b1"}, ("success", False, None)),
+    ],
+)
+def test_background_command_is_resolved_by_a_later_call(tool, report, expected):
+    still = {"shellId": "b1", "status": "running", "exitCode": None}
+    started, polled, ended = list_results(
+        call(command="make", run_in_background=True),
+        result("running", {**BASH, "backgroundTaskId": "b1"}, is_error=False),
+        call("BashOutput", "t2"),
+        result("", still, call_id="t2"),
+        call(tool, "t3"),
+        result("", report, call_id="t3"),
+    )
+    assert [one["status"] for one in (started, polled)] == ["running", "running"]
+    assert [one["vacr"]["resolved-by"] for one in (started, polled)] == ["t3", "t3"]
+    assert "is-error" not in started
+    found = ended.get("status"), ended.get("is-error"), ended.get("vacr", {}).get("exit-code")
+    assert found == expected
+
+
+def test_task_that_nobody_finds_is_unknown():
+    line = result("", {"retrieval_status": "timeout", "task": None})
+    assert outcome_of(line, "TaskOutput") == (None, None, None)
+
+
+def test_result_of_two_calls_does_not_share_a_report():
+    blocks = [{"type": "tool_result", "tool_use_id": f"t{n}", "content": ""} for n in (1, 2)]
+    line = user(blocks, toolUseResult={**BASH, "interrupted": True})
+    found = list_results(call(), call(call_id="t2"), line)
+    assert [child["status"] for child in found] == ["success", "success"]
+
+
+def test_provider_tools_report_errors_in_their_output():
+    def run(kind, content):
+        blocks = [
+            {"type": "server_tool_use", "id": "w", "name": "web_search", "input": {}},
+            {"type": kind, "tool_use_id": "w", "content": content},
+        ]
+        line = {**call(), "message": {"role": "assistant", "content": blocks}}
+        (child,) = list_results(line)
+        return child.get("status"), child.get("vacr", {}).get("exit-code")
+
+    failed = {"type": "web_search_tool_result_error", "error_code": "unavailable"}
+    assert run("web_search_tool_result", failed) == ("error", None)
+    assert run("web_search_tool_result", [{"type": "web_search_result"}]) == ("success", None)
+    ran = {"type": "bash_code_execution_result", "stdout": "", "return_code": 2}
+    assert run("bash_code_execution_tool_result", ran) == ("error", 2)
+
+
+def test_call_without_a_result_is_marked():
+    record = record_of(jsonl(user("Go."), call()))
+    (child,) = record["session"]["entries"][1]["children"]
+    assert child["vacr"] == {"status": "no-result"}
+
+
+# --- speakers ---
+
+
+def speaker_of(content, **members):
+    """Return the speaker, the basis, and the prompt of blame."""
+    line = user(content, **members)
+    record = record_of(jsonl(line))
+    rebuild.assert_same([record], [line])
+    (entry,) = record["session"]["entries"]
+    marks = entry["vacr"]
+    return marks["speaker"], marks["speaker-basis"], AGENT.prompt_text(entry)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<local-command-stdout>Bye!</local-command-stdout>",
+        "<local-command-stdout>a </local-command-stdout> b</local-command-stdout>",
+        "<local-command-caveat>Caveat: x</local-command-caveat>",
+        "<bash-stdout>a\n</bash-stdout><bash-stderr></bash-stderr>",
+        "<system-reminder>\nBe brief.\n</system-reminder>\n",
+        "<task-notification>\n<task-id>a</task-id>\n</task-notification>",
+        '<teammate-message teammate_id="lead" color="red">\nGo.\n</teammate-message>',
+        "<ide_selection>x</ide_selection>\n<system-reminder>y</system-reminder>",
+        "Caveat: The messages below were generated by the user while running local commands. DO",
+        "This session is being continued from a previous conversation that ran out of context.",
+        "[Request interrupted by user]",
+        "[Request interrupted by user for tool use]",
+        (
+            "<command-message>pdf</command-message>\n<command-name>pdf</command-name>\n"
+            "<skill-format>true</skill-format>"
+        ),
+    ],
+)
+def test_text_of_the_host_is_not_a_prompt(text):
+    assert speaker_of(text) == ("host", "stated", "")
+    assert speaker_of([{"type": "text", "text": text}]) == ("host", "stated", "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Why does the log say <system-reminder>be brief</system-reminder> here?",
+        "The output was:\n<local-command-stdout>Bye!</local-command-stdout>",
+        "<system-reminder> is a tag that I see often",
+        "<task-notification>\nwhat is this element?",
+        "Explain `<command-name>/goal</command-name>`.",
+        "<command-name>/goal</command-name> is what I saw",
+        "<bash-input>ls</bash-input> is what I saw",
+        "[Request interrupted by user] is in my log, why?",
+        "Stop hook feedback: what is that?",
+        "<context>\nThe repository is here.\n</context>",
+        "Exit code 1",
+    ],
+)
+def test_quoted_wrapper_stays_a_prompt(text):
+    assert speaker_of(text) == ("human", "inferred", text)
+
+
+@pytest.mark.parametrize(
+    ("content", "prompt"),
+    [
+        ("<ide_opened_file>a.py</ide_opened_file>\nFix it.", "Fix it."),
+        ("Fix it.\n\n<system-reminder>\nToday is Monday.\n</system-reminder>", "Fix it."),
+        (
+            [
+                {"type": "text", "text": "<ide_selection>lines 1 to 3</ide_selection>"},
+                {"type": "text", "text": "<system-reminder>Be brief.</system-reminder>"},
+                {"type": "text", "text": "Fix it."},
+            ],
+            "Fix it.",
+        ),
+        ("<uploaded_files>\n/tmp/a.png\n</uploaded_files>\nLook at it.", "Look at it."),
+    ],
+)
+def test_part_of_the_person_is_separated(content, prompt):
+    assert speaker_of(content) == ("human", "inferred", prompt)
+    assert speaker_of(content, origin={"kind": "human"}) == ("human", "stated", prompt)
+
+
+@pytest.mark.parametrize(
+    ("text", "prompt"),
+    [
+        (
+            (
+                "<command-name>/goal</command-name>\n            <command-message>goal"
+                "</command-message>\n            <command-args>fix it</command-args>"
+            ),
+            "/goal fix it",
+        ),
+        (
+            (
+                "<command-message>init is analyzing…</command-message>\n"
+                "<command-name>/init</command-name>"
+            ),
+            "/init",
+        ),
+        (
+            (
+                "<command-message>x</command-message>\n<command-name>x</command-name>\n"
+                "<command-args>a <b> </command-args> c</command-args>"
+            ),
+            "/x a <b> </command-args> c",
+        ),
+        ("<bash-input>git status</bash-input>", "! git status"),
+        ("<user-memory-input>use tabs</user-memory-input>", "# use tabs"),
+    ],
+)
+def test_command_is_shown_as_it_was_typed(text, prompt):
+    assert speaker_of(text) == ("human", "stated", prompt)
+    assert speaker_of(text, entrypoint="sdk-cli") == ("unknown", "inferred", prompt)
+
+
+@pytest.mark.parametrize(
+    ("members", "speaker", "basis"),
+    [
+        ({"origin": {"kind": "human"}}, "human", "stated"),
+        ({"origin": {"kind": "human"}, "isMeta": True}, "human", "stated"),
+        ({"origin": {"kind": "human"}, "entrypoint": "sdk-cli"}, "human", "stated"),
+        ({"origin": {"kind": "task-notification"}}, "host", "stated"),
+        ({"origin": {"kind": "auto-continuation"}}, "host", "stated"),
+        ({"origin": {"kind": "peer", "from": "x"}}, "host", "stated"),
+        ({"origin": {"kind": "coordinator"}}, "parent-agent", "stated"),
+        ({"origin": {"kind": "channel", "server": "x"}}, "unknown", "stated"),
+        ({"origin": {"kind": "brand-new"}}, "human", "inferred"),
+        ({"origin": "human"}, "human", "inferred"),
+        ({"promptSource": "typed"}, "human", "stated"),
+        ({"promptSource": "system"}, "host", "stated"),
+        ({"promptSource": "sdk", "entrypoint": "claude-desktop"}, "human", "inferred"),
+        ({"turnOrigin": "scheduled"}, "host", "stated"),
+        ({"isMeta": True}, "host", "stated"),
+        ({"isMeta": False}, "human", "inferred"),
+        ({"isCompactSummary": True, "isSidechain": True}, "host", "stated"),
+        ({"isVisibleInTranscriptOnly": True}, "host", "stated"),
+        ({"turnCompanion": True}, "host", "stated"),
+        ({"sourceToolUseID": "t1"}, "host", "stated"),
+        ({"isSidechain": True}, "parent-agent", "stated"),
+        ({"entrypoint": "sdk-cli"}, "unknown", "inferred"),
+        ({"entrypoint": "sdk-py"}, "unknown", "inferred"),
+        ({"entrypoint": "claude-vscode"}, "human", "inferred"),
+        ({"userType": "external"}, "human", "inferred"),
+    ],
+)
+def test_members_state_the_speaker(members, speaker, basis):
+    prompt = "Go." if speaker in ("human", "unknown") else ""
+    assert speaker_of("Go.", **members) == (speaker, basis, prompt)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Stop hook feedback:\n[lint.sh]: no",
+        "UserPromptSubmit operation blocked by hook:\nno",
+        "Operation stopped by hook: no",
+        "<user-prompt-submit-hook>context</user-prompt-submit-hook>",
+    ],
+)
+def test_feedback_of_hooks(text):
+    assert speaker_of(text) == ("hook", "stated", "")
+    assert speaker_of(text, isMeta=True) == ("hook", "stated", "")
+
+
+def test_message_inside_a_progress_line_is_the_parents():
+    inside = {"type": "user", "message": {"role": "user", "content": "Search."}, "uuid": "u2"}
+    line = {
+        "type": "progress",
+        **ENVELOPE,
+        "data": {"type": "agent_progress", "agentId": "a", "message": inside},
+    }
+    record = record_of(jsonl(user("Go."), line))
+    (child,) = record["session"]["entries"][1]["children"]
+    assert child["vacr"]["speaker"] == "parent-agent"
+
+
+def test_results_have_no_speaker():
+    record = record_of(jsonl(user("Go."), call(), result("x", BASH)))
+    assert "vacr" not in record["session"]["entries"][2]
+
+
+def test_entry_without_labels_is_classified_by_itself():
+    def say(text, **members):
+        return AGENT.prompt_text({"type": "user", "content": text, **members})
+
+    assert say("<command-name>/init</command-name>") == "/init"
+    assert say("Go.") == "Go."
+    assert say("Go.", isMeta=True) == ""
+    assert AGENT.prompt_text({"type": "assistant", "content": "Go."}) == ""
+
+
+# --- prompts in mid-turn ---
+
+
+def attach(prompt, uuid="a1", **members):
+    attachment = {"type": "queued_command", "prompt": prompt, "commandMode": "prompt", **members}
+    return {"type": "attachment", **ENVELOPE, "uuid": uuid, "attachment": attachment}
+
+
+def read_queued(*lines):
+    record = record_of(jsonl(user("Go.", uuid="u1"), *lines))
+    rebuild.assert_same([record], [user("Go.", uuid="u1"), *lines])
+    data = jsonl(user("Go.", uuid="u1"), *lines)
+    assert independent.record_labels(record).prompts == independent.claude_labels(data).prompts
+    return record["session"]["entries"][1:]
+
+
+def test_prompt_in_mid_turn_is_a_user_message():
+    line = attach("Also this.", origin={"kind": "human"}, source_uuid="q1")
+    line |= {"parentUuid": "u1", "timestamp": "2026-07-20T10:00:00.000Z", "rendered": [{"a": None}]}
+    (entry,) = read_queued(line)
+    assert entry["type"] == "user"
+    assert entry["content"] == "Also this."
+    assert (entry["id"], entry["parent-id"]) == ("a1", "u1")
+    assert "prompt" not in entry["attachment"]
+    assert entry["vacr"] == {
+        "native": {"type": "attachment"},
+        "speaker": "human",
+        "speaker-basis": "stated",
+    }
+    assert not AGENT.restarts_shell({**entry, "entrypoint": "claude-desktop"})
+
+
+def test_prompt_in_mid_turn_without_an_origin_is_inferred():
+    (entry,) = read_queued(attach([{"type": "text", "text": "Also this."}]))
+    assert (entry["vacr"]["speaker"], entry["vacr"]["speaker-basis"]) == ("human", "inferred")
+    assert AGENT.prompt_text(entry) == "Also this."
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        attach("<task-notification>\n<status>completed</status>\n</task-notification>"),
+        attach("Done.", commandMode="task-notification"),
+        attach("Done.", origin={"kind": "task-notification"}),
+        attach("Done.", origin={"kind": "auto-continuation"}),
+        attach("Continue.", isMeta=True),
+        attach(""),
+        attach(None),
+        attach({"text": "odd"}),
+    ],
+)
+def test_queued_notice_stays_an_event(line):
+    record = record_of(jsonl(user("Go.", uuid="u1"), line))
+    rebuild.assert_same([record], [user("Go.", uuid="u1"), line])
+    assert record["session"]["entries"][1]["event-type"] == "attachment"
+
+
+def test_prompt_that_a_line_repeats_counts_once():
+    queue = {"type": "queue-operation", "operation": "enqueue", "sessionId": "s", "content": "Now."}
+    entries = read_queued(queue, attach("Now.", source_uuid="q1"), user("Now.", uuid="q1"))
+    assert [entry["type"] for entry in entries] == ["system-event", "system-event", "user"]
+    record = record_of(jsonl(attach("Now."), user("Now.", uuid="u2", isReplay=True)))
+    assert [entry["type"] for entry in record["session"]["entries"]] == ["system-event", "user"]
+
+
+def test_prompt_that_is_typed_twice_counts_twice():
+    entries = read_queued(attach("continue"), user("continue", uuid="u2"))
+    assert [entry["type"] for entry in entries] == ["user", "user"]
+
+
+def test_members_with_canonical_names_are_kept():
+    line = {**attach("Also this."), "content": "x", "status": "y", "children": 3}
+    (entry,) = read_queued(line)
+    assert entry["content"] == "Also this."
+    assert entry["vacr"]["native"]["content"] == "x"
