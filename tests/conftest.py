@@ -30,6 +30,7 @@ KEPT_VARIABLES = (
     "LANG",
     "TMPDIR",
     "VACR_TESTS",
+    "VACR_CLAUDE",
     "VACR_CODEX",
     "VACR_FAULTS",
     "VACR_FUZZ_SEEDS",

@@ -5,7 +5,7 @@ import pytest
 from tests.agents import independent
 from tests.conftest import AGENTS, native_files, records_of
 
-COUNTERS = {"codex": "count_codex"}
+COUNTERS = {"claude": "count_claude", "codex": "count_codex"}
 """Agent → the function of this module that counts a native file without code of the package."""
 
 
@@ -46,3 +46,12 @@ def count_codex(data, actual):
     if is_fork:
         expected.speakers, expected.prompts = actual.speakers, actual.prompts
     return expected
+
+
+# --- Claude Code ---
+
+
+def count_claude(data, actual):
+    """Count a transcript."""
+    del actual
+    return independent.claude_labels(data)

@@ -1,6 +1,6 @@
 """Counts from native files, without code of the package, to compare with the entries of records."""
 
-from tests.agents.independent.claude_code import claude
+from tests.agents.independent.claude_code import claude, claude_labels
 from tests.agents.independent.codex_cli import codex, codex_labels
 from tests.agents.independent.counts import (
     Counts,
@@ -18,6 +18,7 @@ __all__ = [
     "Counts",
     "Labels",
     "claude",
+    "claude_labels",
     "codex",
     "codex_labels",
     "cursor",
