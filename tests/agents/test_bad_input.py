@@ -205,7 +205,13 @@ def test_tool_name_may_be_any_text():
     line = {"type": "assistant", "uuid": "a1", "message": {"role": "assistant", "content": [block]}}
     record = record_of(jsonl(FIRST, line))
     assert by_id(record, "a1")["children"] == [
-        {"type": "tool-call", "name": name, "input": {}, "call-id": "t1"}
+        {
+            "type": "tool-call",
+            "name": name,
+            "input": {},
+            "call-id": "t1",
+            "vacr": {"status": "no-result"},
+        }
     ]
     assert validate(record).valid
 
