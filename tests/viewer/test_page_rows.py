@@ -7,6 +7,7 @@ import pytest
 import vacr
 from tests.conftest import AGENTS, EXAMPLES, jsonl, native_files, record_of
 from tests.viewer.in_node import NEEDS_NODE, Viewer, convert_row
+from tests.viewer.test_rows import ORDERS, build_ordered_message
 from vacr.errors import VacrError
 from vacr.record.encoding import decode, encode
 from vacr.viewer.rows import RowFilter, build_rows
@@ -60,6 +61,13 @@ def test_page_builds_the_rows_of_python(viewer, agent):
 def test_cbor_record_gives_the_same_rows(viewer, agent):
     for record in read_records(EXAMPLES / AGENTS[agent]):
         assert compare_rows(viewer, record, "cbor")
+
+
+@pytest.mark.parametrize("order", [order for order, _ in ORDERS])
+def test_page_shows_a_message_in_the_native_order(viewer, order):
+    [record] = read_records(EXAMPLES / AGENTS["opencode"])
+    record["session"]["entries"] = [build_ordered_message(order)]
+    assert compare_rows(viewer, record) == 4
 
 
 def build_message(role, content, **members):

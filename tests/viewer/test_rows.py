@@ -255,3 +255,37 @@ def test_diff_of_a_huge_edit_is_fast():
         "claude-code", "Edit", {"file_path": "f", "old_string": old, "new_string": f"{old}\nmore"}
     )
     assert (diff.removed, diff.added, len(diff.lines)) == (0, 1, 5)
+
+
+ORDERS = [
+    (None, "text think run end"),
+    (["children/0", "content/0", "children/1", "children/3"], "think text run end"),
+    (["children/0", "children/1", "content/0", "children/3"], "think run text end"),
+    (["children/0", "children/1", "children/3", "content"], "think run end text"),
+    (["content/0", "children/0", "content/1", "children/1", "children/3"], "text think run end"),
+    (["children/0", "children/1", "children/3"], "text think run end"),
+    (["content/0", "children/99"], "think run end text"),
+    ([5, None, "children/x", "content/0", "children/-1", "children/1"], "think text run end"),
+    ("content/0", "text think run end"),
+]
+
+
+def build_ordered_message(order):
+    children = [
+        {"type": "reasoning", "content": "think"},
+        {"type": "tool-call", "name": "run", "input": {}, "call-id": "x"},
+        build_result("x", "1"),
+        {"type": "system-event", "event-type": "end", "data": {}},
+    ]
+    marks = {} if order is None else {"vacr": {"order": order}}
+    text = {"type": "text", "text": "text"}
+    return {"type": "assistant", "content": [text], "children": children, **marks}
+
+
+@pytest.mark.parametrize(("order", "expected"), ORDERS)
+def test_rows_of_a_message_come_in_the_native_order(order, expected):
+    rows = list(build_rows({"session": {"entries": [build_ordered_message(order)]}}))
+    shown = [row.tool or row.summary or row.parts[0].text for row in rows]
+    assert " ".join(shown) == expected
+    places = {"text": "", "think": "/children/0", "run": "/children/1", "end": "/children/3"}
+    assert [row.place for row in rows] == [f"/session/entries/0{places[name]}" for name in shown]

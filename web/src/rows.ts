@@ -130,14 +130,36 @@ function buildRow(placed: PlacedEntry, agent: string, result: PlacedEntry | unde
   return row;
 }
 
-/** Append entries to `found` with their JSON Pointers, each before its children; `place` is the pointer of the list. */
-function flatten(entries: Value, place: string, depth: number, parent: Value | null, found: PlacedEntry[]): void {
+/**
+ * Append entries to `found` with their JSON Pointers, each before its children.
+ *
+ * Children that the agent wrote before the text of their message, such as the thought before an answer, come before
+ * the message. `place` is the pointer of the list, and `first` the number of its first entry.
+ */
+function flatten(entries: Value, place: string, depth: number, parent: Value | null, found: PlacedEntry[], first = 0): void {
   if (!Array.isArray(entries)) return;
-  entries.forEach((entry, number) => {
+  entries.forEach((entry, index) => {
     if (!isObject(entry)) return;
-    found.push({ place: `${place}/${number}`, entry, depth, parent });
-    flatten(entry.children, `${place}/${number}/children`, depth + 1, entry, found);
+    const own = `${place}/${first + index}`;
+    const children: Value[] = Array.isArray(entry.children) ? entry.children : [];
+    const leading = countLeadingChildren(entry, children.length);
+    flatten(children.slice(0, leading), `${own}/children`, depth + 1, entry, found);
+    found.push({ place: own, entry, depth, parent });
+    flatten(children.slice(leading), `${own}/children`, depth + 1, entry, found, leading);
   });
+}
+
+/** Return how many of the `total` children precede the content, by the native order; an unlisted child follows. */
+function countLeadingChildren(entry: Value, total: number): number {
+  const order = isObject(entry.vacr) ? entry.vacr.order : null;
+  let isPastContent = false;
+  for (const place of Array.isArray(order) ? order : []) {
+    if (typeof place !== "string") continue;
+    isPastContent ||= place.startsWith("content");
+    const match = isPastContent && /^children\/([0-9]{1,9})$/.exec(place);
+    if (match) return Math.min(Number(match[1]), total);
+  }
+  return isPastContent ? total : 0;
 }
 
 /** Return a row with the members that all kinds share; time, model and sub-agent may come from the parent entry. */

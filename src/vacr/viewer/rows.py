@@ -61,6 +61,7 @@ EVENT_ROW = "event"
 ROW_KINDS = (USER_ROW, ASSISTANT_ROW, REASONING_ROW, TOOL_ROW, EVENT_ROW)
 
 _SPEAKER_NAMES = {"host": "Host", "hook": "Hook", "parent-agent": "Parent agent"}
+_CHILD_PLACE = re.compile(r"children/([0-9]{1,9})")
 _PLAIN_STATUSES = frozenset(("", "success", "error", "failed", "completed"))
 SEARCH_ARGUMENTS = ("pattern", "query", "url")
 DESCRIPTIVE_ARGUMENTS = (
@@ -178,7 +179,7 @@ class _PlacedEntry(NamedTuple):
 
 
 def build_rows(record: JsonObject) -> Iterator[Row]:
-    """Yield the rows of a record, in the order of its entries.
+    """Yield the rows of a record, in the order of the conversation.
 
     A result is part of the row of its call. A message whose children have all its content has no
     row.
@@ -210,18 +211,39 @@ def build_rows(record: JsonObject) -> Iterator[Row]:
 
 
 def _flatten_entries(
-    entries: Any, place: str, depth: int, parent: JsonObject | None
+    entries: Any, place: str, depth: int, parent: JsonObject | None, first: int = 0
 ) -> Iterator[_PlacedEntry]:
     """Yield entries with their JSON Pointers, each before its children.
 
-    `place` is the pointer of the list. Values that are not objects are left out.
+    Children that the agent wrote before the text of their message, such as the thought before an
+    answer, come before the message. `place` is the pointer of the list, and `first` the number of
+    its first entry. Values that are not objects are left out.
     """
-    for number, entry in enumerate(entries if isinstance(entries, list) else ()):
+    for number, entry in enumerate(entries if isinstance(entries, list) else (), first):
         if isinstance(entry, dict):
-            yield _PlacedEntry(f"{place}/{number}", entry, depth, parent)
-            yield from _flatten_entries(
-                entry.get("children"), f"{place}/{number}/children", depth + 1, entry
-            )
+            own, below = f"{place}/{number}", f"{place}/{number}/children"
+            listed = entry.get("children")
+            children = listed if isinstance(listed, list) else []
+            leading = _count_leading_children(entry, len(children))
+            yield from _flatten_entries(children[:leading], below, depth + 1, entry)
+            yield _PlacedEntry(own, entry, depth, parent)
+            yield from _flatten_entries(children[leading:], below, depth + 1, entry, leading)
+
+
+def _count_leading_children(entry: JsonObject, total: int) -> int:
+    """Return how many of the `total` children precede the content, by the native order.
+
+    A child that the order does not list, such as a result, follows the one before it.
+    """
+    order = _get_marks(entry).get("order")
+    is_past_content = False
+    for place in order if isinstance(order, list) else ():
+        if not isinstance(place, str):
+            continue
+        is_past_content = is_past_content or place.startswith("content")
+        if is_past_content and (match := _CHILD_PLACE.fullmatch(place)):
+            return min(int(match[1]), total)
+    return total if is_past_content else 0
 
 
 def _pair_results(entries: Iterable[_PlacedEntry]) -> dict[str, _PlacedEntry]:

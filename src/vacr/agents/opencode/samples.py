@@ -146,8 +146,7 @@ def make_sample_entry(message: JsonObject, session: SessionBuilder) -> JsonObjec
     drift = session.drift
     children = build_child_entries(entry.get("content"), drift.types, drift.members)
     thoughts = _take_metadata(message, entry)
-    if thoughts and entry.get("content"):
-        get_writable_marks(entry)["order"] = [f"children/{len(children)}", "content"]
+    first_call = len(children) + len(thoughts)
     children += thoughts
     for call in _take_items(message, "tool_calls", _is_tool_call):
         children.append(_make_call_entry(call))
@@ -155,6 +154,9 @@ def make_sample_entry(message: JsonObject, session: SessionBuilder) -> JsonObjec
         children.append(_make_result_entry(response, SAMPLE_RESPONSE_MOVES))
     if children:
         entry["children"] = children
+    if thoughts and entry.get("content"):
+        places = [f"children/{number}" for number in range(len(children))]
+        get_writable_marks(entry)["order"] = [*places[:first_call], "content", *places[first_call:]]
     return add_remaining_members(entry, message)
 
 
