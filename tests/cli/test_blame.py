@@ -123,6 +123,7 @@ def test_modified_record_is_skipped(vacr, repo_with_agent_work, tmp_path):
         tmp_path / "changed",
         "--records",
         tmp_path / "records",
+        "-q",
         cwd=repo_with_agent_work,
     )
     assert (done.returncode, "skipped: the record was modified" in done.err) == (0, True)
