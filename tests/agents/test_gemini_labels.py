@@ -357,6 +357,11 @@ def find_speaker(message, **header):
             user("Fix it.", "<hook_context>be brief</hook_context>"),
             ("human", "inferred", "Fix it."),
         ),
+        (
+            user("<hook_context>be brief</hook_context>\n\nFix it."),
+            ("human", "inferred", "Fix it."),
+        ),
+        (user("<hook_context> is a strange tag."), PLAIN),
         (user("Why does <hook_context>x</hook_context> appear?"), PLAIN),
         (user("System: Please continue."), HOST),
         (user("System: Please continue.", displayContent=[{"text": "/init"}]), HOST),

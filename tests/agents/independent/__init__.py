@@ -11,7 +11,7 @@ from tests.agents.independent.counts import (
     values,
 )
 from tests.agents.independent.cursor_transcripts import cursor
-from tests.agents.independent.gemini_cli import gemini
+from tests.agents.independent.gemini_cli import gemini, gemini_labels
 from tests.agents.independent.open_code import opencode
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "cursor",
     "documents",
     "gemini",
+    "gemini_labels",
     "opencode",
     "record",
     "record_labels",

@@ -53,6 +53,7 @@ from vacr.agents.labels import (
 
 _HOST_ELEMENTS = ("session_context", "state_snapshot", "intent_summary", "system_note")
 _HOOK_ELEMENT = "hook_context"
+_HOOK_START, _HOOK_END = "<hook_context>", "</hook_context>\n\n"
 _HOST_STARTS = (
     "This is the Gemini CLI. We are setting up the context for our chat.",
     "System: Potential loop detected. Details: ",
@@ -153,8 +154,16 @@ def _separate_words(texts: list[str]) -> _Words:
         elif command := _SHELL_COMMAND.match(text):
             words.typed.append("!" + _ESCAPED.sub(r"\1", command[1]))
         elif text.strip():
-            words.own.append(text.partition(_FILES_IN_TEXT)[0])
+            words.own.append(_strip_added_texts(text))
     return words
+
+
+def _strip_added_texts(text: str) -> str:
+    """Return a prompt without a hook's context before it and the files after it."""
+    if text.startswith(_HOOK_START):
+        context, end, prompt = text.partition(_HOOK_END)
+        text = prompt if end else context
+    return text.partition(_FILES_IN_TEXT)[0]
 
 
 def _recognise_host_text(text: str) -> str:
