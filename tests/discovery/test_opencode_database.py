@@ -72,7 +72,7 @@ class TestEveryVersion:
             if child["type"] in ("tool-call", "tool-result")
         ]
         assert [child["call-id"] for child in calls] == ["call_a1", "call_a1", "call_a2", "call_a2"]
-        assert [child.get("is-error") for child in calls] == [None, None, None, True]
+        assert [child.get("is-error") for child in calls] == [None, False, None, True]
         assert session["session-start"] == START
         assert session["session-end"] == START + 60_000
         assert session["environment"]["working-dir"] == f"/home/nora/{SESSION}"
