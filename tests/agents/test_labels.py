@@ -3,9 +3,10 @@
 import pytest
 
 from tests.agents import independent
+from tests.agents.independent.open_code import opencode_labels
 from tests.conftest import AGENTS, native_files, records_of
 
-COUNTERS = {"claude": "count_claude", "codex": "count_codex"}
+COUNTERS = {"claude": "count_claude", "codex": "count_codex", "opencode": "count_opencode"}
 """Agent → the function of this module that counts a native file without code of the package."""
 
 
@@ -55,3 +56,12 @@ def count_claude(data, actual):
     """Count a transcript."""
     del actual
     return independent.claude_labels(data)
+
+
+# --- OpenCode ---
+
+
+def count_opencode(data, actual):
+    """Count exports, dumps and samples."""
+    del actual
+    return opencode_labels(data)
