@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from clauses import DIFFERENTLY, DONE, OUT_OF_SCOPE, Clause, Document
+from clauses import DIFFERENTLY, DONE, OPEN, OUT_OF_SCOPE, Clause, Document
 from references import CODE, TESTS, resolve_file
 
 _NOTICE = "Made from `{}.toml` by `make docs`; do not edit."
@@ -16,12 +16,13 @@ _INDEX = """# Spec coverage
 Every clause of draft-birkholz-verifiable-agent-conversations and of the documents that belong to it: which code of vacr meets it, and which test shows
 that. The text of the draft describes version 2 of the schema. The type descriptions describe version 3, the version that vacr writes. Clauses are in our own
 words. `make docs` builds these pages from the TOML files in this folder. Like `make test`, it fails when a clause names code or a test that does not exist.
+Every clause of a schema is also put to the test: `make test` deletes or changes it, and the tests named here must notice.
 
-| document | clauses | done | done differently | out of scope |
-| --- | --- | --- | --- | --- |
+| document | clauses | done | done differently | open | out of scope |
+| --- | --- | --- | --- | --- | --- |
 {rows}
-*Done differently*: vacr reaches the aim of the clause in another way, or a later document changed the clause. *Out of scope*: the clause asks nothing of a
-program, or nothing of this program. Both give the reason.
+*Done differently*: vacr reaches the aim of the clause in another way, or a later document changed the clause. *Open*: vacr does not do this yet. *Out of
+scope*: the clause asks nothing of a program, or nothing of this program. All three give the reason.
 """
 
 
@@ -39,7 +40,9 @@ def _count(document: Document) -> Counter[str]:
 
 
 def _render_counts(name: str, counts: Counter[str]) -> str:
-    by_status = " | ".join(str(counts[status]) for status in (DONE, DIFFERENTLY, OUT_OF_SCOPE))
+    by_status = " | ".join(
+        str(counts[status]) for status in (DONE, DIFFERENTLY, OPEN, OUT_OF_SCOPE)
+    )
     return f"| {name} | {counts.total()} | {by_status} |\n"
 
 

@@ -1,18 +1,31 @@
-"""The names in a clause: files, rules of schemas, functions and classes of modules, tests."""
+"""The names in a clause: files, rules of schemas and their members, definitions of modules, tests.
+
+A member of a rule follows its name: `record/v3.cddl::range.content-hash-alg`.
+"""
 
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 from clauses import Clause
 
+from vacr.cddl.syntax import (
+    ArraySyntax,
+    GroupEntrySyntax,
+    GroupSyntax,
+    LiteralSyntax,
+    MajorSyntax,
+    MapSyntax,
+    NameSyntax,
+    parse_rules,
+)
+from vacr.cddl.tokens import CddlSource
+
 ROOT = Path(__file__).parent.parent.parent
 CODE, TESTS = ROOT / "src" / "vacr", ROOT / "tests"
-_RULE = re.compile(r"^([a-z0-9-]+) = ", re.MULTILINE)
 
 
 def resolve_file(name: str, folder: Path) -> Path:
@@ -46,14 +59,38 @@ def _exists(path: Path, definition: str) -> bool:
 def _list_definitions(path: Path) -> frozenset[str]:
     """Return the names that a file defines.
 
-    These are the rules of a schema, or the functions, classes, methods and variables of a module.
+    These are the rules of a schema and their members, or the functions, classes, methods and
+    variables of a module.
     """
     text = path.read_text("utf-8")
     if path.suffix == ".cddl":
-        return frozenset(_RULE.findall(text))
+        return frozenset(_walk_schema(text))
     if path.suffix != ".py":
         return frozenset()
     return frozenset(_walk_definitions(ast.parse(text)))
+
+
+def _walk_schema(text: str) -> Iterator[str]:
+    for rule in parse_rules(CddlSource(text, "schema")):
+        yield rule.name
+        value = rule.body.value
+        if isinstance(value, MajorSyntax) and value.content is not None:
+            value = value.content
+        if isinstance(value, MapSyntax | ArraySyntax):
+            value = value.group
+        if isinstance(value, GroupSyntax):
+            for entries in value.alternatives:
+                yield from (f"{rule.name}.{_name_entry(entry)}" for entry in entries)
+
+
+def _name_entry(entry: GroupEntrySyntax) -> str:
+    """Return the key of an entry, or the name of the group that it includes."""
+    match entry.key.type if entry.key else entry.value:
+        case LiteralSyntax(value=value):
+            return str(value)
+        case NameSyntax(name=name):
+            return name
+    return ""
 
 
 def _walk_definitions(body: ast.Module | ast.ClassDef, prefix: str = "") -> Iterator[str]:

@@ -168,6 +168,32 @@ def test_range_known_only_by_its_hash_is_recognised():
     assert joiner.join([make_version("x\n" + BODY, {1, 2, 3})]) == [{}]
 
 
+@pytest.mark.parametrize(
+    ("algorithm", "expected"),
+    [
+        ({}, {1, 2, 3}),
+        ({"content-hash-alg": "sha-256"}, {1, 2, 3}),
+        ({"content-hash-alg": "x"}, {}),
+    ],
+)
+def test_hash_without_an_algorithm_is_sha_256(algorithm, expected):
+    digest = hashlib.sha256(BODY.encode()).hexdigest()
+    line_range = {"start-line": 1, "end-line": 3, "content-hash": digest, **algorithm}
+    conversation = {"contributor": {"type": "ai"}, "ranges": [line_range]}
+    record = {
+        "version": "3.0.0-draft",
+        "id": "r",
+        "session": {
+            "session-id": "s",
+            "agent-meta": {"model-id": "m", "model-provider": "p"},
+            "entries": [],
+        },
+        "file-attribution": {"files": [{"path": "a.py", "conversations": [conversation]}]},
+    }
+    claims = gather_claims([record], lambda _: None)
+    assert set(ClaimJoiner(claims).join([make_version(BODY)])[0]) == set(expected)
+
+
 def test_hashing_stops_at_its_budget():
     joiner = ClaimJoiner(GatheredClaims(hashed=[HashedRange(make_claim(), "a.py", 500, "0" * 64)]))
     joiner.hash_budget = 10_000
