@@ -23,7 +23,7 @@ def record_session(session: Session) -> None:
     """Turn native bytes into records: recognise the agent, read, encode as canonical JSON, hash."""
     with pause_garbage_collector():
         source = Source((SourcePart(session.name, session.data),))
-        for reading in recognise_agent(source).read(source):
+        for reading in recognise_agent(source).read_labelled(source):
             assign_record_id(reading.record)
 
 
@@ -90,7 +90,7 @@ def validation() -> None:
     for agent in AGENTS:
         for session in load_sessions(agent):
             source = Source((SourcePart(session.name, session.data),))
-            for reading in recognise_agent(source).read(source):
+            for reading in recognise_agent(source).read_labelled(source):
                 records.append(json.loads(b"".join(assign_record_id(reading.record))))
     entry_count = sum(len(record["session"]["entries"]) for record in records)
     checker = load_record_schema("3").checker("verifiable-agent-record", json=True)

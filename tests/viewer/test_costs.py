@@ -75,6 +75,18 @@ def test_an_absurd_cost_keeps_the_sum_finite():
     assert count_cost(record(call({"cost": 1e308}), call({"cost": 1e308}))).stated == 2e15
 
 
+def test_the_agents_total_of_a_session_wins():
+    def state(amount):
+        data = {"totalCostUSD": amount}
+        return {"type": "system-event", "event-type": "cost-state", "data": data}
+
+    used = call({"input": 1_000_000, "output": 0})
+    assert count_cost(record(used, state(0.5), state(0.75))) == Cost(stated=0.75)
+    assert count_cost(record(used, state(0))).estimated == 5.0
+    assert count_cost(record(used, state(True)), call_by_call=True).estimated == 5.0
+    assert count_cost(record(used, state(0.5)), call_by_call=True).estimated == 5.0
+
+
 def test_cache_writes_cost_more_than_input():
     usage = {
         "input": 1_000_000,

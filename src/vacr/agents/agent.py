@@ -443,6 +443,14 @@ class Agent:
         del entry
         return NO_CACHE_WRITES
 
+    def stated_cost(self, record: dict[str, Any]) -> float | None:
+        """Return the cost of a whole session in dollars, or None if the agent states none.
+
+        Costs of single calls are in their `token-usage`.
+        """
+        del record
+        return None
+
     def folder_of(self, entry: dict[str, Any]) -> str | None:
         """Return the working folder that an entry states for the entries after it, or `None`."""
         del entry

@@ -200,8 +200,14 @@ def load_price_table(path: Path | None = None) -> PriceTable:
         ) from error
 
 
-def count_cost(record: JsonObject, prices: PriceTable | None = None) -> Cost:
-    """Return the cost of a record's own calls, without those of the session it was forked from."""
+def count_cost(
+    record: JsonObject, prices: PriceTable | None = None, *, call_by_call: bool = False
+) -> Cost:
+    """Return the cost of a record's own calls, without those of the session it was forked from.
+
+    If the agent states the cost of the whole session, that counts. With `call_by_call` it does not,
+    because the record is only a part of a session.
+    """
     prices = prices or load_price_table()
     session = record["session"]
     meta = session.get("agent-meta", {})
@@ -218,7 +224,8 @@ def count_cost(record: JsonObject, prices: PriceTable | None = None) -> Cost:
         stamp = entry.get("timestamp", session.get("session-start"))
         priced = prices.find_model(model, provider)
         _add_call(cost, usage, model, priced, _parse_time(stamp), agent.cache_writes(entry))
-    return cost
+    stated = None if call_by_call else agent.stated_cost(record)
+    return Cost(stated=min(stated, _MAX_COST)) if stated else cost
 
 
 def format_cost(cost: Cost) -> str:

@@ -79,16 +79,21 @@ class Totals:
 
 
 def count_totals(
-    record: JsonObject, shown: Iterable[Row] | None = None, prices: PriceTable | None = None
+    record: JsonObject,
+    shown: Iterable[Row] | None = None,
+    prices: PriceTable | None = None,
+    *,
+    is_part: bool = False,
 ) -> Totals:
     """Return the totals of a record; with `shown`, prompts, calls and edits of these rows only.
 
-    `prices` replace the price table of the package.
+    `prices` replace the price table of the package. `is_part` tells that the record has only a part
+    of its session's entries.
     """
     totals = Totals(sessions=1)
     for _ in count_passing_rows(build_rows(record) if shown is None else shown, totals):
         pass
-    add_usage(record, totals, prices)
+    add_usage(record, totals, prices, is_part=is_part)
     return totals
 
 
@@ -117,10 +122,13 @@ def _count_row(row: Row, totals: Totals) -> None:
         totals.removed += diff.removed
 
 
-def add_usage(record: JsonObject, totals: Totals, prices: PriceTable | None = None) -> None:
-    """Add the entries, tokens and cost of a record to totals, and set its duration.
+def add_usage(
+    record: JsonObject, totals: Totals, prices: PriceTable | None = None, *, is_part: bool = False
+) -> None:
+    """Add the entries, tokens, cost and models of a record to `totals`.
 
-    Tokens of entries inherited from another session are not counted.
+    `totals.milliseconds` becomes the duration of the session, 0 if it is unknown. Entries inherited
+    from another session are counted, but not their tokens and cost.
     """
     session = record["session"]
     default_model = session.get("agent-meta", {}).get("model-id", _UNKNOWN)
@@ -134,7 +142,7 @@ def add_usage(record: JsonObject, totals: Totals, prices: PriceTable | None = No
         )
         if type(usage.get("output")) is int:
             totals.models[str(entry.get("model-id", default_model))] += usage["output"]
-    totals.cost += count_cost(record, prices)
+    totals.cost += count_cost(record, prices, call_by_call=is_part)
     totals.milliseconds = _get_duration(session)
 
 
@@ -296,7 +304,7 @@ def _split_by_model(record: JsonObject, prices: PriceTable | None) -> dict[str, 
     parts = {}
     for model in dict.fromkeys([*entries, *rows]):
         part = {**record, "session": {**session, "entries": entries.get(model, [])}}
-        parts[model] = count_totals(part, rows.get(model, []), prices)
+        parts[model] = count_totals(part, rows.get(model, []), prices, is_part=True)
         if model != default_model:
             # The duration belongs to the session, and counts once.
             parts[model].milliseconds = 0

@@ -152,6 +152,15 @@ class ClaudeCode(Agent):
         hour = get_count(details, "ephemeral_1h_input_tokens") if isinstance(details, dict) else 0
         return CacheWrites(max(0, total - hour), hour)
 
+    def stated_cost(self, record: dict[str, Any]) -> float | None:
+        """Return the total of the last `cost-state` line, which counts from the session's start."""
+        for entry in reversed(record["session"]["entries"]):
+            data = entry.get("data") if entry.get("event-type") == "cost-state" else None
+            cost = data.get("totalCostUSD") if isinstance(data, dict) else None
+            if isinstance(cost, int | float) and not isinstance(cost, bool):
+                return float(cost)
+        return None
+
     def is_summary(self, entry: dict[str, Any]) -> bool:
         """Return whether an entry sums up the session that this one continues."""
         return entry.get("isCompactSummary") is True
