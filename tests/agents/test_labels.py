@@ -7,6 +7,7 @@ from tests.agents.independent.open_code import opencode_labels
 from tests.conftest import AGENTS, native_files, records_of
 
 COUNTERS = {"claude": "count_claude", "codex": "count_codex", "opencode": "count_opencode"}
+COUNTERS |= {"gemini": "count_gemini", "cursor": "count_cursor"}
 """Agent → the function of this module that counts a native file without code of the package."""
 
 
@@ -65,3 +66,21 @@ def count_opencode(data, actual):
     """Count exports, dumps and samples."""
     del actual
     return opencode_labels(data)
+
+
+# --- Gemini CLI ---
+
+
+def count_gemini(data, actual):
+    """Count a session, a log or a saved chat."""
+    del actual
+    return independent.gemini_labels(data)
+
+
+# --- Cursor ---
+
+
+def count_cursor(data, actual):
+    """Count a transcript. The folder names sub-agents, so a file alone is a main session."""
+    del actual
+    return independent.cursor_labels(data)

@@ -191,10 +191,12 @@ def test_tool_bubble_is_a_call_and_its_result(tmp_path, tool):
     assert call["input"] == (given if given in ('{"target_fi', '{"a":1,"a":2}') else _read(given))
     has_result = tool.get("result") or tool.get("error")
     assert [result["type"] for result in results] == (["tool-result"] if has_result else [])
+    assert call.get("vacr") == (None if has_result else {"status": "no-result"})
     for result in results:
         assert result["call-id"] == "call_1"
-        assert result["status"] == data["status"]
-        assert result.get("is-error", False) is ("error" in tool)
+        assert result["status"] == ("error" if "error" in tool else "success")
+        assert result["is-error"] is ("error" in tool)
+        assert result["vacr"]["native"]["status"] == data["status"]
         assert result["output"] == (has_result if has_result == "[1" else _read(has_result))
     assert lost(composer_rows(path, CID), record) == set()
 

@@ -332,6 +332,11 @@ class Agent:
         """
         return parse_stated_outcome(result.entry)
 
+    def expects_results(self, record: dict[str, Any]) -> bool:
+        """Return whether a session holds the results of its calls, so that none may be missing."""
+        del record
+        return self.records_results
+
     # --- where sessions lie ---
 
     stores: Sequence[SessionStore] = ()

@@ -10,7 +10,7 @@ from tests.agents.independent.counts import (
     record_labels,
     values,
 )
-from tests.agents.independent.cursor_transcripts import cursor
+from tests.agents.independent.cursor_transcripts import cursor, cursor_labels
 from tests.agents.independent.gemini_cli import gemini, gemini_labels
 from tests.agents.independent.open_code import opencode
 
@@ -22,6 +22,7 @@ __all__ = [
     "codex",
     "codex_labels",
     "cursor",
+    "cursor_labels",
     "documents",
     "gemini",
     "gemini_labels",

@@ -1,7 +1,8 @@
 """Cursor: transcripts, and the databases of the editor and of its agent.
 
 `reader` and `databases` turn them into records; `stores` finds sessions in the databases; `tools`
-knows what its tools do to files.
+knows what its tools do to files; `speakers` and `outcomes` label who wrote a message and how a call
+ended.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from vacr.agents.tool_calls import ToolCall, ToolEffect
 
 if TYPE_CHECKING:
     from vacr.agents.file_tools import FileReport
+    from vacr.agents.labels import CallResult, Outcome, Speaker
     from vacr.agents.lift import Reading
     from vacr.edits import FileAction, Hunk
 
@@ -71,6 +73,22 @@ class Cursor(Agent):
     def read(self, source: Source) -> Iterator[Reading]:
         """Yield the records of the conversations in a transcript or a database."""
         return reader.read(source)
+
+    def speaker(self, entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
+        """Return who wrote a user message, by the elements that Cursor puts around a query."""
+        from vacr.agents.cursor.speakers import classify_speaker
+
+        return classify_speaker(entry, record)
+
+    def outcome(self, result: CallResult) -> Outcome:
+        """Return how a call ended, where one of the databases tells."""
+        from vacr.agents.cursor.outcomes import find_outcome
+
+        return find_outcome(result)
+
+    def expects_results(self, record: dict[str, Any]) -> bool:
+        """Return whether a session is from a database: transcripts have no results."""
+        return record["vacr"]["source"]["format"] in ("cursor-vscdb", "cursor-store")
 
     def file_report(self, call: ToolCall) -> FileReport:
         """Return the editor's report about the file of a call."""

@@ -48,7 +48,8 @@ CURSOR_CHAT_KEYS = (
 )
 """The keys under which versions before the composer keep all their chats in one value."""
 
-_EDITOR_TABLE = "cursorDiskKV"
+_ITEM_TABLE, _EDITOR_TABLE = "ItemTable", "cursorDiskKV"
+"""The editor's tables. A trimmed copy of its database may have only one of them."""
 _BUBBLE_MEMBERS = ("conversation", "fullConversationHeadersOnly", "conversationMap")
 _USER_BUBBLE_TYPE = 1
 _CONTENT_KEY = re.compile(r"composer\.content\.[0-9a-f]{64}")
@@ -92,7 +93,7 @@ class _EditorDatabase:
 
     def knows(self, tables: frozenset[str]) -> bool:
         """Return whether a database with these tables may be the editor's."""
-        return "ItemTable" in tables
+        return not {_ITEM_TABLE, _EDITOR_TABLE}.isdisjoint(tables)
 
     def sessions(self, query: DatabaseQuery) -> Iterable[ListedSession]:
         """List the conversations that have bubbles, then the chats of earlier versions."""
@@ -286,7 +287,9 @@ def group_chats_by_id(value: Any) -> dict[str, list[Any]] | None:
 
 def _read_all_chats(query: DatabaseQuery) -> list[tuple[JsonObject, dict[str, list[Any]] | None]]:
     """Split the values with all chats; a value that cannot be split comes with its row."""
-    rows = _select_rows(query, "ItemTable", "WHERE key IN (?, ?)", *CURSOR_CHAT_KEYS)
+    if not _has_table(query, _ITEM_TABLE):
+        return []
+    rows = _select_rows(query, _ITEM_TABLE, "WHERE key IN (?, ?)", *CURSOR_CHAT_KEYS)
     return [
         ({}, chats) if (chats := group_chats_by_id(row["value"])) is not None else (row, None)
         for row in rows
@@ -311,7 +314,7 @@ def _select_chat_rows(query: DatabaseQuery, session_id: str) -> Iterator[tuple[s
             for tab in chats.get(session_id, ()):
                 yield CURSOR_CHAT_TABLE, tab if type(tab) is dict else {"value": tab}
         elif not session_id:
-            yield "ItemTable", row
+            yield _ITEM_TABLE, row
 
 
 # --- Values of the command line ---

@@ -62,6 +62,11 @@ class StoredTexts(CallReports):
 
 def is_edit_rejected(result: dict[str, Any]) -> bool:
     """Return whether an edit failed, or the user threw it away."""
+    return is_call_refused(result) or has_edit_failed(result)
+
+
+def is_call_refused(result: dict[str, Any]) -> bool:
+    """Return whether the user refused a call of the editor, or threw its edit away."""
     tool = result.get("toolFormerData")
     details = dict_or_empty(dict_or_empty(tool).get("additionalData"))
     decisions = (
@@ -72,11 +77,18 @@ def is_edit_rejected(result: dict[str, Any]) -> bool:
     if any(decision in _REFUSALS for decision in decisions):
         return True
     output = dict_or_empty(result.get("output")) if isinstance(tool, dict) else {}
-    if any(output.get(name) is True for name in ("rejected", "applyFailed")):
-        return True
-    if output.get("isApplied") is False or output.get("recoverableError"):
+    if output.get("rejected") is True:
         return True
     return dict_or_empty(output.get("humanReview")).get("isEditAccepted") is False
+
+
+def has_edit_failed(result: dict[str, Any]) -> bool:
+    """Return whether the editor could not apply the edit of a call."""
+    is_editor = isinstance(result.get("toolFormerData"), dict)
+    output = dict_or_empty(result.get("output")) if is_editor else {}
+    if output.get("applyFailed") is True or output.get("isApplied") is False:
+        return True
+    return bool(output.get("recoverableError"))
 
 
 def build_file_report(call: ToolCall) -> FileReport:

@@ -1,0 +1,116 @@
+r"""Who wrote a user message of Cursor.
+
+Cursor sends a prompt to the model as `<user_query>`, after elements of its own: attached files,
+open files, reminders, search results. Transcripts and the command line's database keep all of it.
+
+    >>> from vacr.agents.cursor.speakers import classify_speaker
+    >>> record = {"session": {"entries": []}}
+    >>> def say(text):
+    ...     return classify_speaker({"type": "user", "content": text}, record)
+    >>> say("<attached_files>\na.py\n</attached_files>\n<user_query>\nFix it.\n</user_query>")
+    Speaker(who='human', basis='stated', prompt='Fix it.')
+    >>> say("<user_info>\nOS: linux\n</user_info>")
+    Speaker(who='host', basis='stated', prompt=None)
+
+Elements count only at the beginning of a text, and the query ends at its last end tag. So a person
+may quote both:
+
+    >>> say("What is <user_query>?")
+    Speaker(who='human', basis='inferred', prompt=None)
+    >>> say("<user_query>\nWhy does </user_query> end it?\n</user_query>").prompt
+    'Why does </user_query> end it?'
+
+The editor's database has the words without elements, in bubbles of the type 1. In the conversation
+of a sub-agent they are the parent agent's.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from vacr.agents.labels import HOOK, HOST, HUMAN, PARENT_AGENT, STATED, Speaker, infer_speaker
+from vacr.agents.lift import parse_names
+
+_HOST_ELEMENTS = parse_names(
+    """
+    additional_data agent_skills agent_transcripts attached_files available_subagent_models
+    available_subagent_types communication cursor_commands cursor_rules custom_instructions
+    dynamic_tools external_links git_status image_files linter_errors manually_attached_skills
+    mcp_file_system mcp_meta_tool_servers mcp_meta_tools mcp_instructions
+    open_and_recently_viewed_files open_files plugin_info project_context project_layout
+    recently_viewed_files rules system-reminder system_notification system_reminder terminal_files
+    terminal_files_information terminal_state timestamp user_info user_rules
+    """
+)
+"""Names of the elements that Cursor writes around a query."""
+_HOOK_ELEMENT = "hooks_context"
+_HOST_FLAGS = ("isSummary", "loopReminder")
+"""Cursor's notes about a message that it wrote itself."""
+_OPENING_TAG = re.compile(r"\s*<([a-z][a-z_-]*)(?: [^<>\n]*)?>")
+_QUERY, _QUERY_START, _QUERY_END = "user_query", "<user_query>", "</user_query>"
+_NEXT_QUERY = re.compile(r"\n</user_query>\s*<user_query>\n")
+
+
+def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
+    """Return who wrote a user message, and the person's part of it where it has other text."""
+    if _is_flagged(entry):
+        return Speaker(HOST, STATED)
+    content = entry.get("content")
+    blocks = content if type(content) is list else [content]
+    texts = [block.get("text") if type(block) is dict else block for block in blocks]
+    words: list[str] = []
+    authors: set[str] = set()
+    is_stated = False
+    for text in texts:
+        if type(text) is not str:
+            continue
+        own, is_query = _take_own_text(text, authors)
+        is_stated = is_stated or is_query
+        if own.strip():
+            words.append(own)
+    if authors and not words:
+        return Speaker(HOOK if authors == {HOOK} else HOST, STATED)
+    if "parent" in record.get("vacr", ()):
+        return Speaker(PARENT_AGENT, STATED)
+    speaker = infer_speaker(record)
+    if not authors and not is_stated:
+        return speaker
+    if is_stated and speaker.who == HUMAN:
+        speaker = Speaker(HUMAN, STATED)
+    return speaker._replace(prompt="\n".join(words))
+
+
+def _is_flagged(entry: dict[str, Any]) -> bool:
+    """Return whether Cursor notes that it wrote a message itself."""
+    options = entry.get("providerOptions")
+    notes = options.get("cursor") if type(options) is dict else None
+    return type(notes) is dict and any(notes.get(flag) for flag in _HOST_FLAGS)
+
+
+def _take_own_text(text: str, authors: set[str]) -> tuple[str, bool]:
+    """Return the text of the author without Cursor's elements, and whether it is a query.
+
+    The authors of the elements are added to `authors`.
+    """
+    place = 0
+    while opening := _OPENING_TAG.match(text, place):
+        name = opening[1]
+        if name == _QUERY:
+            end = text.rfind(_QUERY_END)
+            inner = text[opening.end() : end] if end >= 0 else text[opening.end() :]
+            return _NEXT_QUERY.sub("\n", inner.strip()), True
+        if name != _HOOK_ELEMENT and name not in _HOST_ELEMENTS:
+            break
+        end_tag = f"</{name}>"
+        end = text.find(end_tag, opening.end())
+        if end < 0:
+            break
+        authors.add(HOOK if name == _HOOK_ELEMENT else HOST)
+        place = end + len(end_tag)
+    rest = text[place:]
+    if place and f"\n{_QUERY_START}\n" in rest and rest.rstrip().endswith(_QUERY_END):
+        # An attached file had the end tag of its element in it.
+        query = rest[rest.index(f"\n{_QUERY_START}\n") + 1 + len(_QUERY_START) :]
+        return query[: query.rindex(_QUERY_END)].strip(), True
+    return (rest.strip() if place else text), False
