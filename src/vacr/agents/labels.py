@@ -153,7 +153,7 @@ def label_entries(agent: Agent, record: dict[str, Any]) -> None:
     for unresolved in waiting.values():
         for entry, outcome in unresolved:
             _label_outcome(entry, outcome)
-    if agent.records_results:
+    if agent.expects_results(record):
         for call in unpaired:
             if "call-id" in call and call["call-id"] not in answered:
                 _get_marks(call)["status"] = NO_RESULT
