@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from vacr.agents.labels import CallResult as CallResult
     from vacr.agents.labels import Outcome as Outcome
     from vacr.agents.labels import Speaker as Speaker
+    from vacr.agents.labels import get_writable_marks as get_writable_marks
     from vacr.agents.labels import infer_speaker as infer_speaker
     from vacr.agents.labels import parse_stated_outcome as parse_stated_outcome
     from vacr.agents.labels import parse_status_word as parse_status_word
@@ -65,7 +66,6 @@ if TYPE_CHECKING:
     from vacr.agents.lift import SourceNotice as SourceNotice
     from vacr.agents.lift import add_remaining_members as add_remaining_members
     from vacr.agents.lift import drop_nulls as drop_nulls
-    from vacr.agents.lift import get_writable_marks as get_writable_marks
     from vacr.agents.lift import is_count as is_count
     from vacr.agents.registry import find_agent as find_agent
     from vacr.agents.registry import find_missing_agent as find_missing_agent
@@ -148,6 +148,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "TIMED_OUT",
             "UNKNOWN_OUTCOME",
             "UNKNOWN_SPEAKER",
+            "get_writable_marks",
             "infer_speaker",
             "parse_stated_outcome",
             "parse_status_word",
@@ -161,7 +162,6 @@ __getattr__, __dir__, __all__ = export_lazily(
             "UNKNOWN",
             "add_remaining_members",
             "drop_nulls",
-            "get_writable_marks",
             "is_count",
         ),
         "registry": (

@@ -33,12 +33,11 @@ and writes the answers to the same places for all agents:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from vacr.agents.agent import Agent
+    from vacr.agents.agent import Agent, CallReports
 
 LABELLED_VERSION = 2
 """The version of vacr's additions to a record that has labels."""
@@ -110,69 +109,98 @@ class CallResult:
 def label_entries(agent: Agent, record: dict[str, Any]) -> None:
     """Label every user message, tool call and tool result of a record, in place."""
     record.setdefault("vacr", {})["version"] = LABELLED_VERSION
+    labels = _LabelPass(agent, record)
     entries = record["session"]["entries"]
-    reports = agent.call_reports(entries)
-    calls: dict[str, dict[str, Any]] = {}
-    results: list[tuple[dict[str, Any], dict[str, Any]]] = []
-    unpaired: list[dict[str, Any]] = []
-    for entry, message in _walk(entries, None):
-        kind = entry["type"]
-        if kind == "user":
-            if agent.has_own_text(entry):
-                _label_speaker(entry, agent.speaker(entry, record))
-        elif kind == "tool-result":
-            results.append((entry, message))
-        elif kind == "tool-call":
-            unpaired.append(entry)
-            call_id = entry.get("call-id")
-            if type(call_id) is str:
-                calls[call_id] = entry
-    answered = set()
-    waiting: dict[str, list[tuple[dict[str, Any], Outcome]]] = {}
-    outcomes: dict[Any, Outcome] = {}
-    # A copy of a result comes after it, because it ended in the same way.
-    for entry, message in sorted(results, key=lambda pair: _is_copied_result(pair[0])):
-        call_id = entry.get("call-id")
-        if call_id in outcomes and _is_copied_result(entry):
-            _label_outcome(entry, outcomes[call_id])
-            continue
-        call = calls.get(call_id) if type(call_id) is str else None
-        report = reports.about(call_id, entry) if type(call_id) is str else {}
-        answered.add(call_id)
-        outcome = agent.outcome(CallResult(entry, message, call, report))
-        if type(call_id) is str:
-            outcomes[call_id] = outcome
-        if outcome.left_running:
-            waiting.setdefault(outcome.left_running, []).append((entry, outcome))
-            continue
-        _label_outcome(entry, outcome)
-        if outcome.saw_end and type(call_id) is str:
-            for earlier, _ in waiting.pop(outcome.saw_end, ()):
-                _label_outcome(earlier, Outcome(RUNNING))
-                _get_marks(earlier)["resolved-by"] = call_id
-    for unresolved in waiting.values():
-        for entry, outcome in unresolved:
-            _label_outcome(entry, outcome)
+    labels.visit_entries(entries, None)
+    labels.label_results(agent.call_reports(entries))
     if agent.expects_results(record):
-        for call in unpaired:
-            if "call-id" in call and call["call-id"] not in answered:
-                _get_marks(call)["status"] = NO_RESULT
+        labels.mark_unanswered_calls()
+
+
+class _LabelPass:
+    """One pass over the entries of a record: speakers at once, results when all calls are known."""
+
+    def __init__(self, agent: Agent, record: dict[str, Any]) -> None:
+        self._agent = agent
+        self._record = record
+        self._calls: list[dict[str, Any]] = []
+        self._calls_by_id: dict[str, dict[str, Any]] = {}
+        self._results: list[tuple[dict[str, Any], dict[str, Any]]] = []
+        self._copies: list[dict[str, Any]] = []
+        self._outcomes: dict[str, Outcome] = {}
+
+    def visit_entries(self, entries: list[dict[str, Any]], message: dict[str, Any] | None) -> None:
+        """Label the speakers of entries and their children, and note calls and results.
+
+        `message` is the entry that has the entries as its children, or None at the top.
+        """
+        for entry in entries:
+            kind = entry["type"]
+            if kind == "user":
+                if self._agent.has_own_text(entry):
+                    _label_speaker(entry, self._agent.speaker(entry, self._record))
+            elif kind == "tool-result":
+                if _is_copied_result(entry):
+                    self._copies.append(entry)
+                else:
+                    self._results.append((entry, message or entry))
+            elif kind == "tool-call":
+                self._calls.append(entry)
+                call_id = entry.get("call-id")
+                if type(call_id) is str:
+                    self._calls_by_id[call_id] = entry
+            if "children" in entry:
+                self.visit_entries(entry["children"], entry)
+
+    def label_results(self, reports: CallReports) -> None:
+        """Label each result; a later call may resolve a command that ran on."""
+        waiting: dict[str, list[tuple[dict[str, Any], Outcome]]] = {}
+        for entry, message in self._results:
+            call_id = entry.get("call-id")
+            outcome = self._classify_result(entry, message, reports)
+            if type(call_id) is str:
+                self._outcomes[call_id] = outcome
+            if outcome.left_running:
+                waiting.setdefault(outcome.left_running, []).append((entry, outcome))
+                continue
+            _label_outcome(entry, outcome)
+            if outcome.saw_end and type(call_id) is str:
+                for earlier, _ in waiting.pop(outcome.saw_end, ()):
+                    _label_outcome(earlier, Outcome(RUNNING))
+                    get_writable_marks(earlier)["resolved-by"] = call_id
+        for unresolved in waiting.values():
+            for entry, outcome in unresolved:
+                _label_outcome(entry, outcome)
+        # A copy of a result ended as the result did.
+        for entry in self._copies:
+            known = self._outcomes.get(entry["call-id"])
+            _label_outcome(entry, known or self._classify_result(entry, entry, reports))
+
+    def _classify_result(
+        self, entry: dict[str, Any], message: dict[str, Any], reports: CallReports
+    ) -> Outcome:
+        """Return what the agent says about a result, given its call and the reports about it."""
+        call_id = entry.get("call-id")
+        if type(call_id) is not str:
+            return self._agent.outcome(CallResult(entry, message, None, {}))
+        call, report = self._calls_by_id.get(call_id), reports.about(call_id, entry)
+        return self._agent.outcome(CallResult(entry, message, call, report))
+
+    def mark_unanswered_calls(self) -> None:
+        """Mark the calls with an id and without a result."""
+        for call in self._calls:
+            call_id = call.get("call-id")
+            if call_id is not None and call_id not in self._outcomes:
+                get_writable_marks(call)["status"] = NO_RESULT
 
 
 def _is_copied_result(entry: dict[str, Any]) -> bool:
     """Return whether a result is a copy of the result of its call, marked by the reader."""
-    repeated = entry.get("vacr", {}).get("repeats")
-    return repeated is not None and repeated == entry.get("call-id")
-
-
-def _walk(
-    entries: list[dict[str, Any]], message: dict[str, Any] | None
-) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Yield each entry with the entry that it is a child of, or with itself at the top."""
-    for entry in entries:
-        yield entry, message or entry
-        if "children" in entry:
-            yield from _walk(entry["children"], entry)
+    marks = entry.get("vacr")
+    if not marks:
+        return False
+    repeated = marks.get("repeats")
+    return type(repeated) is str and repeated == entry.get("call-id")
 
 
 def has_own_text(entry: dict[str, Any]) -> bool:
@@ -241,7 +269,8 @@ def infer_speaker(record: dict[str, Any]) -> Speaker:
 
 
 def _label_speaker(entry: dict[str, Any], speaker: Speaker) -> None:
-    marks = _get_marks(entry)
+    """Write who wrote a message."""
+    marks = get_writable_marks(entry)
     marks["speaker"] = speaker.who
     marks["speaker-basis"] = speaker.basis
     if speaker.prompt is not None:
@@ -260,13 +289,13 @@ def _label_outcome(entry: dict[str, Any], outcome: Outcome) -> None:
     if is_error is not None and is_error is not entry.get("is-error"):
         native["is-error"] = is_error
     if native:
-        marks = _get_marks(entry)
+        marks = get_writable_marks(entry)
         marks["native"] = {**marks.get("native", {}), **native}
     if outcome.exit_code is not None:
-        _get_marks(entry)["exit-code"] = outcome.exit_code
+        get_writable_marks(entry)["exit-code"] = outcome.exit_code
 
 
-def _get_marks(entry: dict[str, Any]) -> dict[str, Any]:
-    from vacr.agents.lift import get_writable_marks
-
-    return get_writable_marks(entry)
+def get_writable_marks(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return the `vacr` member of an entry, copied because entries may share one."""
+    marks = entry["vacr"] = dict(entry.get("vacr", ()))
+    return marks

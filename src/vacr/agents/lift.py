@@ -25,6 +25,7 @@ from typing import Any, NamedTuple, TypeGuard, cast
 
 from vacr.agents.agent import Source, SourcePart
 from vacr.agents.documents import RepairedValue, UndecodableBytes
+from vacr.agents.labels import get_writable_marks
 from vacr.model import CANONICAL_ENTRY_MEMBERS, SCHEMA_VERSION, SESSION_MEMBERS, JsonObject, Record
 from vacr.record import NameCounts, are_sortable_timestamps, find_time_span, is_timestamp
 from vacr.version import __version__
@@ -234,12 +235,6 @@ def keep_native_members(entry: JsonObject, members: JsonObject) -> None:
         return
     marks = get_writable_marks(entry)
     marks["native"] = {**marks.get("native", {}), **members}
-
-
-def get_writable_marks(entry: JsonObject) -> JsonObject:
-    """Return the `vacr` member of an entry, copied because entries may share one."""
-    marks = entry["vacr"] = dict(entry.get("vacr", ()))
-    return marks
 
 
 def make_typed_event(

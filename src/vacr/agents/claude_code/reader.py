@@ -32,6 +32,7 @@ from typing import Any
 
 from vacr.agents.agent import SessionStore, Source, pause_garbage_collector
 from vacr.agents.claude_code.speakers import is_queued_prompt
+from vacr.agents.labels import get_writable_marks
 from vacr.agents.lift import (
     UNKNOWN,
     Lift,
@@ -39,7 +40,6 @@ from vacr.agents.lift import (
     Reading,
     SessionBuilder,
     drop_nulls,
-    get_writable_marks,
     is_count,
     is_one_of,
     keep_native_members,

@@ -120,6 +120,8 @@ def classify_outcome(result: CallResult) -> Outcome:
     tool = _get_tool_name(result.call) if result.call else ""
     text = _get_first_text(result.entry.get("output"))
     by_text = _classify_text(tool, text, result)
+    if not result.report:
+        return by_text if by_text.status else _classify_members(result)
     reported = _classify_report(result.report)
     if by_text.status in (DENIED, INTERRUPTED, TIMED_OUT):
         code = by_text.exit_code if reported.exit_code is None else reported.exit_code
@@ -193,6 +195,10 @@ def _get_first_text(output: Any) -> str:
 
 def _classify_text(tool: str, text: str, result: CallResult) -> Outcome:
     """Return the outcome that Codex's own part of a result states."""
+    if tool in _COMMAND_TOOLS:
+        header = parse_output_header(text)
+        if header is not None:
+            return _classify_header(tool, header, text, result)
     if _ABORTED.match(text):
         return Outcome(INTERRUPTED)
     if text in (f"unsupported call: {tool}", f"unsupported custom tool call: {tool}"):
@@ -201,9 +207,10 @@ def _classify_text(tool: str, text: str, result: CallResult) -> Outcome:
         return UNKNOWN_OUTCOME
     if tool in _SCRIPT_TOOLS and not text.startswith("{"):
         return _classify_script(text, result)
-    header = parse_output_header(text)
-    if header is not None:
-        return _classify_header(tool, header, text, result)
+    if tool not in _COMMAND_TOOLS:
+        header = parse_output_header(text)
+        if header is not None:
+            return _classify_header(tool, header, text, result)
     code = parse_wrapped_code(text)
     if code is not None:
         return _judge_exit_code(code, extract_result_text(text))
@@ -229,8 +236,8 @@ def _classify_header(tool: str, header: OutputHeader, text: str, result: CallRes
         inner = parse_output_header(text)
         code = inner.code if inner else parse_wrapped_code(text)
         return UNKNOWN_OUTCOME if code is None else _judge_exit_code(code)
-    outcome = _judge_exit_code(header.code, text[header.length : header.length + 200])
-    return outcome._replace(saw_end=_get_text_argument(result, "session_id"))
+    status = _judge_exit_code(header.code, text[header.length : header.length + 200]).status
+    return Outcome(status, header.code, saw_end=_get_text_argument(result, "session_id"))
 
 
 def _judge_exit_code(code: int, output: str = "") -> Outcome:

@@ -42,12 +42,12 @@ from vacr.agents.codex.rollout import (
     set_codex_provider,
 )
 from vacr.agents.codex.speakers import TYPED_KINDS, join_message_text
+from vacr.agents.labels import get_writable_marks
 from vacr.agents.lift import (
     Reading,
     SessionBuilder,
     describe_json_kind,
     drop_nulls,
-    get_writable_marks,
     is_one_of,
     keep_native_members,
     parse_names,

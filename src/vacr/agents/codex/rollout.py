@@ -38,12 +38,12 @@ import msgspec
 
 from vacr.agents.codex.speakers import get_session_source
 from vacr.agents.documents import MAX_NATIVE_DEPTH
+from vacr.agents.labels import get_writable_marks
 from vacr.agents.lift import (
     UNKNOWN,
     Lift,
     Move,
     SessionBuilder,
-    get_writable_marks,
     is_count,
     parse_names,
 )

@@ -43,6 +43,7 @@ from vacr.edits import (
 _RESULT_EVENTS = frozenset(
     ["patch_apply_end", "exec_command_end", "mcp_tool_call_end", "dynamic_tool_call_response"]
 )
+_REPORTING_EVENTS = _RESULT_EVENTS | {"item_completed"}
 
 
 class EventReports(CallReports):
@@ -52,7 +53,7 @@ class EventReports(CallReports):
         """Collect the events about each call, by its id."""
         self._reports: dict[str, dict[str, Any]] = {}
         for entry in entries if isinstance(entries, list) else ():
-            if not isinstance(entry, dict):
+            if not isinstance(entry, dict) or entry.get("event-type") not in _REPORTING_EVENTS:
                 continue
             data = _get_call_report(entry)
             if isinstance(data, dict) and isinstance(data.get("call_id"), str):

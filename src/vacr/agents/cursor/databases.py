@@ -43,13 +43,13 @@ from vacr.agents.documents import (
     is_export_row,
     parse_json_text,
 )
+from vacr.agents.labels import get_writable_marks
 from vacr.agents.lift import (
     Lift,
     Move,
     SessionBuilder,
     SourceNotice,
     add_remaining_members,
-    get_writable_marks,
     is_count,
     is_one_of,
     keep_native_members,

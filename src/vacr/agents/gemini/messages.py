@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from vacr.agents.labels import get_writable_marks
 from vacr.agents.lift import (
     COUNTER_LIMIT,
     Lift,
@@ -26,7 +27,6 @@ from vacr.agents.lift import (
     NativeShape,
     SessionBuilder,
     are_counts,
-    get_writable_marks,
     is_one_of,
     keep_native_members,
     make_typed_event,

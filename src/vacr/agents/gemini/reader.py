@@ -39,7 +39,8 @@ from vacr.agents.gemini.messages import (
     make_turn_entry,
     mark_repeated_children,
 )
-from vacr.agents.lift import Reading, SessionBuilder, get_writable_marks, is_one_of
+from vacr.agents.labels import get_writable_marks
+from vacr.agents.lift import Reading, SessionBuilder, is_one_of
 from vacr.model import JsonObject
 from vacr.record import is_timestamp
 

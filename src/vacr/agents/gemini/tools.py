@@ -281,6 +281,9 @@ def _split_short_report(text: str, display: Any) -> tuple[str, str, dict[str, st
         error, fields = _split_trailer(rest)
         return shown, error.removeprefix("\nError: "), fields
     body, fields = _split_trailer(text)
+    if len(fields) == len(_TRAILER_NAMES):
+        # Some versions leave out only the lines before the output.
+        return *_split_section(body, "\nError: "), fields
     last_shown = shown.rstrip().rpartition("\n")[2].rstrip()
     name, _, value = last_shown.partition(": ")
     if fields.get(name) == value and body.rpartition("\n")[2] != last_shown:

@@ -23,13 +23,13 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from vacr.agents.labels import get_writable_marks
 from vacr.agents.lift import (
     Lift,
     Move,
     SessionBuilder,
     add_remaining_members,
     describe_json_kind,
-    get_writable_marks,
     is_one_of,
     make_typed_event,
     parse_names,

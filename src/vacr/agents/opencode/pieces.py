@@ -28,13 +28,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vacr.agents.documents import parse_json_text
+from vacr.agents.labels import get_writable_marks
 from vacr.agents.lift import (
     Lift,
     Move,
     SessionBuilder,
     SourceNotice,
     add_remaining_members,
-    get_writable_marks,
     is_one_of,
     keep_native_members,
 )

@@ -33,6 +33,7 @@ from vacr.agents.documents import (
     is_export_head,
     is_export_row,
 )
+from vacr.agents.labels import get_writable_marks
 from vacr.agents.lift import (
     Lift,
     Move,
@@ -41,7 +42,6 @@ from vacr.agents.lift import (
     SourceNotice,
     add_remaining_members,
     describe_json_kind,
-    get_writable_marks,
     is_one_of,
 )
 from vacr.agents.opencode.parts import (

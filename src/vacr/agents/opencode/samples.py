@@ -24,12 +24,12 @@ from collections.abc import Callable
 from typing import Any
 
 from vacr.agents.documents import decode_exact_json
+from vacr.agents.labels import get_writable_marks
 from vacr.agents.lift import (
     Lift,
     Move,
     SessionBuilder,
     add_remaining_members,
-    get_writable_marks,
     is_one_of,
     keep_native_members,
 )
