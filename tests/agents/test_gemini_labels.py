@@ -78,6 +78,12 @@ def wrap(text):
             LONG.format("x", 1, 0).replace("\n", "\\n"), None, ("error", True, 1), id="escaped"
         ),
         pytest.param(OLDEST, None, ("error", True, 2), id="oldest"),
+        pytest.param(
+            LONG.partition("\n")[2].partition("\n")[2].format("x", 1, 0),
+            None,
+            ("error", True, 1),
+            id="long, without its head",
+        ),
         pytest.param("Output: x\nProcess Group PGID: 7", "x", SUCCESS, id="short, no code"),
         pytest.param(
             "Output: x\nExit Code: 2\nProcess Group PGID: 7", "x", ("error", True, 2), id="short"
