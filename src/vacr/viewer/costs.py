@@ -13,8 +13,8 @@ in this package, so an estimate needs no network and is the same on every machin
     0.035
 
 That is 10,000 new tokens for 1.75 dollars a million, 20,000 cached ones for a tenth of that, and
-1,000 tokens of output for 14 dollars. A model without a price is never free: its tokens are counted as
-`unpriced`.
+1,000 tokens of output for 14 dollars. A model without a price is never free: its tokens are counted
+as `unpriced`.
 
     >>> prices.find_model("my-own-model", "unknown") is None
     True
