@@ -152,7 +152,7 @@ def test_standard_input_is_imported(vacr, tmp_path):
     [
         (b'{"version": "3.0.0-draft", "id": "x", "session": {}}', 3, "already a vacr record"),
         (b"{", 3, "line 1, column 2"),
-        (b"{}", 3, "unrecognised format"),
+        (b"{}", 3, "not a document that vacr can import"),
         (b'{"schema_version":"ATIF-v1.7"}', 1, 'missing member "agent"'),
         (b"", 3, "no JSON value"),
     ],

@@ -529,7 +529,7 @@ def read_current_parts(state: SessionState) -> dict[str, bytes | UnreadableInput
     """
     parts: dict[str, bytes | UnreadableInput] = {}
     if state.session:
-        missing = UnreadableInput("the session is no longer in the store")
+        missing = UnreadableInput("the session no longer has this file")
         parts = dict.fromkeys((part.name for part in state.parts), missing)
         place = SessionPlace(state.agent, state.path, state.session)
         try:

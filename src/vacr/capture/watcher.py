@@ -439,7 +439,10 @@ class SealingQueue:
             self._report(f"{main.journal}: not sealed yet, will be retried: {error}")
 
     def finish(self) -> None:
-        """Wait for the sessions under way, and note their records."""
+        """Wait for the sealing under way, and note the records in their journals.
+
+        Failures are only reported. Afterwards, nothing can be sealed any more.
+        """
         self._pool.shutdown()
         self.step()
 

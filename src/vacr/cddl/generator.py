@@ -138,7 +138,7 @@ class InstanceGenerator:
         self._steps = 0
 
     def make_instance(self) -> Any:
-        """Return one instance, which matches the type.
+        """Return a new random instance of the type.
 
         Raises:
             CddlError: when the type has no instance, or the search fails.
@@ -164,7 +164,7 @@ class InstanceGenerator:
             message = (
                 f"{name} has no instance in JSON: it needs bytes, tags or keys that are not text"
             )
-            raise CddlError(message, where=self._where, hint="generate the instance as CBOR")
+            raise CddlError(message, where=self._where, hint="Generate the instance as CBOR.")
         raise CddlError(f"{name} has no finite instance", where=self._where)
 
     def _make_counted(self, node: TypeNode, room: int) -> Any:

@@ -178,18 +178,21 @@ def _add_rule(source: CddlSource, definition: RuleDefinition, rule: RuleSyntax) 
 
     """
     if rule.parameters != definition.parameters:
-        hint = f"the first definition is at {definition.place}"
+        hint = f"The first definition is at {definition.place}."
         source.fail(f"rule {rule.name!r} already has other generic parameters", rule.at, hint)
     first = next((known for known in definition.rules if known.operator == "="), None)
     if rule.operator != "=" or first is None:
         definition.rules.append(rule)
     elif first != rule:
-        hint = f"the other definition is at {source.locate(first.at)}; extend it with /= or //="
+        hint = f"The other definition is at {source.locate(first.at)}; extend it with /= or //=."
         source.fail(f"rule {rule.name!r} is defined twice, with different types", rule.at, hint)
 
 
 def _start_with_outer_rule(definition: RuleDefinition) -> None:
-    """Insert a reference to the outer rule of the same name before its extensions."""
+    """Make the outer rule of the same name the first choice of a definition.
+
+    The definition consists of `/=` rules, which extend the outer rule.
+    """
     at = definition.rules[0].at
     outer_name = NameSyntax(_PRELUDE_PREFIX + definition.name, (), at)
     body = GroupEntrySyntax(1, 1, None, outer_name, at)
@@ -300,6 +303,10 @@ class RuleLookup:
         """Return whether a node stands for a group and not a type (RFC 8610 section 2.1).
 
         Names are followed to their rules; a rule that leads back to itself counts as a type.
+        `$$name` is a group, and `$name` without a definition a type.
+
+        Raises:
+            CddlError: a name is not defined.
         """
         path: list[int] = []
         answer: bool | None = None

@@ -60,10 +60,12 @@ def command() -> None:
 
 
 def _tcti_option(function: F) -> F:
-    """Add `--tcti` to a verb."""
-    return click.option("--tcti", metavar="NAME", help="TPM to use, such as device:/dev/tpmrm0.")(
-        function
-    )
+    """Add `--tcti`, the name of a TPM, to a verb; without it, tpm2-tools choose the TPM."""
+    return click.option(
+        "--tcti",
+        metavar="NAME",
+        help="TPM to use, such as device:/dev/tpmrm0.  [default: as tpm2-tools]",
+    )(function)
 
 
 def _output_option(function: F) -> F:
@@ -161,7 +163,7 @@ def request(
     metavar="FILE",
     type=PATH,
     multiple=True,
-    help="Intermediate certificates; repeatable.",
+    help="Intermediate certificates of TPM manufacturers; repeatable.",
 )
 @click.option(
     "--secret",

@@ -64,7 +64,11 @@ def command() -> None:
     multiple=True,
     help="Sealed record that the journal must contain; repeatable.",
 )
-@click.option("--strict", is_flag=True, help="Exit with 5 if there are remarks.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Exit with 5 instead of 0 if there are remarks, but no findings.",
+)
 @click.option(
     "--no-transcripts",
     is_flag=True,

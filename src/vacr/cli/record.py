@@ -114,7 +114,8 @@ _CANCEL_ANSWERS = ("", "q")
 @click.option(
     "--cluster",
     metavar="ADDRESS",
-    help="Address of a Dask scheduler to run on; needs vacr[cluster].",
+    help="Record the sessions of a folder on a Dask cluster: the address of its scheduler; needs "
+    "vacr[cluster].",
 )
 @click.option(
     "--strict",

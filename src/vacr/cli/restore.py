@@ -113,7 +113,7 @@ def _check_part_paths(folder: Path, paths: list[Path]) -> None:
             raise InvalidRecord(
                 f"{path} is outside the folder, because of a symbolic link",
                 where=str(folder),
-                hint="Restore into a new folder.",
+                hint="Restore into a folder without symbolic links, such as a new folder.",
             )
 
 

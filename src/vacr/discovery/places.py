@@ -410,10 +410,11 @@ class NameJoints:
         self._names = frozenset(self._ordered)
 
     def of(self, name: str, label: str | None = None) -> str:
-        """Return the joint after a place's name: `.`, or `.~1.` (`.~2.`, …) where `.` is ambiguous.
+        """Return the joint: the text between a place's name and a session's label.
 
-        With a label, `.` is ambiguous if name and label together could be another place's name.
-        Without one, it is ambiguous if another name begins with this name and `.`.
+        It is `.` or, where that is ambiguous, `.~1.` (`.~2.`, …). With a label, `.` is ambiguous
+        if the label begins with `~`, or if name and label together could be another place's name.
+        Without a label, it is ambiguous if another name begins with this name and `.`.
         """
         if label is None:
             clashes = self._has_name_beginning(f"{name}{NAME_JOINT}")

@@ -212,7 +212,9 @@ class Tpm:
                 if line and not _IGNORED_MESSAGE.search(line)
             ]
             problem = lines[0] if lines else f"{arguments[0]} ended with {process.returncode}"
-            raise Unreachable(f"the TPM reports an error: {problem}", hint=_TPM_HINT)
+            raise Unreachable(
+                f"tpm2-tools failed: {problem.removeprefix('ERROR: ')}", hint=_TPM_HINT
+            )
 
 
 def _make_tcti_absolute(tcti: str) -> str:

@@ -120,7 +120,7 @@ def detect_format(data: bytes) -> str:
                 hint="To read it, run vacr show FILE; to convert it, vacr export FILE --to FORMAT.",
             )
     raise UnreadableInput(
-        "unrecognised format",
+        "not a document that vacr can import",
         hint="Supported are ATIF, Agent Trace and notes of git-ai; choose one with --from. For a "
         "session of an agent, run vacr record FILE.",
     )

@@ -318,7 +318,10 @@ def _deactivate_line(line: str) -> str:
 
 
 def _deactivate_markup(text: str) -> str:
-    """Return text outside of code spans with escaped HTML, images and links."""
+    """Return text with escaped HTML, images and links.
+
+    Text in backticks is escaped too, so pass only text without code spans to be kept.
+    """
     text = text.replace("&", "&amp;").replace("<", "&lt;")
     text = text.replace("![", "!\\[").replace("](", "]\\(")
     return text.replace("][", "]\\[").replace("]:", "]\\:")

@@ -161,7 +161,7 @@ def _inspect_new_log(
         verify_checkpoint(note.encode(), expected_key)
     if not checkpoint.size:
         raise InvalidStatement(
-            "the log is empty: even its own description is missing", reason="log-empty"
+            "the log is empty; its first entry should describe the log", reason="log-empty"
         )
     tree = fetch_tree_edge(log, 0, checkpoint.size)
     chain = LogKeyChain(checkpoint.origin, expected_key)

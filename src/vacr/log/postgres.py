@@ -27,7 +27,8 @@ try:
     import psycopg
 except ImportError as error:
     raise UsageError(
-        "logs in PostgreSQL need the extra postgres", hint="pip install 'vacr[postgres]'"
+        "logs in PostgreSQL need the packages of vacr[postgres], which are not installed",
+        hint="pip install 'vacr[postgres]'",
     ) from error
 
 _ADDRESS_EXAMPLE = "For example: postgresql://user@host/database"

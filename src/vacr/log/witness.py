@@ -449,7 +449,10 @@ def create_witness_application(witness: Witness, stop: ServiceStop) -> Starlette
         from starlette.responses import Response
         from starlette.routing import Route
     except ImportError as error:
-        raise UsageError("serving needs the extra log", hint="pip install 'vacr[log]'") from error
+        raise UsageError(
+            "serving needs the packages of vacr[log], which are not installed",
+            hint="pip install 'vacr[log]'",
+        ) from error
 
     async def add_checkpoint(request: Request) -> Response:
         try:

@@ -309,7 +309,7 @@ def _get_v1_mark(record: JsonObject) -> JsonObject:
 
 
 def _find_record_time(record: JsonObject) -> str:
-    """Return the end of the session, or else its last entry's time, its start or `created`.
+    """Return the session's end, or else the latest time of its entries, its start or `created`.
 
     Raises:
         InvalidRecord: the record has none of these times.

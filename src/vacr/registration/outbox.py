@@ -173,7 +173,7 @@ class Outbox:
                 if path.exists():  # Otherwise, another process has finished it.
                     hint = "Delete this file, and register its statement again."
                     yield UnreadableInput(
-                        f"not an item of the outbox: {error.message}", where=str(path), hint=hint
+                        f"item of the outbox ignored: {error.message}", where=str(path), hint=hint
                     )
         yield from sorted(items, key=lambda item: (item.since, item.statement, item.service))
 
@@ -238,15 +238,17 @@ def _read_outbox_item(path: Path) -> OutboxItem:
     """
     try:
         value, owner = json.loads(read_bytes(path, _MAX_ITEM_SIZE)), path.lstat().st_uid
-    except (OSError, ValueError, RecursionError) as error:
+    except OSError as error:
         raise UnreadableInput(str(error)) from error
+    except (ValueError, RecursionError) as error:
+        raise UnreadableInput(f"not JSON: {error}") from error
     if not isinstance(value, dict) or not all(
         isinstance(value.get(name), str) for name in _ITEM_MEMBERS
     ):
         raise UnreadableInput(f"the file lacks one of the members {', '.join(_ITEM_MEMBERS)}")
     # Another user could make us send statements, and the token, to a service of their own.
     if sys.platform != "win32" and owner != os.geteuid():
-        raise UnreadableInput("the file belongs to another user")
+        raise UnreadableInput("it belongs to another user")
     if not is_absolute(value["statement"]):
         raise UnreadableInput("the path of the statement in the file is not absolute")
     return OutboxItem(*(value[name] for name in _ITEM_MEMBERS))

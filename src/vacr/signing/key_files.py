@@ -61,7 +61,13 @@ from vacr.signing.cose import (
     choose_algorithm_number,
     get_algorithm_number,
 )
-from vacr.signing.keys import KeySigner, Signer, parse_private_key, parse_public_keys
+from vacr.signing.keys import (
+    GENERATE_KEY_HINT,
+    KeySigner,
+    Signer,
+    parse_private_key,
+    parse_public_keys,
+)
 from vacr.signing.statement import parse_pem_certificates
 
 PKCS11_PREFIX = "pkcs11:"
@@ -151,24 +157,23 @@ def load_signer(
     if number is None and not any(known.fits(key.public_key()) for known in ALGORITHMS.values()):
         raise UsageError(
             f"{name}: no supported algorithm uses this kind or size of key",
-            hint="vacr key generate makes one.",
+            hint=GENERATE_KEY_HINT,
         )
     return KeySigner(key, number)
 
 
 def read_key_file(name: str) -> bytes:
-    """Return the bytes of a private key file.
+    """Return the bytes of a private key file, at most 1 MiB.
 
     Raises:
-        UnreadableInput: the file cannot be read, or is larger than 1 MiB.
+        UnreadableInput: the file cannot be read.
     """
     try:
         return read_bytes(name, _MAX_KEY_FILE_SIZE)
     except UnreadableInput as error:
+        hint = GENERATE_KEY_HINT if isinstance(error.__cause__, FileNotFoundError) else error.hint
         raise UnreadableInput(
-            f"cannot read the key: {error.message}",
-            where=name,
-            hint=error.hint or "vacr key generate makes one.",
+            f"cannot read the key: {error.message}", where=name, hint=hint
         ) from error
 
 
@@ -289,7 +294,7 @@ def open_hsm_signer(uri: str, number: int | None, pin: bytes | None) -> HsmSigne
         from pkcs11.exceptions import PKCS11Error
     except ImportError as error:
         raise UsageError(
-            "signing with a key in a device needs the extra hsm, and it is not installed",
+            "a key in a device needs the packages of vacr[hsm], which are not installed",
             hint="pip install 'vacr[hsm]'",
         ) from error
     attributes = _parse_pkcs11_uri(uri)
@@ -354,7 +359,9 @@ def _find_single_key(session: Any, object_class: Any, attributes: dict[str, str]
     if not keys:
         raise ValueError("key not found; if the device needs a PIN, add --passphrase-file")
     if len(keys) > 1:
-        raise ValueError("several keys match; choose one with object=")
+        if "object" in attributes:
+            raise ValueError("several keys have this label; give each key its own label")
+        raise ValueError("the device has several keys; choose one by its label: object=LABEL")
     return keys[0]
 
 

@@ -58,6 +58,8 @@ from vacr.signing.cose import (
 
 THUMBPRINT_URI_PREFIX = "urn:ietf:params:oauth:ckt:sha-256:"
 
+GENERATE_KEY_HINT = "To create a private key: vacr key generate -o FOLDER"
+
 _PEM_PUBLIC_KEY_START = re.compile(b"(?=-----BEGIN PUBLIC KEY-----)")
 _NEW_RSA_KEY_BITS = 3072
 _MAX_PASSPHRASE_LENGTH = 1023
@@ -214,9 +216,12 @@ def parse_private_key(pem: bytes, passphrase: bytes | None = None) -> PrivateKey
             pem, passphrase if is_encrypted_pem(pem) else None
         )
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-        is_encrypted = is_encrypted_pem(pem)
-        problem = "wrong passphrase, or damaged key" if is_encrypted else "not a private key in PEM"
-        raise UnreadableInput(problem, hint="vacr key generate makes one.") from error
+        if is_encrypted_pem(pem):
+            raise UnreadableInput(
+                "wrong passphrase, or damaged key",
+                hint="Check the passphrase, or restore the key from a copy.",
+            ) from error
+        raise UnreadableInput("not a private key in PEM", hint=GENERATE_KEY_HINT) from error
 
 
 def parse_public_keys(data: bytes) -> list[PublicKey]:

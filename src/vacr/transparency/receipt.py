@@ -89,8 +89,8 @@ def build_log_entry(message: Sign1, rule: str = ENTRY_RULE_STATEMENT) -> bytes:
     """Return the bytes that a log stores for a statement.
 
     By the rule `statement`, that is the statement with an empty unprotected header; by `digest`,
-    the SHA-256 of that. Parsing accepts only the shortest encodings, so all other bytes are as
-    received.
+    the SHA-256 of that. A detached payload is stored as null. The other bytes are as received,
+    because parsing accepts only the shortest encodings.
 
     Raises:
         UsageError: the rule is unknown.

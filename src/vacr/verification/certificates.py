@@ -194,7 +194,9 @@ def _check_authority_certificate(
     keys = _find_extension(certificate, x509.KeyUsage)
     if keys is not None and not keys.key_cert_sign:
         raise InvalidStatement(
-            "an authority in the chain is not allowed to sign certificates", reason="key-usage"
+            "the key usage of an authority in the chain does not include signing certificates "
+            "(keyCertSign)",
+            reason="key-usage",
         )
     if not _allows_signing(_list_extended_key_usages(certificate), usage):
         raise InvalidStatement(

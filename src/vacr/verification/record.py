@@ -238,7 +238,8 @@ def _check_valid_record(
         first = report.findings[0]
         missing_agent = find_missing_agent(record) if "session" in record else ""
         raise InvalidStatement(
-            f"the record is invalid: {first.pointer or '/'}: {first.found}",
+            f"the record is invalid: {first.pointer or '/'}: {first.found}, "
+            f"expected {first.expected}",
             reason="record-invalid",
             hint=f"The agent {missing_agent!r} is not installed here." if missing_agent else "",
         )

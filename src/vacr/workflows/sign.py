@@ -333,10 +333,11 @@ def load_named_signer(
 def ensure_machine_key(state: Path, name: str = SIGNING_KEY_NAME) -> str:
     """Return the path of this machine's private key; create the key pair the first time.
 
-    The keys are in the folder `keys` of the state folder.
+    The keys are in the folder `keys` of the state folder. If only the private key exists, its
+    public half is written again.
 
     Raises:
-        UnreadableInput: the key cannot be created, or only its public half exists.
+        UnreadableInput: the key cannot be read or created, or only its public half exists.
     """
     private, public = state / "keys" / f"{name}.pem", state / "keys" / f"{name}.pub.pem"
     if public.exists() and not private.exists():

@@ -405,8 +405,9 @@ def _parse_heredoc_body(
 ) -> tuple[str | None, int]:
     """Return the body of a here-document as the command reads it, and the offset after it.
 
-    The body begins at offset `at`. It is `None` if it contains an expansion or does not end. A
-    `quoted` delimiter switches escapes and expansions off; `strip_tabs` removes leading tabs.
+    The body begins at offset `at`. It is `None` if it contains an expansion, does not end, or has
+    a continued line while tabs are stripped, because shells differ there. A `quoted` delimiter
+    switches escapes and expansions off; `strip_tabs` removes leading tabs.
     """
     lines: list[str] = []
     continued = uncertain = False

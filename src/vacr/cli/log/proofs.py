@@ -149,7 +149,8 @@ _MAX_INPUT_BYTES = 1 << 18
     type=click.Choice(ENTRY_RULES),
     default=ENTRY_RULE_STATEMENT,
     show_default=True,
-    help="What the log stores as the entry: the statement, or its SHA-256.",
+    help="How the log made its entry from the statement: the statement itself, or its SHA-256. "
+    "Must match the log.",
 )
 @voice_options
 def verify_command(

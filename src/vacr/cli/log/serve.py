@@ -124,7 +124,9 @@ def _listening_options(port: int) -> Callable[[F], F]:
     help="File of access tokens that may register, one per line.",
 )
 @click.option(
-    "--anyone", is_flag=True, help="Serve other machines without tokens or client certificates."
+    "--anyone",
+    is_flag=True,
+    help="Allow other machines to register without a token or client certificate.",
 )
 @click.option(
     "--max-size",
@@ -140,7 +142,7 @@ def _listening_options(port: int) -> Callable[[F], F]:
     type=NumberRange(min=0.1),
     default=10_000,
     show_default=True,
-    help="Maximum number of statements per second and caller.",
+    help="Maximum number of statements per second from each caller.",
 )
 @click.option(
     "--proxy",
