@@ -92,6 +92,7 @@ def test_two_keys_with_one_label_are_reported(device):
         open_hsm_signer(uri("twice"), None, b"1234")
 
 
+@pytest.mark.usefixtures("device")
 def test_missing_parts_are_reported():
     with pytest.raises(Unreachable):
         open_hsm_signer(uri("none"), None, b"1234")

@@ -377,7 +377,10 @@ class SessionCapture:
         return followed is not None and time.time() - followed.changed < self.settings.quiet
 
     def _follow_stored_session(self, place: SessionPlace, stored: StoredSession) -> bool:
-        """Follow a session in a store if it is wanted; return False if that failed."""
+        """Follow a session in a store if it is wanted; return False if that failed.
+
+        Also return True for a session that is not wanted.
+        """
         if not self._is_wanted(place, stored.updated and stored.updated / 1000):
             return True
         follow = partial(self.follow, place, stored.project)

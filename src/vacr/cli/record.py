@@ -439,7 +439,7 @@ def _stop_on_interrupt(run: RecordingRun, voice: Voice) -> Iterator[None]:
     """Within the block, let Ctrl-C finish the running tasks, and a second Ctrl-C stop at once."""
 
     def stop(*_: Any) -> None:
-        """Let the run stop after its tasks; at the second call, interrupt it."""
+        """Let the run stop after its tasks; at the second call, raise KeyboardInterrupt."""
         if run.stopping:
             raise KeyboardInterrupt
         run.stopping = True

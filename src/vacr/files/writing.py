@@ -164,6 +164,9 @@ def _write_temporary_file(output: OutputFile, unfinished: ExitStack) -> Path | N
 
     Write to a pipe or a device directly, and return None. Closing `unfinished` removes the
     temporary file, unless it was moved.
+
+    Raises:
+        UnreadableInput: the folder or the file cannot be written.
     """
     path = Path(os.path.realpath(output.path))
     try:

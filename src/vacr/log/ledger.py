@@ -245,6 +245,9 @@ class Ledger:
         """Sign the root of a tree, with the keyring's next signer if the description is new.
 
         `description` is the position of the log's newest description of itself.
+
+        Raises:
+            UsageError: the log's signing key is not loaded.
         """
         if description != before.description:
             self.signer = self.keyring.next_signer
@@ -261,7 +264,13 @@ class Ledger:
     def _build_placed_entries(
         self, tree: GrowingTree, positions: Iterable[int], old_size: int
     ) -> list[PlacedEntry]:
-        """Return a receipt for each position; entries from position `old_size` on are new."""
+        """Return a receipt for each position; entries from position `old_size` on are new.
+
+        If the log has only its own description, receipts are empty.
+
+        Raises:
+            LogDamaged: the log has no signed tree head.
+        """
         if self.head is None:
             raise LogDamaged("the log has no signed tree head")
         head = self.head.head

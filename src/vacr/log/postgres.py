@@ -124,7 +124,13 @@ class PostgresStorage:
             self.connection.close()
 
     def _prepare(self, *, create: bool, readonly: bool) -> None:
-        """Set up the connection, and check durability, tables and their version."""
+        """Set up the connection, and check durability, tables and their version.
+
+        Raises:
+            StorageFailed: the database may lose committed data.
+            UnreadableInput: there is no log, or another version of vacr made it.
+            UsageError: with `create`, there is a log already.
+        """
         self._fetch_rows("SET synchronous_commit = on")
         if readonly:
             self._fetch_rows("SET default_transaction_read_only = on")
@@ -149,7 +155,12 @@ class PostgresStorage:
             )
 
     def _check_or_create_tables(self, *, create: bool) -> None:
-        """Check that the tables exist, or with `create`, that they are missing or still empty."""
+        """Check that the tables exist, or with `create`, that they are missing or still empty.
+
+        Raises:
+            UnreadableInput: the tables are missing.
+            UsageError: with `create`, there is a log already.
+        """
         tables_exist = self._fetch_value("SELECT to_regclass('vacr.head')") is not None
         if not create:
             if not tables_exist:

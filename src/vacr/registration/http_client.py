@@ -185,7 +185,12 @@ class HttpClient:
     def _send(
         self, method: str, path: str, body: bytes | None, headers: dict[str, str], max_size: int
     ) -> HttpResponse:
-        """Send a request over the kept connection or a new one, and read the whole response."""
+        """Send a request over the kept connection or a new one, and read the whole response.
+
+        Raises:
+            OSError: the connection failed, or took too long.
+            http.client.HTTPException: the response is malformed, cut off or too long.
+        """
         connection = self.connection or self._make_connection()
         self.connection = None
         try:

@@ -211,7 +211,11 @@ class Outbox:
 
     @contextmanager
     def _lock_folder(self) -> Iterator[None]:
-        """Create the folder if necessary, and keep other processes from changing it."""
+        """Create the folder if necessary, and keep other processes from changing it.
+
+        Raises:
+            UnreadableInput: the folder cannot be used.
+        """
         try:
             self.folder.mkdir(0o700, parents=True, exist_ok=True)
             handle = os.open(self.folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -411,6 +415,9 @@ def _lock_statement_file(path: Path) -> Iterator[None]:
     """Keep other processes from adding receipts to a file.
 
     Each of them replaces the file, so a lock counts only if the path still names the locked file.
+
+    Raises:
+        UnreadableInput: the file cannot be opened.
     """
     while True:
         try:

@@ -126,7 +126,12 @@ def scan_input_records(path: str, *, changed: bool = False) -> Iterator[InputRec
 
 
 def _read_input_file(path: str, *, changed: bool) -> Iterator[InputRecord]:
-    """Yield the record in a file or a pipe, or the records of the native sessions in it."""
+    """Yield the record in a file or a pipe, or the records of the native sessions in it.
+
+    Raises:
+        NotASession: the file is neither a record nor a native session.
+        UnreadableInput: the file cannot be read.
+    """
     if _is_pipe(path):
         yield from _read_piped_input(path, changed=changed)
         return
@@ -151,7 +156,11 @@ def _is_pipe(path: str) -> bool:
 
 
 def _read_piped_input(path: str, *, changed: bool) -> Iterator[InputRecord]:
-    """Yield the record in a pipe, or the records of the native sessions in it."""
+    """Yield the record in a pipe, or the records of the native sessions in it.
+
+    Raises:
+        NotASession: the input is neither a record nor a native session.
+    """
     data = read_bytes(path)
     decoded = _decode_record(data)
     if decoded is not None:

@@ -124,7 +124,11 @@ def read_signable_file(path: str, *, whole: bool) -> SignableFile:
 
 
 def _hash_file(path: str) -> bytes:
-    """Return the SHA-256 of a file, without holding the file in memory."""
+    """Return the SHA-256 of a file, without holding the file in memory.
+
+    Raises:
+        UnreadableInput: the file cannot be read.
+    """
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - a user's path
             return hashlib.file_digest(file, "sha256").digest()

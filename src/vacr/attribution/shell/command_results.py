@@ -163,7 +163,7 @@ def predict_output(words: Sequence[str | None], stdin: str | None) -> str | None
     """Return the output of `echo`, `printf`, `cat` or `true`, as far as it can be computed.
 
     `stdin` is the standard input of the command. Return `None` for any other command, or if a word
-    is unknown.
+    is unknown. An empty command, `:` and `true` print nothing: the output is empty.
     """
     if list(words) in (["cat"], ["cat", "-"]):
         return stdin

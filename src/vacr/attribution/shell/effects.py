@@ -516,7 +516,8 @@ def _derive_other_events(
 def _unwrap_command(words: CommandWords, stdin: str | None) -> list[str | None]:
     """Return the words of the command that `sudo`, `npx`, `find`, `xargs` and such ones run.
 
-    With `xargs`, the words of the known input follow, because they name its files.
+    With `xargs`, the words of the known input follow, because they name its files. An unknown word
+    is `None`.
     """
     words = strip_command_wrappers(words)
     inner = unwrap_xargs_or_find(words)

@@ -372,7 +372,10 @@ class _Lexer:
         return False
 
     def _read_double_quoted_escape(self) -> str:
-        """Return the text for a backslash in double quotes and the character after it."""
+        """Return the text for a backslash in double quotes and the character after it.
+
+        It is empty for the end of a line, which the backslash continues.
+        """
         following = self.text[self.at + 1 : self.at + 2]
         if following == "\n":
             return ""
