@@ -98,7 +98,8 @@ _CANCEL_ANSWERS = ("", "q")
 @click.option(
     "--sub-agents/--no-sub-agents",
     default=True,
-    help="Also record the files of sub-agents.  [default: yes]",
+    help="Also record the session's sub-agents. For Codex, record the folder instead.  "
+    "[default: yes]",
 )
 @click.option(
     "--overwrite",
