@@ -188,12 +188,12 @@ def test_signed_statement_names_commit_and_file(vacr, tmp_path):
         (["--to", "in-toto"], "Add --key"),
         (
             ["--to", "atif", "--key", "k.pem"],
-            "--key has no effect on --to atif\n  It is for --to in-toto.",
+            "--key has no effect on --to atif\n  Use --key with --to in-toto.",
         ),
         (["--to", "in-toto", "--commit", "HEAD"], "git rev-parse HEAD"),
         (
             ["--to", "markdown", "--atif-version", "1.7"],
-            "--atif-version has no effect on --to markdown\n  It is for --to atif.",
+            "--atif-version has no effect on --to markdown\n  Use --atif-version with --to atif.",
         ),
         (["--to", "agent-trace", "--only", "user"], "filters have no effect"),
         (["--to", "agent-trac"], "agent-trace"),

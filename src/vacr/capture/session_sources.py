@@ -435,7 +435,7 @@ class StoredSession:
     """A session in a database or folder."""
 
     updated: int | None
-    """When it was last changed, in milliseconds since 1970, or None if that is unknown."""
+    """When the session was last changed, in milliseconds since 1970, or None if that is unknown."""
     sign: object
     """A value that differs after a change by the agent; other changes may not show."""
     project: str = ""

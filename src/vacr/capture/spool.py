@@ -106,7 +106,7 @@ class HookEvent:
     offset: int
     """Where its frame begins."""
     passed: int
-    """The number of bytes before it that belong to no whole frame."""
+    """The number of bytes before the event that belong to no whole frame."""
 
     @property
     def end(self) -> int:

@@ -237,7 +237,7 @@ class RuleLookup:
         from difflib import get_close_matches
 
         close = get_close_matches(name.name, scope.table.definitions, 1)
-        hint = f"did you mean {close[0]!r}?" if close else ""
+        hint = f"Did you mean {close[0]!r}?" if close else ""
         scope.source.fail(f"rule {name.name!r} is not defined", name.at, hint)
 
     def open_scope(
@@ -478,7 +478,7 @@ class NameResolver(RuleLookup):
     def _check_instance_count(self, name: NameSyntax, scope: NameScope) -> None:
         """Refuse another instance past `MAX_RULE_INSTANCES`: generics may create them endlessly."""
         if len(self._refs) + len(self._groups) > MAX_RULE_INSTANCES:
-            hint = "a generic rule may not call itself with an ever larger argument"
+            hint = "A generic rule may not call itself with an ever larger argument."
             message = f"{name.name!r} expands to more than {MAX_RULE_INSTANCES} rules"
             scope.source.fail(message, name.at, hint)
 
@@ -496,7 +496,7 @@ class NameResolver(RuleLookup):
         """
         tag, tag_scope = self.follow_names(node.name, scope)
         if not isinstance(tag, MajorSyntax) or tag.major != MAJOR_TAG:
-            hint = "unwrap a map or an array inside another map or array"
+            hint = "Unwrap a map or an array inside another map or array."
             message = f"{node.name.name!r} is not a tag, so it cannot be unwrapped into a type"
             scope.source.fail(message, node.at, hint)
         return self._resolve_type(tag.content, tag_scope) if tag.content else AnyType()

@@ -165,7 +165,7 @@ class Schema:
             more = "…" if len(self.rules) > _MAX_SHOWN_RULES else ""
             known = ", ".join(self.rules[:_MAX_SHOWN_RULES]) + more
             message = f"the schema has no rule {rule!r}"
-            raise CddlError(message, where=self.name, hint=f"its rules are {known}")
+            raise CddlError(message, where=self.name, hint=f"The rules of the schema are {known}.")
         return "\n".join(_strip_trailing_comments(text) for text in texts)
 
     def _get_program(self, *, json: bool) -> CheckProgram:

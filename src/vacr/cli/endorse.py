@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -68,11 +69,16 @@ def _tcti_option(function: F) -> F:
     )(function)
 
 
-def _output_option(function: F) -> F:
-    """Add a required `-o` to a verb."""
+def _output_option(content: str) -> Callable[[F], F]:
+    """Return a decorator that adds a required `-o`, the file for `content`, to a verb."""
     return click.option(
-        "-o", "--output", required=True, metavar="FILE", type=PATH, help="Output file."
-    )(function)
+        "-o",
+        "--output",
+        required=True,
+        metavar="FILE",
+        type=PATH,
+        help=f"Output file for the {content}.",
+    )
 
 
 def _check_file_absent(name: str, option: str) -> None:
@@ -123,7 +129,7 @@ def _write_enrolment_message(
 
 @command.command(short_help="Attester: write the key of the TPM and its certificate.")
 @_tcti_option
-@_output_option
+@_output_option("request")
 @voice_options
 def request(
     tcti: str | None,
@@ -172,7 +178,7 @@ def request(
     type=PATH,
     help="Output file for the secret, which `confirm` needs.",
 )
-@_output_option
+@_output_option("challenge")
 @voice_options
 def challenge(
     file: str,
@@ -218,7 +224,7 @@ def challenge(
 @command.command(short_help="Attester: let the TPM decrypt the secret.")
 @click.argument("file", metavar="CHALLENGE", type=PATH)
 @_tcti_option
-@_output_option
+@_output_option("answer")
 @voice_options
 def answer(
     file: str,
@@ -254,7 +260,7 @@ def answer(
     help="Secret that `challenge` wrote.",
 )
 @partial(key_options, required=True)
-@_output_option
+@_output_option("endorsement")
 @voice_options
 def confirm(
     file: str,

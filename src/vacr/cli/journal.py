@@ -46,7 +46,9 @@ def command() -> None:
     short_help="Check that the journal is intact, and that transcripts have not changed."
 )
 @click.argument("folder", required=False, type=PATH, metavar="[FOLDER]")
-@log_key_option(help="Public key of the log that anchors checkpoints, or its folder; repeatable.")
+@log_key_option(
+    help="Public key of the log that anchors checkpoints, or the log's folder; repeatable."
+)
 @click.option(
     "--log",
     metavar="URL|FOLDER",

@@ -39,7 +39,10 @@ _MAX_PART_BYTES = 1 << 40
     help="Folder to restore into; created if missing.",
 )
 @click.option(
-    "--source", metavar="FILE", type=PATH, help="Sealed source.  [default: next to the record]"
+    "--source",
+    metavar="FILE",
+    type=PATH,
+    help="Sealed source of the record, a zip file.  [default: next to the record]",
 )
 @click.option("--overwrite", is_flag=True, help="Replace files that exist with different content.")
 @voice_options

@@ -119,7 +119,7 @@ _OUTCOME_MARKS = {CHECK_PASSED: "✓", CHECK_FAILED: "✗", CHECK_UNDECIDED: "?"
     "--evidence-policy",
     metavar="FILE",
     type=PATH,
-    help="Appraise the evidence by this policy (TOML).",
+    help="File with the policy to appraise the evidence by (TOML).",
 )
 @click.option(
     "--verifier-key",

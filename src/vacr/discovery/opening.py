@@ -54,7 +54,7 @@ class OpenedSession:
     """A session that was read, and where it comes from."""
 
     name: str
-    """The name of the file it was read from, or `stdin`."""
+    """The name of the file that the session was read from, or `stdin`."""
     reading: Reading
     agent: Agent
     label: str = ""
@@ -64,7 +64,7 @@ class OpenedSession:
     left_out: tuple[UnreadableInput, ...] = ()
     """The errors of files that belong to the session and could not be read."""
     files: tuple[Path, ...] = ()
-    """The files it was read from."""
+    """The files that the session was read from."""
 
 
 @dataclass(frozen=True)

@@ -77,14 +77,14 @@ class SessionPlace:
     session: str | None = None
     """The id of the session, if the path has several."""
     in_folder: bool = True
-    """Whether it was found in a folder.
+    """Whether the place was found in a folder.
 
     If so, it may be something else than a session, and sub-agents are places of their own.
     """
     joint: str = NAME_JOINT
     """The joint between the name and a session's label."""
     passed_over: str = ""
-    """The reason why it is not opened; empty for a place that may be a session."""
+    """The reason why the place is not opened; empty for a place that may be a session."""
     files: tuple[Path, ...] = ()
     """The files of a session that consists of many."""
 

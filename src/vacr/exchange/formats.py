@@ -44,7 +44,7 @@ class ExchangeFormat:
     reader: str = ""
     """The function that imports a document; empty for a format that is only exported."""
     of_rows: bool = True
-    """Whether it contains the conversation, so that filters of rows apply."""
+    """Whether the format contains the conversation, so that filters of rows apply."""
 
     def export(self, record: JsonObject, request: ExportRequest) -> ExportedDocument:
         """Export a record to this format, and return the document and its losses.

@@ -383,7 +383,7 @@ def _make_anchor(row: Row) -> str:
 
 
 def _render_html_section(row: Row, losses: ExportLosses) -> str:
-    """Return a row as an HTML section."""
+    """Return a row as an HTML section; add what HTML cannot show to `losses`."""
     classes = f"{row.kind} error" if row.is_error else row.kind
     details = (
         row.agent,

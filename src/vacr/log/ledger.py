@@ -305,7 +305,7 @@ def _read_head(reader: LogReader) -> StoredHead:
     head = reader.head()
     if head is None:
         raise UsageError(
-            "the database does not contain a log", hint="Create one with: vacr log init"
+            "the database does not contain a log", hint="To create a log: vacr log init FOLDER"
         )
     return head
 
@@ -506,7 +506,7 @@ class Sequencer(Generic[Ticket]):
             return [self._record_failure(error)] * len(entries)
         except Exception as error:  # noqa: BLE001 - waiting callers need an answer after any error
             bug = Unreachable(
-                f"a bug in vacr: {type(error).__name__}: {error}", hint="Please report it."
+                f"a bug in vacr: {type(error).__name__}: {error}", hint="Please report this bug."
             )
             return [self._record_failure(bug)] * len(entries)
         if self.failure is not None:

@@ -164,7 +164,7 @@ class PostgresStorage:
         tables_exist = self._fetch_value("SELECT to_regclass('vacr.head')") is not None
         if not create:
             if not tables_exist:
-                hint = "Create one with: vacr log init FOLDER --database …"
+                hint = "To create a log: vacr log init FOLDER --database URL"
                 raise UnreadableInput(
                     "this database does not contain a log", where=self.where, hint=hint
                 )
@@ -173,7 +173,7 @@ class PostgresStorage:
         elif self._fetch_value("SELECT size FROM vacr.head"):
             raise UsageError(
                 "this database already contains a log",
-                hint="Serve it with: vacr log serve FOLDER --database …",
+                hint="To serve this log: vacr log serve FOLDER --database URL",
             )
 
     # --- Reading ---
@@ -360,7 +360,7 @@ def _copy_entries(statements: psycopg.Cursor[Any], batch: Batch) -> None:
 
 
 def _move_head(statements: psycopg.Cursor[Any], batch: Batch) -> bool:
-    """Store the new head and make it the current one; return False if the head has moved."""
+    """Store the new head and make it current; return whether `batch.before` was current."""
     before, after = batch.before, batch.after
     head = after.head
     row = (head.size, head.root, head.protected, head.signature, after.time, after.description)

@@ -433,7 +433,7 @@ class WitnessSizeDiffers(Unreachable):
     """The witness has seen a tree of another size, and needs a proof from that size."""
 
     def __init__(self, size: int, url: str) -> None:
-        """Keep the size."""
+        """Keep `size`, the number of entries that the witness at `url` last cosigned."""
         super().__init__(
             f"the witness has last cosigned a tree of size {size}",
             where=url,

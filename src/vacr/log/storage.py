@@ -70,7 +70,7 @@ class StoredHead:
 
     head: TreeHead
     time: int
-    """When it was signed, in seconds since 1970."""
+    """When the head was signed, in seconds since 1970."""
     description: int
     """The position of the log's newest description of itself at that time."""
 
@@ -464,7 +464,7 @@ class SqliteStorage:
         self.connection.executemany("INSERT OR REPLACE INTO tiles VALUES (?, ?)", rows)
 
     def _move_head(self, batch: Batch) -> bool:
-        """Store the new head and make it the current one; return False if the head has moved."""
+        """Store the new head and make it current; return whether `batch.before` was current."""
         before, after = batch.before, batch.after
         head = after.head
         row = (head.size, head.root, head.protected, head.signature, after.time, after.description)

@@ -336,7 +336,7 @@ class CosignedCheckpoint:
     size: int
     root: bytes
     time: int
-    """When it was cosigned, in seconds since 1970."""
+    """When the checkpoint was cosigned, in seconds since 1970."""
     note: bytes
     """The checkpoint as the log signed it."""
 

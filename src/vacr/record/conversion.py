@@ -394,7 +394,8 @@ def _build_metadata(record: JsonObject, algorithms: dict[str, str]) -> JsonObjec
 def _restore_hash_algorithms(metadata: Any, attribution: JsonObject) -> bool:
     """Copy the hash algorithms in `metadata.vacr` into the ranges of `attribution`.
 
-    Return False, and change nothing, unless `metadata.vacr` contains such algorithms only.
+    Return True; or change nothing and return False, unless `metadata.vacr` contains only such
+    algorithms.
     """
     ours = metadata.get(VACR_MEMBER) if isinstance(metadata, dict) else None
     if not isinstance(ours, dict) or ours.keys() != {_HASH_ALGORITHM_MEMBER}:

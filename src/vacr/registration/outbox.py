@@ -111,7 +111,7 @@ class OutboxItem:
         """
         data = read_bytes(self.statement)
         if not _has_entry_digest(data, self.entry):
-            hint = "If it was signed again, register it: vacr register FILE --service URL"
+            hint = "To register the new statement: vacr register FILE --service URL"
             raise UnreadableInput(
                 "the statement changed while it was waiting to be registered",
                 where=self.statement,

@@ -61,19 +61,14 @@ from vacr.signing.cose import (
     choose_algorithm_number,
     get_algorithm_number,
 )
-from vacr.signing.keys import (
-    GENERATE_KEY_HINT,
-    KeySigner,
-    Signer,
-    parse_private_key,
-    parse_public_keys,
-)
+from vacr.signing.keys import KeySigner, Signer, parse_private_key, parse_public_keys
 from vacr.signing.statement import parse_pem_certificates
 
 PKCS11_PREFIX = "pkcs11:"
 RECEIPT_KEYS_FILE = "receipt-keys.pem"
 """The file in a log's folder that holds the public keys of its receipts."""
 
+_GENERATE_KEY_HINT = "To create a private key: vacr key generate -o FOLDER"
 _LOG_KEYS_HINT = (
     f"Use the log's {RECEIPT_KEYS_FILE}, the log's folder, or a download of the service's "
     "/.well-known/scitt-keys."
@@ -153,11 +148,12 @@ def load_signer(
     try:
         key = parse_private_key(data, passphrase)
     except UnreadableInput as error:
-        raise UnreadableInput(error.message, where=name, hint=error.hint) from error
+        hint = error.hint or _GENERATE_KEY_HINT
+        raise UnreadableInput(error.message, where=name, hint=hint) from error
     if number is None and not any(known.fits(key.public_key()) for known in ALGORITHMS.values()):
         raise UsageError(
             f"{name}: no supported algorithm uses this kind or size of key",
-            hint=GENERATE_KEY_HINT,
+            hint=_GENERATE_KEY_HINT,
         )
     return KeySigner(key, number)
 
@@ -171,7 +167,7 @@ def read_key_file(name: str) -> bytes:
     try:
         return read_bytes(name, _MAX_KEY_FILE_SIZE)
     except UnreadableInput as error:
-        hint = GENERATE_KEY_HINT if isinstance(error.__cause__, FileNotFoundError) else error.hint
+        hint = _GENERATE_KEY_HINT if isinstance(error.__cause__, FileNotFoundError) else error.hint
         raise UnreadableInput(
             f"cannot read the key: {error.message}", where=name, hint=hint
         ) from error

@@ -124,7 +124,7 @@ class Row:
     is_injected: bool = False
     """Whether the agent, not the user, wrote this user message, and marked it so."""
     is_repeated: bool = False
-    """Whether it repeats another entry."""
+    """Whether the entry repeats another one."""
     superseded: str = ""
     """Why the session continued without the entry, if it did."""
 

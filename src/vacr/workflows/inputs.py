@@ -237,13 +237,13 @@ def _build_checked_input(
             f"not a valid record: {error.where}: {error.message}", where=path, hint=hint
         ) from error
     if not isinstance(record, dict) or not isinstance(record.get("session"), dict):
-        hint = "It may be a part of a record, or have version 1. To find out: vacr validate FILE"
+        hint = "The file may be a part of a record, or have version 1. To see: vacr validate FILE"
         raise UnreadableInput("not the record of a session", where=path, hint=hint)
     if not changed and is_record_modified(record, json=is_json):
         raise InvalidRecord(
             _RECORD_CHANGED_MESSAGE,
             where=path,
-            hint="Do not trust it. Record the session again: vacr record FILE",
+            hint="Do not trust this record. Record the session again: vacr record FILE",
         )
     original = convert_to_original_version(record, json=is_json)
     return InputRecord(path, stem, form, original, stored=True, data=data)

@@ -484,7 +484,7 @@ class SealResult:
     target: Path
     record: dict[str, Any]
     signed: bool
-    """Whether it was signed now; otherwise the existing statement was still correct."""
+    """Whether the session was signed now; otherwise the existing statement was still correct."""
     outcome: RegistrationOutcome | None
     """The outcome of its registration; None without a log."""
     verified: VerifiedStatement

@@ -82,7 +82,10 @@ def unseal_source(
             for part in manifest:
                 yield _check_part_name(part["name"]), _read_checked_part(archive, part, path)
     except FileNotFoundError as error:
-        hint = "Record with --seal-source to create one, or name it with --source."
+        hint = (
+            "Name the sealed source with --source. To create one, record the session with "
+            "--seal-source."
+        )
         raise UnreadableInput("no sealed source", where=str(path), hint=hint) from error
     except OSError as error:
         raise UnreadableInput(

@@ -89,9 +89,9 @@ class SignableFile:
     """Its bytes, or None if there are too many to hold."""
     content_type: str
     record_id: str | None = None
-    """The id of the record in it; None for another file."""
+    """The id of the record in the file; None for another file."""
     metadata: dict[str, Any] | None = None
-    """The trace metadata of the record or session in it; None for another file."""
+    """The trace metadata of the record or session in the file; None for another file."""
 
 
 def read_signable_file(path: str, *, whole: bool) -> SignableFile:

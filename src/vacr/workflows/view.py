@@ -388,7 +388,7 @@ def _find_record_path(path: str) -> str:
         raise UnreadableInput(
             "the record of this statement is missing",
             where=path,
-            hint=f"Save it as {record}.",
+            hint=f"Save the record as {record}.",
         )
     return record
 

@@ -417,7 +417,7 @@ class _OutputSplitter:
     # --- literal lines ---
 
     def _skip_literal(self, literal: list[str]) -> bool:
-        """Skip lines that an `echo` printed; return `False` if other lines are in their place."""
+        """Skip lines that an `echo` printed; return whether no other lines are in their place."""
         if self.at == 0 and self.stripped:
             while literal and not literal[0] and self.lines[:1] != [""]:
                 literal = literal[1:]

@@ -103,13 +103,14 @@ def _listening_options(port: int) -> Callable[[F], F]:
     metavar="FILE",
     type=PATH,
     multiple=True,
-    help="Key or authority that may register; repeatable.  [default: every key]",
+    help="Public key, or root certificate of signers, that may register; repeatable.  [default: "
+    "every key]",
 )
 @click.option(
     "--issuer",
     metavar="URI",
     multiple=True,
-    help="Issuer that may register; repeatable.  [default: all]",
+    help="Issuer whose statements may be registered; repeatable.  [default: all]",
 )
 @click.option(
     "--alg",
@@ -121,7 +122,7 @@ def _listening_options(port: int) -> Callable[[F], F]:
     "--token-file",
     metavar="FILE",
     type=PATH,
-    help="File of access tokens that may register, one per line.",
+    help="File with the access tokens that callers may register with, one per line.",
 )
 @click.option(
     "--anyone",
@@ -171,7 +172,7 @@ def _listening_options(port: int) -> Callable[[F], F]:
     metavar="URL VKEY",
     multiple=True,
     nargs=2,
-    help="Witness that cosigns checkpoints; repeatable.",
+    help="Address and key of a witness that cosigns checkpoints; repeatable.",
 )
 @voice_options
 def serve_command(
@@ -310,7 +311,7 @@ def _check_proxy_addresses(addresses: Sequence[str]) -> None:
     metavar="VKEY",
     multiple=True,
     required=True,
-    help="Key of a log whose checkpoints to cosign; repeatable.",
+    help="Checkpoint key of a log whose checkpoints to cosign; repeatable.",
 )
 @click.option(
     "--name",
