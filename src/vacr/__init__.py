@@ -289,7 +289,11 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    """Return a public name from the package that defines it, loaded on first use."""
+    """Return a public name from the package that defines it, loaded on first use.
+
+    Raises:
+        AttributeError: vacr has no such name.
+    """
     if name not in _PACKAGES:
         raise AttributeError(f"module 'vacr' has no attribute {name!r}")
     from importlib import import_module

@@ -277,7 +277,7 @@ def prepare_streams() -> None:
 
 
 def print_text(text: str | bytes, *, newline: bool = True, color: bool | None = None) -> bool:
-    """Print to standard output; return False if its reader has ended, as `head` does.
+    """Print to standard output; return whether its reader is still there, unlike an ended `head`.
 
     Raises:
         UnwritableOutput: standard output cannot be written.

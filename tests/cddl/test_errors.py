@@ -93,7 +93,7 @@ def test_mistake_is_reported_with_its_place(cddl, place, message):
 def test_similar_rule_name_is_suggested():
     with pytest.raises(CddlError) as caught:
         compile_cddl("start = {x: recrd}\nrecord = int")
-    assert caught.value.hint == "did you mean 'record'?"
+    assert caught.value.hint == "Did you mean 'record'?"
 
 
 def test_text_without_rules_compiles_but_has_no_root():

@@ -376,7 +376,7 @@ def test_attribution_without_its_session_is_not_replaced(vacr):
     vacr("convert", "s.attributed.acr.json", "--to", "v1", "-o", "old.acr.json")
     done = vacr("attribute", "old.acr.json", "-o", "-")
     assert (done.returncode, done.out) == (3, "")
-    assert "It may be a part of a record, or have version 1." in done.err
+    assert "The file may be a part of a record, or have version 1." in done.err
 
 
 def test_unreadable_inputs_are_named(vacr, tmp_path):

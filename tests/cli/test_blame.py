@@ -599,6 +599,7 @@ REFUSED = [
     (["."], 2, "is a folder"),
     (["picture.png"], 3, "the file is binary"),
     (["app.py", "--repository", "/"], 3, "not a git repository"),
+    (["/etc/hostname", "--repository", "."], 2, "Correct --repository, or name a file in "),
 ]
 
 

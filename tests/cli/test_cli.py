@@ -192,13 +192,17 @@ def test_restore_returns_the_native_bytes(vacr, tmp_path):
     ("spoil", "code", "message"),
     [
         (lambda path: path.unlink(), 3, "no sealed source"),
-        (lambda path: path.write_bytes(b"no zip"), 3, "not a sealed source"),
+        (
+            lambda path: path.write_bytes(b"no zip"),
+            3,
+            "the sealed source is damaged, or not a zip file",
+        ),
         (
             lambda path: rezip(path, "claude-code.jsonl", b"forged"),
             1,
             "does not match the digest in the record",
         ),
-        (lambda path: rezip(path, "other.jsonl", b"x"), 1, "lacks claude-code.jsonl"),
+        (lambda path: rezip(path, "other.jsonl", b"x"), 1, "does not contain claude-code.jsonl"),
         (
             lambda path: rezip(path, "claude-code.jsonl", bytes(50_000_000)),
             1,
@@ -314,6 +318,16 @@ def test_validate_supports_parts_rules_and_schemas(vacr, tmp_path):
     broken = vacr("validate", "thing.json", "--schema", "broken.cddl")
     assert broken.returncode == 3
     assert "broken.cddl:1" in broken.err
+
+
+@pytest.mark.parametrize(("count", "is_cut"), [(100, False), (101, True)])
+def test_validate_reports_whether_findings_were_cut(vacr, tmp_path, count, is_cut):
+    (tmp_path / "my.cddl").write_text("things = [* uint]\n")
+    (tmp_path / "things.json").write_text(json.dumps(["x"] * count))
+    check = ("validate", "things.json", "--schema", "my.cddl")
+    (result,) = json.loads(vacr(*check, "--format", "json").out)["results"]
+    assert (len(result["findings"]), result["findings-cut"]) == (100, is_cut)
+    assert ("at least 100 findings" in vacr(*check).out) == is_cut
 
 
 def test_validate_shows_remarks_with_v_and_counts_them_with_strict(vacr):

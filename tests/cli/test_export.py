@@ -143,7 +143,7 @@ def test_standard_input_is_imported(vacr, tmp_path):
     [
         (b'{"version": "3.0.0-draft", "id": "x", "session": {}}', 3, "already a vacr record"),
         (b"{", 3, "line 1, column 2"),
-        (b"{}", 3, "unrecognised format"),
+        (b"{}", 3, "not a document that vacr can import"),
         (b'{"schema_version":"ATIF-v1.7"}', 1, 'missing member "agent"'),
         (b"", 3, "no JSON value"),
     ],
@@ -179,12 +179,12 @@ def test_signed_statement_names_commit_and_file(vacr, tmp_path):
         (["--to", "in-toto"], "Add --key"),
         (
             ["--to", "atif", "--key", "k.pem"],
-            "--key has no effect on --to atif\n  It is for --to in-toto.",
+            "--key has no effect on --to atif\n  Use --key with --to in-toto.",
         ),
         (["--to", "in-toto", "--commit", "HEAD"], "git rev-parse HEAD"),
         (
             ["--to", "markdown", "--atif-version", "1.7"],
-            "--atif-version has no effect on --to markdown\n  It is for --to atif.",
+            "--atif-version has no effect on --to markdown\n  Use --atif-version with --to atif.",
         ),
         (["--to", "agent-trace", "--only", "user"], "filters have no effect"),
         (["--to", "agent-trac"], "agent-trace"),

@@ -199,7 +199,7 @@ def test_failing_items_are_reported_and_do_not_stop_the_others(vacr, signed_fold
     assert (report["left"], len(report["statements"])) == (2, 2)
     (open_outbox(signed_folder).folder / "junk.json").write_text("junk")
     done = vacr("register", "--pending", "--service", "http://127.0.0.1:2")
-    assert (done.returncode, "not an item of the outbox" in done.err) == (3, True)
+    assert (done.returncode, "item of the outbox ignored: not JSON" in done.err) == (3, True)
     assert (
         "0 items in the outbox for http://127.0.0.1:2: 0 registered, 1 left; 4 items for other services\n"
         in done.out

@@ -250,6 +250,8 @@ def test_malformed_jwts_are_refused():
     hmac = base64.urlsafe_b64encode(b'{"alg":"HS256"}').rstrip(b"=")
     critical = base64.urlsafe_b64encode(b'{"alg":"EdDSA","crit":["b64"]}').rstrip(b"=")
     assert refused(b".".join((none, claims, b""))) == "alg-unknown"
+    unnamed = base64.urlsafe_b64encode(b'{"kid":"k"}').rstrip(b"=")
+    assert refused(b".".join((unnamed, claims, signature))) == "alg-unknown"
     assert refused(b".".join((hmac, claims, signature))) == "alg-unknown"
     assert refused(b".".join((critical, claims, signature))) == "crit-unknown"
     assert refused(b".".join((header, claims))) == "jwt-malformed"

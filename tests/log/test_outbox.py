@@ -142,7 +142,7 @@ def test_planted_items_are_refused(outbox, tmp_path):
     assert [Path(one.where).name for one in odd] == [
         f"{at}.json" for at in range(1, 8 if os.geteuid() == 0 else 7)
     ]
-    assert all("not an item" in one.message for one in odd)
+    assert all("item of the outbox ignored: " in one.message for one in odd)
 
 
 def test_odd_names_are_stored(outbox, tmp_path):

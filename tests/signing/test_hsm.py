@@ -80,6 +80,19 @@ def test_key_in_a_device_signs(device, kind, number):
 
 
 @pytest.mark.usefixtures("device")
+def test_two_keys_with_one_label_are_reported(device):
+    for number, kind in enumerate(("eddsa", "es256")):
+        place = ["--token", "vacr", "--label", "twice", "--id", f"1{number}"]
+        subprocess.run(
+            ["softhsm2-util", "--pin", "1234", "--import", str(device / f"{kind}.pem"), *place],
+            check=True,
+            capture_output=True,
+        )
+    with pytest.raises(Unreachable, match="give each key its own label"):
+        open_hsm_signer(uri("twice"), None, b"1234")
+
+
+@pytest.mark.usefixtures("device")
 def test_missing_parts_are_reported():
     with pytest.raises(Unreachable):
         open_hsm_signer(uri("none"), None, b"1234")
@@ -89,7 +102,7 @@ def test_missing_parts_are_reported():
         open_hsm_signer(uri("es256", "/nowhere.so"), None, b"1234")
     with pytest.raises(Unreachable, match="needs a PIN"):
         open_hsm_signer(uri("es256"), None, None)
-    with pytest.raises(Unreachable, match="several keys match"):
+    with pytest.raises(Unreachable, match="choose one by its label: object=LABEL"):
         open_hsm_signer(f"pkcs11:token=vacr?module-path={MODULE}", None, b"1234")
     with pytest.raises(Unreachable, match="the PIN is not valid UTF-8") as refused:
         open_hsm_signer(uri("es256"), None, b"\xff1234")

@@ -6,6 +6,7 @@ import pytest
 
 from vacr.errors import UnreadableInput, UsageError
 from vacr.record.cbor import encode_deterministic_cbor
+from vacr.signing.key_files import load_signer
 from vacr.signing.keys import (
     NEW_KEY_ALGORITHMS,
     KeySigner,
@@ -48,8 +49,9 @@ def test_refused_keys_are_explained():
         parse_public_keys(encode_private_pem(key))
     with pytest.raises(UnreadableInput, match="encrypted"):
         parse_private_key(encode_private_pem(key, b"secret"))
-    with pytest.raises(UnreadableInput, match="wrong passphrase"):
+    with pytest.raises(UnreadableInput, match="wrong passphrase") as refused:
         parse_private_key(encode_private_pem(key, b"secret"), b"guess")
+    assert refused.value.hint == "Check the passphrase, or restore the key from a copy."
     for junk in (b"", b"x", b"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"):
         with pytest.raises(UnreadableInput, match="not a private key"):
             parse_private_key(junk)
@@ -67,6 +69,15 @@ def test_refused_keys_are_explained():
         generate_key("md5")
     with pytest.raises(UsageError, match="cannot be used with this kind of key"):
         KeySigner(key, -8)
+
+
+def test_only_a_missing_key_file_suggests_a_new_key(tmp_path):
+    with pytest.raises(UnreadableInput, match="cannot read the key") as refused:
+        load_signer(str(tmp_path / "none.pem"), algorithm=None, passphrase=None, force=False)
+    assert refused.value.hint == "To create a private key: vacr key generate -o FOLDER"
+    with pytest.raises(UnreadableInput, match="a folder, not a file") as refused:
+        load_signer(str(tmp_path), algorithm=None, passphrase=None, force=False)
+    assert "generate" not in refused.value.hint
 
 
 def test_signer_does_not_reveal_its_key():

@@ -99,6 +99,9 @@ def test_note_without_a_trusted_signature_is_refused():
     stranger = build_verifier_key(NAME, OTHER.public_key())
     assert find_refusal_reason(signed().verify) == "note-unsigned"
     assert find_refusal_reason(signed().verify, stranger) == "note-unsigned"
+    with pytest.raises(InvalidStatement, match="none of the expected keys signed") as refused:
+        signed().verify(stranger)
+    assert refused.value.message.endswith(f"; expected: {stranger}")
     # A cosignature says something else: the same key for it does not check the text.
     assert (
         find_refusal_reason(

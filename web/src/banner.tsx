@@ -54,7 +54,7 @@ export function summarizeVerdict(verdict: Verdict, stored: StoredVerification | 
     return {
       look: "fair",
       title: "Signature valid",
-      text: "Signed by a key with a certificate. vacr checked the certificate when it made this page; the page itself does not.",
+      text: "Signed by a key with a certificate. vacr checked the certificate when it made this page; the page cannot check it again.",
     };
   return {
     look: "fair",

@@ -173,7 +173,7 @@ def serve_pages(
 
 
 def _exit_on_signal(*_: object) -> NoReturn:
-    """End the process with exit code 0, after its cleanup."""
+    """End the process with exit code 0, after its cleanup, by raising SystemExit."""
     raise SystemExit(0)
 
 

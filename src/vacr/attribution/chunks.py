@@ -264,7 +264,7 @@ class Chunk:
 
     @property
     def place_first(self) -> int:
-        """The place of the first line."""
+        """The place of the first line, or of the next one if there are no lines."""
         return self.places[0] if self.places else self.place_next
 
 

@@ -61,16 +61,16 @@ class FileState:
     crlf: bool = False
     """Whether lines end in CR LF. Hosts show them as LF; only a base shows them as they are."""
     odd: bool = False
-    """Whether it has a byte order mark, bytes that are not UTF-8, or mixed line ends.
+    """Whether the file has a byte order mark, bytes that are not UTF-8, or mixed line ends.
 
     Hosts show none of these.
     """
     exact: bool = False
-    """Whether a base shows every byte of it."""
+    """Whether a base shows every byte of the file."""
     may_have_moved: bool = False
-    """Whether it changed at an unknown place, and was not seen as a whole since."""
+    """Whether the file changed at an unknown place, and was not seen as a whole since."""
     doubted: bool = False
-    """Whether it may be another file altogether since it was last seen as a whole."""
+    """Whether this may be another file altogether since it was last seen as a whole."""
     ending: str = ""
     """The last line, when it was last known which line that is."""
 
@@ -95,7 +95,7 @@ class FileState:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of it is known."""
+        """Whether the whole file is known."""
         if not self.chunks:
             return self.length == 0
         chunk = self.chunks[0]
@@ -558,23 +558,23 @@ class TrackedFile:
     path: str
     file: FileState
     gone: bool = False
-    """Whether it was deleted or moved away."""
+    """Whether the file was deleted or moved away."""
     dirty: bool = False
-    """Whether something may have changed it since it was last seen."""
+    """Whether something may have changed the file since it was last seen."""
     swept: bool = False
-    """Whether only a formatter may have changed it, which leaves most files as they are."""
+    """Whether only a formatter may have changed the file; it leaves most files as they are."""
     looked: int = 0
-    """When a step last showed or wrote it, by the clock of the replay."""
+    """When a step last showed or wrote the file, by the clock of the replay."""
     changed: int = 0
-    """When a call last changed it."""
+    """When a call last changed the file."""
     doubted: int = 0
-    """When a command last likely changed it."""
+    """When a command last likely changed the file."""
     created: bool = False
-    """Whether these sessions created it, so that git does not track it."""
+    """Whether these sessions created the file, so that git does not track it."""
     drifted: bool = False
-    """Whether it was changed from outside, and the change may be committed."""
+    """Whether the file was changed from outside, and the change may be committed."""
     host_texts: dict[tuple[int, str], str] = field(default_factory=dict)
-    """The text that a host keeps of it, by record and sub-agent."""
+    """The text that a host keeps of the file, by record and sub-agent."""
     waiting: list[ObservedLines] = field(default_factory=list)
     """Observations whose line numbers are still uncertain."""
     unplaced: list[tuple[Sequence[Edit], AppliedChange, int]] = field(default_factory=list)

@@ -217,7 +217,7 @@ class Replay:
         touch_named_files(self, action.named)
 
     def _apply_to_whole_file(self, action: FileAction, folder: str) -> bool:
-        """Apply an action that moves, deletes or restores files; return `False` for other actions.
+        """Apply an action that moves, deletes or restores files; return whether it is one of these.
 
         Relative paths begin at `folder`.
         """

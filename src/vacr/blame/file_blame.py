@@ -356,7 +356,7 @@ class FileAdditions:
     before: str = ""
     """The path that the file had before; empty if unknown."""
     is_file: bool = True
-    """Whether it is a file, not a link or a submodule."""
+    """Whether the path is a file, not a link or a submodule."""
 
 
 def list_commit_additions(

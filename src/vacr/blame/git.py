@@ -381,10 +381,10 @@ def find_repository_file(file: str, repository: str | None = None) -> Repository
             )
     real = Path(os.path.realpath(full.parent)) / full.name
     if not real.is_relative_to(top) or real == top:
-        raise UsageError(
-            f"{file} is not in the work tree {top}",
-            hint="Add --repository with the repository that contains the file.",
-        )
+        hint = f"Correct --repository, or name a file in {top}."
+        if repository is None:
+            hint = "Name the repository that contains the file: --repository REPOSITORY"
+        raise UsageError(f"{file} is not in the work tree {top}", hint=hint)
     container.path = top
     return RepositoryFile(container, real.relative_to(top).as_posix())
 

@@ -231,8 +231,8 @@ class ClaimJoiner:
     ) -> bool:
         """Add the lines of a block to the blame, and mark their places in the piece as used.
 
-        Lines and places that other blocks have taken stay as they are. Return `False`, without a
-        blame, if the remaining lines are not distinctive.
+        Lines and places that other blocks have taken stay as they are. Return whether the block
+        was accepted: it is not if some lines are taken and the others are not distinctive.
         """
         piece = self._get_piece(block)
         places = {number: (block.piece, block.get_offset(number)) for number in block.numbers}

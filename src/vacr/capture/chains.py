@@ -480,7 +480,13 @@ class JournalCoverage:
         return added
 
     def _add_checkpoint(self, payload: bytes, before: ChainHead) -> JournalCheckpoint:
-        """Verify a checkpoint, check that it follows the last one, add it, and return it."""
+        """Verify a checkpoint, check that it follows the last one, add it, and return it.
+
+        `before` is the head of the chain before the frame with the checkpoint.
+
+        Raises:
+            BrokenJournal: the checkpoint is invalid, or does not follow the last one.
+        """
         checkpoint, key = verify_journal_checkpoint(payload, self.key, self.where, self.frames)
         last = self.last
         expected = (
@@ -509,7 +515,11 @@ class JournalCoverage:
         return checkpoint
 
     def _add_anchor(self, payload: bytes) -> CheckpointAnchor:
-        """Decode an anchor, check that it is of a known checkpoint, add it, and return it."""
+        """Decode an anchor, check that it is of a known checkpoint, add it, and return it.
+
+        Raises:
+            BrokenJournal: the payload is not an anchor, or not of a checkpoint in the journal.
+        """
         try:
             content: Any = decode(payload, "cbor")
             number, service, statement = (

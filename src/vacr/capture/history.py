@@ -65,11 +65,11 @@ class PartRewrite:
     before: bytes
     """All bytes of the part before the change."""
     after: bytes
-    """All bytes of the part after it."""
+    """All bytes of the part after the rewrite."""
     frame: int
     """The number of the first frame of the change."""
     time: int
-    """When it was captured, in nanoseconds since 1970."""
+    """When the rewrite was captured, in nanoseconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ from vacr.errors import UnreadableInput
 HOOK_SCRIPT_MARK = "vacr/capture/hook.py"
 """A part of every command of ours, in all versions and installations of vacr."""
 
-_UNCHANGED_HINT = "The file was not changed. Correct it, and run this again."
+_UNCHANGED_HINT = "The file was not changed. Correct it, and run the command again."
 _BLANKS_AND_COMMENTS = re.compile(r"(?:[ \t\r\n\ufeff]|//[^\r\n]*|/\*[\s\S]*?\*/)*")
 _STRING_PATTERN = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 _SCALAR_PATTERN = re.compile(r"-?[0-9][0-9.eE+-]*|true|false|null")

@@ -209,7 +209,7 @@ def parse_plugin_command(text: str) -> list[str]:
             except (ValueError, TypeError):
                 break
     raise UnreadableInput(
-        "another plugin has this file name", hint="Rename that plugin, and run this again."
+        "another plugin has this file name", hint="Rename that plugin, and run the command again."
     )
 
 
@@ -428,7 +428,7 @@ class SettingsChange:
             raise UnreadableInput(
                 "another program changed the file in the meantime",
                 where=str(self.path),
-                hint="Run this again.",
+                hint="Run the command again.",
             )
         try:
             if self.backup is not None:

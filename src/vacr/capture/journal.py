@@ -129,6 +129,11 @@ class Journal:
         """Lock the folder, read the checkpoints, and load or create the key of the epoch.
 
         Closing `resources` closes the chain and releases the lock.
+
+        Raises:
+            BrokenJournal: a checkpoint does not verify, or all are missing although sessions exist.
+            TimeoutError: another process uses the journal.
+            OSError: the folder cannot be used.
         """
         self._create_folders()
         resources.enter_context(hold_file_lock(self.folder / "lock", _LOCK_TIMEOUT))

@@ -411,13 +411,15 @@ class MissingCheckpoints:
 
 
 def find_missing_checkpoints(covered: JournalCoverage, log: str) -> MissingCheckpoints:
-    """Read a log, and return the checkpoints of a journal that it has and the journal lacks.
+    """Read a log, and return the numbers of a journal's checkpoints that only the log has.
 
-    `log` is a URL or the path of a folder.
+    `log` is a URL or the path of a folder. Entries with an unknown key are only counted; invalid
+    entries are skipped.
 
     Raises:
         Unreachable: the log cannot be read.
         UnreadableInput: the log does not exist.
+        InvalidStatement: the checkpoint of the log is malformed.
     """
     journal_name = format_thumbprint_uri(covered.identity)
     known_entries = set(covered.entries)
@@ -447,6 +449,7 @@ def read_log_entries(log: str) -> Iterator[bytes]:
     Raises:
         Unreachable: the log cannot be read.
         UnreadableInput: the log does not exist.
+        InvalidStatement: the checkpoint of the log is malformed.
     """
     if "://" not in log:
         with closing(open_log_folder(log).reader()) as reader:

@@ -144,7 +144,7 @@ class FollowedSession:
     project: str = ""
     project_lookups_left: int = _MAX_PROJECT_LOOKUPS
     is_rewritten: bool = False
-    """Whether its agent rewrites it, so that its lines are not its entries."""
+    """Whether the agent rewrites its transcript, so that lines are not entries."""
     _last_event: int = -1
 
     @property
@@ -377,7 +377,10 @@ class SessionCapture:
         return followed is not None and time.time() - followed.changed < self.settings.quiet
 
     def _follow_stored_session(self, place: SessionPlace, stored: StoredSession) -> bool:
-        """Follow a session in a store if it is wanted; return False if that failed."""
+        """Follow a session in a store if it is wanted; return whether that worked.
+
+        For a session that is not wanted, return True.
+        """
         if not self._is_wanted(place, stored.updated and stored.updated / 1000):
             return True
         follow = partial(self.follow, place, stored.project)

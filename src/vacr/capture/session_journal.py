@@ -453,9 +453,9 @@ class CapturedPart:
     changes: int = 0
     """How often bytes that had been captured were replaced or removed."""
     is_gone: bool = False
-    """Whether it was deleted."""
+    """Whether the part was deleted."""
     time: int = 0
-    """When a change of it was last captured, in nanoseconds since 1970; 0 if never."""
+    """When a change of the part was last captured, in nanoseconds since 1970; 0 if never."""
 
 
 def encode_journal_note(kind: str, time: int, **members: Any) -> bytes:

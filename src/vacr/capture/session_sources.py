@@ -435,7 +435,7 @@ class StoredSession:
     """A session in a database or folder."""
 
     updated: int | None
-    """When it was last changed, in milliseconds since 1970, or None if that is unknown."""
+    """When the session was last changed, in milliseconds since 1970, or None if that is unknown."""
     sign: object
     """A value that differs after a change by the agent; other changes may not show."""
     project: str = ""
@@ -529,7 +529,7 @@ def read_current_parts(state: SessionState) -> dict[str, bytes | UnreadableInput
     """
     parts: dict[str, bytes | UnreadableInput] = {}
     if state.session:
-        missing = UnreadableInput("the session is no longer in the store")
+        missing = UnreadableInput("the session no longer has this file")
         parts = dict.fromkeys((part.name for part in state.parts), missing)
         place = SessionPlace(state.agent, state.path, state.session)
         try:

@@ -70,7 +70,7 @@ class ComparableEntry:
     members: JsonObject
     """All of its members except the children."""
     is_open: bool = False
-    """Whether it is a call without a result."""
+    """Whether the entry is a call without a result."""
 
     def __str__(self) -> str:
         """Describe the entry, such as "entry 3 (user msg_1)"."""

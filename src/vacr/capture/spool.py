@@ -106,7 +106,7 @@ class HookEvent:
     offset: int
     """Where its frame begins."""
     passed: int
-    """The number of bytes before it that belong to no whole frame."""
+    """The number of bytes before the event that belong to no whole frame."""
 
     @property
     def end(self) -> int:
@@ -202,7 +202,10 @@ def _overlaps_next_frame(data: bytes, at: int, length: int) -> bool:
 
 
 def ends_session(payload: bytes) -> bool:
-    """Return whether the JSON of an event is the end of its session, such as `SessionEnd`."""
+    """Return whether the JSON of an event is the end of its session, such as `SessionEnd`.
+
+    A payload that is not a JSON object is not.
+    """
     event = parse_event_payload(payload)
     return any(
         str(event.get(member)).lower().replace("_", "") in _SESSION_END_EVENTS

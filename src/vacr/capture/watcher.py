@@ -439,7 +439,10 @@ class SealingQueue:
             self._report(f"{main.journal}: not sealed yet, will be retried: {error}")
 
     def finish(self) -> None:
-        """Wait for the sessions under way, and note their records."""
+        """Wait for the sealing under way, and note the records in their journals.
+
+        Failures are only reported. Afterwards, nothing can be sealed any more.
+        """
         self._pool.shutdown()
         self.step()
 
@@ -560,7 +563,10 @@ class FileChanges:
     def _watch_folders(
         self, watch: WatchFunction, folders: FolderIdentities
     ) -> Iterator[set[Path] | None]:
-        """Yield the changes that the system reports, until other folders have to be watched."""
+        """Yield the changes that the system reports, until other folders have to be watched.
+
+        None stands for a rescan: any file may have changed.
+        """
         # Files may have changed before the notifications start, so rescan right after that.
         last_rescan = -self._rescan_seconds
         has_started = False

@@ -77,7 +77,7 @@ def prepare_control(node: ControlType) -> None:
         evaluate_constant(node)
     elif node.operator not in _UNPREPARED_OPERATORS:
         known = sorted((*_CONTROL_PREPARERS, *COMPUTING_OPERATORS, *_UNPREPARED_OPERATORS))
-        hint = f"the operators are {', '.join(known)}"
+        hint = f"The operators are {', '.join(known)}."
         node.place.fail(f"control operator .{node.operator} is unknown", hint)
 
 
@@ -112,7 +112,7 @@ def _prepare_regexp(node: ControlType) -> None:
     except PatternError as error:
         hint = ""
         if node.operator == "regexp":
-            hint = "XML Schema patterns match the whole text, and have no (?…) groups"
+            hint = "XML Schema patterns match the whole text, and have no (?…) groups."
         node.place.fail(f"invalid regular expression: {error}", hint)
 
 

@@ -14,7 +14,7 @@ fits (`type: "tool-call"`), of arrays the one whose literal elements do, else th
 fewest problems. Alternatives are weighed at each level and only one is entered, so the work stays
 in proportion to the value. Keys are looked up, not compared with every entry, and past
 `MAX_MAP_PROBLEMS` the search ends: a map with a hundred thousand unknown members is explained as
-quickly as one with a hundred. There are at most `MAX_FINDINGS`.
+quickly as one with a hundred. There are at most `MAX_FINDINGS`, unless a caller sets another limit.
 """
 
 from __future__ import annotations
@@ -85,9 +85,13 @@ def make_unchecked_finding(node: TypeNode, reason: str, rule: str) -> Finding:
 class Explainer:
     """Collects the findings about one value."""
 
-    def __init__(self, program: CheckProgram) -> None:
-        """Start without findings; `program` has the checks of all types."""
+    def __init__(self, program: CheckProgram, limit: int = MAX_FINDINGS) -> None:
+        """Start without findings; `program` has the checks of all types.
+
+        `limit` is the maximum number of findings.
+        """
         self._program = program
+        self._limit = limit
         self._findings: list[Finding] = []
 
     def explain(self, node: TypeNode, value: Any, rule: str) -> list[Finding]:
@@ -117,14 +121,14 @@ class Explainer:
         return bool(self._program.compile_predicate(node)(value))
 
     def _add(self, pointer: str, rule: str, found: str, expected: str) -> None:
-        """Add a finding, unless there are `MAX_FINDINGS` already."""
+        """Add a finding, unless the limit is reached."""
         if not self._is_full:
             self._findings.append(Finding(pointer, rule, found, expected))
 
     @property
     def _is_full(self) -> bool:
-        """Return whether there are `MAX_FINDINGS` findings."""
-        return len(self._findings) >= MAX_FINDINGS
+        """Return whether the limit of findings is reached."""
+        return len(self._findings) >= self._limit
 
     def _explain(self, node: TypeNode, value: Any, pointer: str, rule: str) -> None:
         """Add the findings about the value at a JSON pointer, which does not match a type.
@@ -316,9 +320,9 @@ class Explainer:
     def _weigh_array(self, node: ArrayType, elements: list[Any]) -> tuple[int, int, int]:
         """Return how far an array is from a type, for comparison: lower is closer.
 
-        The first number weighs the literal elements, and the second counts the problems. For an
-        array that has to be traced, the second is the number of elements not matched, and the
-        third is 1.
+        The first number compares the literal elements, as in `_weigh_array_literals`. The second
+        is the number of problems, and the third 0. For an array that has to be traced, the second
+        is the number of elements not matched, and the third 1.
         """
         balance = _weigh_array_literals(node, elements)
         problems = _list_element_problems(node, elements, self._matches)

@@ -138,7 +138,7 @@ class InstanceGenerator:
         self._steps = 0
 
     def make_instance(self) -> Any:
-        """Return one instance, which matches the type.
+        """Return a new random instance of the type.
 
         Raises:
             CddlError: when the type has no instance, or the search fails.
@@ -164,7 +164,7 @@ class InstanceGenerator:
             message = (
                 f"{name} has no instance in JSON: it needs bytes, tags or keys that are not text"
             )
-            raise CddlError(message, where=self._where, hint="generate the instance as CBOR")
+            raise CddlError(message, where=self._where, hint="Generate the instance as CBOR.")
         raise CddlError(f"{name} has no finite instance", where=self._where)
 
     def _make_counted(self, node: TypeNode, room: int) -> Any:
@@ -276,7 +276,11 @@ class InstanceGenerator:
         return self.random.randint(least, high if most is None else min(most, high))
 
     def _make_tag(self, node: TagType, room: int) -> Any:
-        """Return a `CBORTag` with a number and content of the right types."""
+        """Return a `CBORTag` with a number and content of the right types.
+
+        Raises:
+            NoSampleError: the number is not an integer of 64 bits, or the content has no sample.
+        """
         from cbor2 import CBORTag
 
         number: Any = node.number
@@ -298,7 +302,11 @@ class InstanceGenerator:
     # Arrays.
 
     def _make_elements(self, group: GroupNode, room: int) -> list[Any]:
-        """Return the elements of an array for one random alternative of a group."""
+        """Return the elements of an array for one random alternative of a group.
+
+        Raises:
+            NoSampleError: the group has no alternative, or an element has no sample.
+        """
         if not group.alternatives:
             raise NoSampleError("an empty group choice")
         heights = [self._heights.get_sequence(sequence) for sequence in group.alternatives]
@@ -319,7 +327,11 @@ class InstanceGenerator:
     # Maps.
 
     def _make_map(self, node: MapType, room: int) -> dict[Any, Any]:
-        """Return a map for one random alternative list of entries; the caller checks it."""
+        """Return a map for one random alternative list of entries; the caller checks it.
+
+        Raises:
+            NoSampleError: the group has no alternative, or a member has no sample.
+        """
         sequences = expand_map_group(node.group)
         if not sequences:
             raise NoSampleError("an empty group choice")
@@ -708,7 +720,10 @@ def _make_cbor_bytes(generator: InstanceGenerator, node: ControlType, room: int)
 
 
 def _list_target_majors(node: ControlType) -> set[int | None]:
-    """Return the major types of the target's alternatives, as `_find_major_type` finds them."""
+    """Return the major types of the target's alternatives, as `_find_major_type` finds them.
+
+    It contains None if an alternative is a literal or has no single major type.
+    """
     return {_find_major_type(leaf) for leaf in flatten_choice(node.target)}
 
 

@@ -66,7 +66,7 @@ MAX_MAP_ALTERNATIVES = 512
 MAX_MAP_MEMBERS = 30_000
 MAX_GROUP_COPIES = 4
 _MAX_SEARCH_STEPS = 5_000_000
-_TWO_COUNTS_HINT = "repeat the entries one by one, or nest the groups in maps of their own"
+_TWO_COUNTS_HINT = "Repeat the entries one by one, or nest the groups in maps of their own."
 
 # The indexes of the entries that a member fits.
 FittingEntries: TypeAlias = tuple[int, ...]
@@ -199,7 +199,7 @@ def _expand_group(group: GroupNode, known: dict[int, list[MemberList]]) -> list[
         member_count += longest * combination_count
         too_many = combination_count + len(expanded) > MAX_MAP_ALTERNATIVES
         if too_many or member_count > MAX_MAP_MEMBERS:
-            hint = "write the optional members one by one instead of in groups"
+            hint = "Write the optional members one by one instead of in groups."
             group.place.fail("this map has too many combinations of groups", hint)
         expanded += _join_combinations(choices)
         _check_single_count(choices, group.place)
@@ -295,7 +295,10 @@ def _expand_copies(
     choose = combinations if literal else combinations_with_replacement
     max_copies = len(inner) if literal else MAX_GROUP_COPIES
     if not literal and max(item.least, item.most or 0) > max_copies:
-        hint = f"with computed keys, repeat it up to {MAX_GROUP_COPIES} times, or without a limit"
+        hint = (
+            f"With computed keys, repeat the group up to {MAX_GROUP_COPIES} times, or without a "
+            "limit."
+        )
         place.fail("a choice of groups in a map repeats too often", hint)
     counts: Sequence[int] = [item.least]
     if item.most is not None:

@@ -178,18 +178,21 @@ def _add_rule(source: CddlSource, definition: RuleDefinition, rule: RuleSyntax) 
 
     """
     if rule.parameters != definition.parameters:
-        hint = f"the first definition is at {definition.place}"
+        hint = f"The first definition is at {definition.place}."
         source.fail(f"rule {rule.name!r} already has other generic parameters", rule.at, hint)
     first = next((known for known in definition.rules if known.operator == "="), None)
     if rule.operator != "=" or first is None:
         definition.rules.append(rule)
     elif first != rule:
-        hint = f"the other definition is at {source.locate(first.at)}; extend it with /= or //="
+        hint = f"The other definition is at {source.locate(first.at)}; extend it with /= or //=."
         source.fail(f"rule {rule.name!r} is defined twice, with different types", rule.at, hint)
 
 
 def _start_with_outer_rule(definition: RuleDefinition) -> None:
-    """Insert a reference to the outer rule of the same name before its extensions."""
+    """Make the outer rule of the same name the first choice of a definition.
+
+    The definition consists of `/=` rules, which extend the outer rule.
+    """
     at = definition.rules[0].at
     outer_name = NameSyntax(_PRELUDE_PREFIX + definition.name, (), at)
     body = GroupEntrySyntax(1, 1, None, outer_name, at)
@@ -234,7 +237,7 @@ class RuleLookup:
         from difflib import get_close_matches
 
         close = get_close_matches(name.name, scope.table.definitions, 1)
-        hint = f"did you mean {close[0]!r}?" if close else ""
+        hint = f"Did you mean {close[0]!r}?" if close else ""
         scope.source.fail(f"rule {name.name!r} is not defined", name.at, hint)
 
     def open_scope(
@@ -300,6 +303,10 @@ class RuleLookup:
         """Return whether a node stands for a group and not a type (RFC 8610 section 2.1).
 
         Names are followed to their rules; a rule that leads back to itself counts as a type.
+        `$$name` is a group, and `$name` without a definition a type.
+
+        Raises:
+            CddlError: a name is not defined.
         """
         path: list[int] = []
         answer: bool | None = None
@@ -471,7 +478,7 @@ class NameResolver(RuleLookup):
     def _check_instance_count(self, name: NameSyntax, scope: NameScope) -> None:
         """Refuse another instance past `MAX_RULE_INSTANCES`: generics may create them endlessly."""
         if len(self._refs) + len(self._groups) > MAX_RULE_INSTANCES:
-            hint = "a generic rule may not call itself with an ever larger argument"
+            hint = "A generic rule may not call itself with an ever larger argument."
             message = f"{name.name!r} expands to more than {MAX_RULE_INSTANCES} rules"
             scope.source.fail(message, name.at, hint)
 
@@ -489,7 +496,7 @@ class NameResolver(RuleLookup):
         """
         tag, tag_scope = self.follow_names(node.name, scope)
         if not isinstance(tag, MajorSyntax) or tag.major != MAJOR_TAG:
-            hint = "unwrap a map or an array inside another map or array"
+            hint = "Unwrap a map or an array inside another map or array."
             message = f"{node.name.name!r} is not a tag, so it cannot be unwrapped into a type"
             scope.source.fail(message, node.at, hint)
         return self._resolve_type(tag.content, tag_scope) if tag.content else AnyType()

@@ -131,6 +131,9 @@ def _compile_bounded_pattern(pattern: str) -> Callable[[str], object]:
     """Return a function that matches a pattern which only Python's `re` can run.
 
     Its result is false for a text longer than `MAX_BACKTRACKING_LENGTH`.
+
+    Raises:
+        PatternError: Python cannot compile the pattern.
     """
     try:
         with warnings.catch_warnings():
@@ -319,6 +322,9 @@ class Automaton:
 
         `edge` has the characters that lead to another state; `free` lists the states that follow
         without a character.
+
+        Raises:
+            PatternTooLargeError: there are `MAX_AUTOMATON_STATES` states already.
         """
         if len(self._edges) >= MAX_AUTOMATON_STATES:
             raise PatternTooLargeError(f"the pattern needs more than {MAX_AUTOMATON_STATES} states")

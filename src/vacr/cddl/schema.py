@@ -165,7 +165,7 @@ class Schema:
             more = "…" if len(self.rules) > _MAX_SHOWN_RULES else ""
             known = ", ".join(self.rules[:_MAX_SHOWN_RULES]) + more
             message = f"the schema has no rule {rule!r}"
-            raise CddlError(message, where=self.name, hint=f"its rules are {known}")
+            raise CddlError(message, where=self.name, hint=f"The rules of the schema are {known}.")
         return "\n".join(_strip_trailing_comments(text) for text in texts)
 
     def _get_program(self, *, json: bool) -> CheckProgram:
@@ -257,16 +257,17 @@ class Checker:
         finally:
             self._program.forget()
 
-    def findings(self, value: Any) -> list[Finding]:
+    def findings(self, value: Any, limit: int | None = None) -> list[Finding]:
         """Return where and why a value does not match; an empty list when it matches.
 
-        A value too deep or too costly to check has one finding.
+        There are at most `limit` findings; None stands for 100. A value too deep or too costly to
+        check has one finding.
         """
         verdict = self._check_deeply(value)
         if verdict is True:
             return []
         # Most values match, and only the others pay for importing the explainer.
-        from vacr.cddl.explain import Explainer, make_unchecked_finding
+        from vacr.cddl.explain import MAX_FINDINGS, Explainer, make_unchecked_finding
 
         if isinstance(self._node, RuleRef):
             rule = self._node.name
@@ -274,7 +275,8 @@ class Checker:
             rule = " ".join(self.rule.split())[:_MAX_RULE_NAME_LENGTH]
         if isinstance(verdict, str):
             return [make_unchecked_finding(self._node, verdict, rule)]
-        return Explainer(self._program).explain(self._node, value, rule)
+        explainer = Explainer(self._program, MAX_FINDINGS if limit is None else limit)
+        return explainer.explain(self._node, value, rule)
 
     def _check_deeply(self, value: Any) -> bool | str:
         """Return whether a value matches, or as text the reason why it could not be checked."""

@@ -295,7 +295,11 @@ def _decode_base64url(text: str) -> bytes:
 
 
 def _decode_sloppy_base64url(text: str) -> bytes:
-    """Decode base64url without padding; bits left over may have any value."""
+    """Decode base64url without padding; bits left over may have any value.
+
+    Raises:
+        ValueError: the text has other characters, padding or an impossible length.
+    """
     if set(text) & set("+/="):
         raise ValueError("not the URL-safe alphabet without padding")
     standard = text.replace("-", "+").replace("_", "/")
@@ -332,7 +336,11 @@ def _pad_base32(text: str) -> str:
 
 
 def _decode_base45(text: str) -> bytes:
-    """Decode Base45 (RFC 9285): three characters for two bytes, two for a last one."""
+    """Decode Base45 (RFC 9285): three characters for two bytes, two for a last one.
+
+    Raises:
+        ValueError: the text has other characters, or does not encode bytes.
+    """
     digits = [_BASE45_ALPHABET.index(character) for character in text]
     decoded = bytearray()
     for start in range(0, len(digits), 3):
@@ -374,7 +382,11 @@ def _encode_uppercase_hex(data: bytes) -> str:
 
 
 def _decode_decimal(text: str) -> int:
-    """Return the integer of decimal digits, without leading zeros or a plus sign."""
+    """Return the integer of decimal digits, without leading zeros or a plus sign.
+
+    Raises:
+        ValueError: the text is not an integer in this form, or is too long.
+    """
     if len(text) > _MAX_DECIMAL_LENGTH or not _DECIMAL_PATTERN.fullmatch(text):
         raise ValueError("not an integer in its shortest form")
     return int(text)

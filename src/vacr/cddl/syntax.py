@@ -276,7 +276,7 @@ class _CddlParser:
         parameters = self._parse_parameters()
         operator = self._take()
         if operator.kind != "mark" or operator.text not in {"=", "/=", "//="}:
-            hint = "a rule is written as: name = type"
+            hint = "A rule is written as: name = type"
             self._fail(f"expected '=', '/=' or '//=' after {name.text!r}", operator.start, hint)
         return RuleSyntax(name.text, parameters, operator.text, self._parse_entry(), name.start)
 
@@ -299,7 +299,7 @@ class _CddlParser:
         at = self._token.start
         self._depth += 1
         if self._depth > MAX_CDDL_NESTING:
-            hint = "name the inner parts as rules"
+            hint = "Name the inner parts as rules."
             self._fail(f"nested deeper than {MAX_CDDL_NESTING} levels", at, hint)
         alternatives: list[tuple[GroupEntrySyntax, ...]] = []
         entries: list[GroupEntrySyntax] = []

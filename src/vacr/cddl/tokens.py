@@ -88,7 +88,7 @@ class CddlSource:
     """A CDDL text, and the name that messages use for it, such as a file name."""
 
     def __init__(self, text: str, name: str) -> None:
-        """Store the text and its name."""
+        """Keep a CDDL text, and its name for error messages."""
         self.text = text
         self.name = name
 
@@ -129,7 +129,7 @@ class CddlSource:
     def _fail_at_character(self, at: int) -> NoReturn:
         """Raise an error about the character at this offset, which starts no token."""
         character = self.text[at]
-        hint = "close the string with the same quote" if character in "\"'" else ""
+        hint = "Close the string with the same quote." if character in "\"'" else ""
         self.fail(f"unexpected character {character!r}", at, hint)
 
     def _build_token(self, match: re.Match[str]) -> Token:
@@ -206,7 +206,7 @@ class CddlSource:
             padding = "=" * (-len(unpadded) % 4)
             return base64.b64decode(unpadded + padding, validate=True)
         except (ValueError, binascii.Error):
-            hint = "h'…' takes pairs of hexadecimal digits, b64'…' takes base64"
+            hint = "h'…' takes pairs of hexadecimal digits, b64'…' takes base64."
             self.fail(f"malformed byte string {encoding}'…'", at, hint)
 
     def _replace_escapes(self, text: str, at: int) -> str:

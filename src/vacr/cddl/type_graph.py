@@ -351,7 +351,7 @@ def _compute_operator(node: ControlType) -> Scalar:
     if left is not None and right is not None:
         value = COMPUTING_OPERATORS[node.operator](left, right)
     if value is None:
-        hint = ".plus adds two constant numbers; .cat and .det join two constant strings"
+        hint = ".plus adds two constant numbers; .cat and .det join two constant strings."
         node.place.fail(f".{node.operator} cannot combine its two sides", hint)
     return value
 

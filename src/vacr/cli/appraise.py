@@ -75,7 +75,13 @@ _HINTS_BY_REASON = {
 
 @click.command(no_args_is_help=True, cls=Verb)
 @click.argument("evidence", metavar="EVIDENCE", type=PATH)
-@click.option("--policy", required=True, metavar="FILE", type=PATH, help="Appraisal policy (TOML).")
+@click.option(
+    "--policy",
+    required=True,
+    metavar="FILE",
+    type=PATH,
+    help="File with the appraisal policy (TOML).",
+)
 @click.option("--nonce", required=True, metavar="HEX", help="Nonce that the evidence must contain.")
 @click.option("--record", metavar="FILE", type=PATH, help="Record that the evidence must be about.")
 @partial(key_options, required=False)

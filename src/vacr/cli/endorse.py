@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -60,17 +61,24 @@ def command() -> None:
 
 
 def _tcti_option(function: F) -> F:
-    """Add `--tcti` to a verb."""
-    return click.option("--tcti", metavar="NAME", help="TPM to use, such as device:/dev/tpmrm0.")(
-        function
-    )
-
-
-def _output_option(function: F) -> F:
-    """Add a required `-o` to a verb."""
+    """Add `--tcti`, the name of a TPM, to a verb; without it, tpm2-tools choose the TPM."""
     return click.option(
-        "-o", "--output", required=True, metavar="FILE", type=PATH, help="Output file."
+        "--tcti",
+        metavar="NAME",
+        help="TPM to use, such as device:/dev/tpmrm0.  [default: as tpm2-tools]",
     )(function)
+
+
+def _output_option(content: str) -> Callable[[F], F]:
+    """Return a decorator that adds a required `-o`, the file for `content`, to a verb."""
+    return click.option(
+        "-o",
+        "--output",
+        required=True,
+        metavar="FILE",
+        type=PATH,
+        help=f"Output file for the {content}.",
+    )
 
 
 def _check_file_absent(name: str, option: str) -> None:
@@ -121,7 +129,7 @@ def _write_enrolment_message(
 
 @command.command(short_help="Attester: write the key of the TPM and its certificate.")
 @_tcti_option
-@_output_option
+@_output_option("request")
 @voice_options
 def request(
     tcti: str | None,
@@ -161,7 +169,7 @@ def request(
     metavar="FILE",
     type=PATH,
     multiple=True,
-    help="Intermediate certificates; repeatable.",
+    help="Intermediate certificates of TPM manufacturers; repeatable.",
 )
 @click.option(
     "--secret",
@@ -170,7 +178,7 @@ def request(
     type=PATH,
     help="Output file for the secret, which `confirm` needs.",
 )
-@_output_option
+@_output_option("challenge")
 @voice_options
 def challenge(
     file: str,
@@ -216,7 +224,7 @@ def challenge(
 @command.command(short_help="Attester: let the TPM decrypt the secret.")
 @click.argument("file", metavar="CHALLENGE", type=PATH)
 @_tcti_option
-@_output_option
+@_output_option("answer")
 @voice_options
 def answer(
     file: str,
@@ -252,7 +260,7 @@ def answer(
     help="Secret that `challenge` wrote.",
 )
 @partial(key_options, required=True)
-@_output_option
+@_output_option("endorsement")
 @voice_options
 def confirm(
     file: str,

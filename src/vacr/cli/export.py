@@ -147,10 +147,12 @@ def _check_options_apply(
         if value is not None and to not in formats:
             raise UsageError(
                 f"{name} has no effect on --to {to}",
-                hint=f"It is for --to {' and --to '.join(formats)}.",
+                hint=f"Use {name} with --to {' or --to '.join(formats)}.",
             )
     if commit is not None and not _COMMIT_PATTERN.fullmatch(commit):
-        raise UsageError(f"{commit} is not a full commit id", hint="To get it: git rev-parse HEAD")
+        raise UsageError(
+            f"{commit} is not a full commit id", hint="To get the id: git rev-parse HEAD"
+        )
     if chosen != RowFilter() and not EXCHANGE_FORMATS[to].of_rows:
         raise UsageError(
             f"filters have no effect on {EXCHANGE_FORMATS[to].title}: it does not contain the "

@@ -79,10 +79,12 @@ def _settings_change_options(function: F) -> F:
         click.option(
             "--local",
             is_flag=True,
-            help="Change the agent's settings for this project that only you use.",
+            help="Change the agent's settings for you in this project.",
         ),
         click.option(
-            "--project", is_flag=True, help="Change the agent's settings that the project shares."
+            "--project",
+            is_flag=True,
+            help="Change the agent's settings for all who work in this project.",
         ),
         click.option("--dry-run", is_flag=True, help="Show the change without making it."),
         click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation."),

@@ -46,7 +46,9 @@ def command() -> None:
     short_help="Check that the journal is intact, and that transcripts have not changed."
 )
 @click.argument("folder", required=False, type=PATH, metavar="[FOLDER]")
-@log_key_option(help="Public key of the log that anchors checkpoints, or its folder; repeatable.")
+@log_key_option(
+    help="Public key of the log that anchors checkpoints, or the log's folder; repeatable."
+)
 @click.option(
     "--log",
     metavar="URL|FOLDER",
@@ -64,7 +66,11 @@ def command() -> None:
     multiple=True,
     help="Sealed record that the journal must contain; repeatable.",
 )
-@click.option("--strict", is_flag=True, help="Exit with 5 if there are remarks.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Exit with 5 instead of 0 if there are remarks, but no findings.",
+)
 @click.option(
     "--no-transcripts",
     is_flag=True,

@@ -120,7 +120,7 @@ def generate(
     return 0
 
 
-@command.command(short_help="Show the thumbprints of public keys.")
+@command.command(short_help="Show the thumbprints of public keys and certificates.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
 @voice_options
 def show(

@@ -308,7 +308,7 @@ def key_options(
             "--passphrase-file",
             metavar="FILE",
             type=PATH,
-            help="File whose first line is the passphrase of the key.",
+            help="File whose first line is the passphrase of the key, or the PIN of its device.",
         ),
         click.option("--force", is_flag=True, help=force_help),
     )
@@ -359,7 +359,7 @@ def load_signer_from_options(
 
 
 def pop_signing_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Remove the options of `signing_options` from all options of a verb, and return them."""
+    """Remove the signing options from `options`, and return them."""
     return {name: options.pop(name) for name in _SIGNING_OPTIONS}
 
 
@@ -417,14 +417,16 @@ def service_options(function: F) -> F:
     return _add_options(
         function,
         log_key_option(
-            help="Public key of the log, or its folder; repeatable.  [default: ask the service]"
+            help="Public key of the log, or the log's folder; repeatable.  [default: ask the "
+            "service]"
         ),
         click.option(
             "--entry-rule",
             type=click.Choice(ENTRY_RULES),
             default=ENTRY_RULE_STATEMENT,
             show_default=True,
-            help="What the log stores as the entry: the statement, or its SHA-256.",
+            help="How the log made its entry from the statement: the statement itself, or its "
+            "SHA-256. Must match the log.",
         ),
         click.option(
             "--token-file",

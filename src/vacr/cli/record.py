@@ -98,7 +98,8 @@ _CANCEL_ANSWERS = ("", "q")
 @click.option(
     "--sub-agents/--no-sub-agents",
     default=True,
-    help="Also record the files of sub-agents.  [default: yes]",
+    help="Also record the session's sub-agents. For Codex, record the folder instead.  "
+    "[default: yes]",
 )
 @click.option(
     "--overwrite",
@@ -114,7 +115,8 @@ _CANCEL_ANSWERS = ("", "q")
 @click.option(
     "--cluster",
     metavar="ADDRESS",
-    help="Address of a Dask scheduler to run on; needs vacr[cluster].",
+    help="Record the sessions of a folder on a Dask cluster: the address of its scheduler; needs "
+    "vacr[cluster].",
 )
 @click.option(
     "--strict",
@@ -438,7 +440,7 @@ def _stop_on_interrupt(run: RecordingRun, voice: Voice) -> Iterator[None]:
     """Within the block, let Ctrl-C finish the running tasks, and a second Ctrl-C stop at once."""
 
     def stop(*_: Any) -> None:
-        """Let the run stop after its tasks; at the second call, interrupt it."""
+        """Let the run stop after its tasks; at the second call, raise KeyboardInterrupt."""
         if run.stopping:
             raise KeyboardInterrupt
         run.stopping = True

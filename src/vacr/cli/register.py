@@ -88,7 +88,7 @@ def command(
     services = load_service_settings(**options)
     if pending:
         if files or output is not None:
-            raise UsageError("--pending takes neither files nor -o", hint="Omit them.")
+            raise UsageError("--pending takes neither files nor -o", hint="Omit the files and -o.")
         return _register_pending(services, service, voice, again=again)
     if not files:
         raise UsageError("nothing to register", hint="Name statements, or add --pending.")

@@ -127,12 +127,13 @@ def _write_replayed_files(folder: Path, files: dict[str, bytes], *, overwrite: b
         if not Path(os.path.realpath(target)).is_relative_to(os.path.realpath(folder)):
             raise UsageError(
                 f"{target} is outside the folder, because of a symbolic link",
-                hint="Name an empty folder with --out.",
+                hint="Write into an empty folder: --out FOLDER",
             )
         if not overwrite and target.is_file() and not has_same_bytes(target, [data]):
             raise UsageError(
                 f"{target} exists with different content",
-                hint="Add --overwrite to replace it, or name an empty folder with --out.",
+                hint="Add --overwrite to replace the file, or write into an empty folder: "
+                "--out FOLDER",
             )
     for path, data in files.items():
         write_file_atomically(folder / path, [data])

@@ -45,7 +45,10 @@ _MAX_PART_BYTES = 1 << 40
     help="Folder to restore into; created if missing.",
 )
 @click.option(
-    "--source", metavar="FILE", type=PATH, help="Sealed source.  [default: next to the record]"
+    "--source",
+    metavar="FILE",
+    type=PATH,
+    help="Sealed source of the record, a zip file.  [default: next to the record]",
 )
 @click.option("--overwrite", is_flag=True, help="Replace files that exist with different content.")
 @voice_options
@@ -119,7 +122,7 @@ def _check_part_paths(folder: Path, paths: list[Path]) -> None:
             raise InvalidRecord(
                 f"{path} is outside the folder, because of a symbolic link",
                 where=str(folder),
-                hint="Restore into a new folder.",
+                hint="Restore into a folder without symbolic links, such as a new folder.",
             )
 
 

@@ -27,7 +27,12 @@ def command() -> None:
 
 
 @command.command(short_help="Print a schema in CDDL.")
-@click.option("--rule", metavar="RULE", shell_complete=complete_rule, help="Print only this rule.")
+@click.option(
+    "--rule",
+    metavar="RULE",
+    shell_complete=complete_rule,
+    help="Print only this CDDL rule of the schema.",
+)
 @schema_option(default="v3", show_default=True, help="Schema to print.")
 @voice_options
 def show(rule: str | None, schema: str, format: str, quiet: bool, verbose: int) -> None:
@@ -54,7 +59,7 @@ def show(rule: str | None, schema: str, format: str, quiet: bool, verbose: int) 
     "--rule",
     metavar="RULE",
     shell_complete=complete_rule,
-    help="Rule or type to generate.  [default: the first rule of the schema]",
+    help="CDDL rule or type to generate.  [default: the first rule of the schema]",
 )
 @click.option(
     "--count",

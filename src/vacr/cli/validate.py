@@ -24,10 +24,14 @@ from vacr.workflows import (
     "--rule",
     metavar="RULE",
     shell_complete=complete_rule,
-    help="Rule or type to check against, such as session-trace or '[* entry]'.",
+    help="CDDL rule or type to check against, such as session-trace or '[* entry]'.",
 )
 @schema_option(help="Schema to check against.  [default: by the version of the record]")
-@click.option("--strict", is_flag=True, help="Exit with 5 if there are remarks.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Exit with 5 instead of 0 if there are remarks, but no findings.",
+)
 @voice_options
 def command(
     files: tuple[str, ...],

@@ -75,13 +75,17 @@ _OUTCOME_MARKS = {CHECK_PASSED: "✓", CHECK_FAILED: "✗", CHECK_UNDECIDED: "?"
 @click.option(
     "--require-timestamp", is_flag=True, help="Fail if the statement has no trusted timestamp."
 )
-@log_key_option(help="Public key of a log, or its folder: require a receipt of it.")
+@log_key_option(
+    help="Public key of a trusted log, or the log's folder; repeatable. Requires a receipt from "
+    "one of these logs."
+)
 @click.option(
     "--entry-rule",
     type=click.Choice(ENTRY_RULES),
     default=ENTRY_RULE_STATEMENT,
     show_default=True,
-    help="What the log stores as the entry: the statement, or its SHA-256.",
+    help="How the log made its entry from the statement: the statement itself, or its SHA-256. "
+    "Must match the log.",
 )
 @click.option(
     "--schema-version",
@@ -108,13 +112,14 @@ _OUTCOME_MARKS = {CHECK_PASSED: "✓", CHECK_FAILED: "✗", CHECK_UNDECIDED: "?"
     "--evidence",
     metavar="FILE",
     type=PATH,
-    help="Evidence, or its result.  [default: next to the file, or in the statement]",
+    help="File with the evidence, or with a verifier's result about it.  [default: next to the "
+    "file, or in the statement]",
 )
 @click.option(
     "--evidence-policy",
     metavar="FILE",
     type=PATH,
-    help="Appraise the evidence by this policy (TOML).",
+    help="File with the policy to appraise the evidence by (TOML).",
 )
 @click.option(
     "--verifier-key",

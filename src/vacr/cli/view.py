@@ -37,13 +37,17 @@ from vacr.workflows import PageRun, VerificationOptions, format_count
     multiple=True,
     help="Trusted public key or root certificate; repeatable.",
 )
-@log_key_option(help="Public key of a log, or its folder: require a receipt of it.")
+@log_key_option(
+    help="Public key of a trusted log, or the log's folder; repeatable. Requires a receipt from "
+    "one of these logs."
+)
 @click.option(
     "--entry-rule",
     type=click.Choice(ENTRY_RULES),
     default=ENTRY_RULE_STATEMENT,
     show_default=True,
-    help="What the log stores as the entry: the statement, or its SHA-256.",
+    help="How the log made its entry from the statement: the statement itself, or its SHA-256. "
+    "Must match the log.",
 )
 @filter_options
 @partial(output_options, default="the current folder; for a FOLDER, site/")

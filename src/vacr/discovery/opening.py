@@ -54,7 +54,7 @@ class OpenedSession:
     """A session that was read, and where it comes from."""
 
     name: str
-    """The name of the file it was read from, or `stdin`."""
+    """The name of the file that the session was read from, or `stdin`."""
     reading: Reading
     agent: Agent
     label: str = ""
@@ -64,7 +64,7 @@ class OpenedSession:
     left_out: tuple[UnreadableInput, ...] = ()
     """The errors of files that belong to the session and could not be read."""
     files: tuple[Path, ...] = ()
-    """The files it was read from."""
+    """The files that the session was read from."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,13 @@ def _find_store(path: Path, session: str | None) -> tuple[FolderStore, str | Non
 def _read_folder_store(
     store: FolderStore, session: str | None, options: _ReadOptions
 ) -> Iterator[OpenedSession | UnreadableInput]:
-    """Yield one session of a folder store and its sub-agents', or all sessions if it is None."""
+    """Yield a session of a folder store and its sub-agents; all sessions if `session` is None.
+
+    A session that cannot be read is yielded as its error.
+
+    Raises:
+        UnreadableInput: the folder cannot be listed.
+    """
     try:
         session_ids = store.sessions() if session is None else [session]
         if session is not None and options.sub_agents:

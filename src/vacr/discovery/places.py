@@ -77,14 +77,14 @@ class SessionPlace:
     session: str | None = None
     """The id of the session, if the path has several."""
     in_folder: bool = True
-    """Whether it was found in a folder.
+    """Whether the place was found in a folder.
 
     If so, it may be something else than a session, and sub-agents are places of their own.
     """
     joint: str = NAME_JOINT
     """The joint between the name and a session's label."""
     passed_over: str = ""
-    """The reason why it is not opened; empty for a place that may be a session."""
+    """The reason why the place is not opened; empty for a place that may be a session."""
     files: tuple[Path, ...] = ()
     """The files of a session that consists of many."""
 
@@ -410,10 +410,11 @@ class NameJoints:
         self._names = frozenset(self._ordered)
 
     def of(self, name: str, label: str | None = None) -> str:
-        """Return the joint after a place's name: `.`, or `.~1.` (`.~2.`, …) where `.` is ambiguous.
+        """Return the joint: the text between a place's name and a session's label.
 
-        With a label, `.` is ambiguous if name and label together could be another place's name.
-        Without one, it is ambiguous if another name begins with this name and `.`.
+        It is `.` or, where that is ambiguous, `.~1.` (`.~2.`, …). With a label, `.` is ambiguous
+        if the label begins with `~`, or if name and label together could be another place's name.
+        Without a label, it is ambiguous if another name begins with this name and `.`.
         """
         if label is None:
             clashes = self._has_name_beginning(f"{name}{NAME_JOINT}")

@@ -275,7 +275,10 @@ def _list_file_sessions(
 def _list_folder_sessions(
     path: Path, agent: Agent, errors: _ErrorCollector
 ) -> Iterator[SessionSummary]:
-    """Yield the summaries of the sessions in a folder store; nothing if it is not the agent's."""
+    """Yield the summaries of the sessions in a folder store; nothing if it is not the agent's.
+
+    Errors are added to `errors`, and not raised.
+    """
     with errors.collect(path):
         store = find_folder_store(path)
         if store is None or store.agent is not agent:

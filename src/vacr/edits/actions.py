@@ -109,7 +109,7 @@ class FileWrite(FileAction):
     recorded: bool = False
     """Whether the host states the resulting content."""
     by_shell: bool = False
-    """Whether a shell command wrote it."""
+    """Whether a shell command wrote the file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -209,11 +209,15 @@ def find_journal_head(record: dict[str, Any]) -> JournalHead | None:
         metadata = data.get("vacr") if isinstance(data, dict) else None
     inputs = metadata.get("inputs") if isinstance(metadata, dict) else None
     journal = inputs.get("journal") if isinstance(inputs, dict) else None
-    return parse_journal_head(journal) if journal is not None else None
+    if journal is None:
+        return None
+    return parse_journal_head(journal, "the journal head in the record (vacr.inputs.journal)")
 
 
-def parse_journal_head(value: Any) -> JournalHead:
+def parse_journal_head(value: Any, subject: str = "the journal head") -> JournalHead:
     """Parse a journal head from a decoded JSON object with `identity`, `frames` and `head`.
+
+    `subject` names the value in error messages.
 
     Raises:
         UnreadableInput: a member is missing, malformed, too long or out of range.
@@ -224,7 +228,7 @@ def parse_journal_head(value: Any) -> JournalHead:
         head = bytes.fromhex(value["head"])
     except (KeyError, TypeError, ValueError) as error:
         raise UnreadableInput(
-            "the journal head is incomplete or malformed", hint=f"Expected: {JOURNAL_HEAD_FORM}"
+            f"{subject} is incomplete or malformed", hint=f"Expected: {JOURNAL_HEAD_FORM}"
         ) from error
     if (
         type(frames) is not int
@@ -233,7 +237,7 @@ def parse_journal_head(value: Any) -> JournalHead:
         or not 0 < len(head) <= _MAX_JOURNAL_HASH_LENGTH
     ):
         raise UnreadableInput(
-            "a value of the journal head is too long or out of range",
+            f"{subject} has a value that is too long or out of range",
             hint=f"Expected: {JOURNAL_HEAD_FORM}",
         )
     return JournalHead(identity, frames, head)

@@ -119,7 +119,11 @@ def create_challenge(
 
 
 def _parse_restricted_key(public: bytes) -> AttestationKey:
-    """Parse an attestation key, and check that it is restricted to the data of its TPM."""
+    """Parse an attestation key, and check that it is restricted to the data of its TPM.
+
+    Raises:
+        InvalidStatement: the key is malformed or not restricted.
+    """
     key = parse_attestation_key(public)
     if not key.is_restricted():
         raise InvalidStatement(

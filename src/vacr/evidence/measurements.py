@@ -339,7 +339,11 @@ def _is_signed_by(message: Any, key: PublicKey) -> bool:
 
 
 def _parse_reference_component(value: dict[str, Any]) -> Component:
-    """Return one reference value as a component; its manifest must match its digest."""
+    """Return one reference value as a component; its manifest must match its digest.
+
+    Raises:
+        InvalidStatement: the manifest does not match.
+    """
     manifest = value.get("manifest")
     if manifest is not None and compute_manifest_digest(manifest) != value["digest"]:
         raise InvalidStatement(

@@ -215,7 +215,12 @@ def _group_messages(messages: list[tuple[int, bytes]]) -> RatsMessages:
 
 
 def _check_wrapped_token(record: CmwRecord) -> int:
-    """Return the kind of a wrapped token as an indicator, and check that the wrapper agrees."""
+    """Return the kind of a wrapped token as an indicator, and check that the wrapper agrees.
+
+    Raises:
+        InvalidStatement: the token is malformed, its kind is unknown, or the wrapper contradicts
+            it.
+    """
     if record.media_type not in (EAT_CWT_MEDIA_TYPE, EAT_JWT_MEDIA_TYPE):
         raise InvalidStatement(f"unknown message type {record.type}", reason="message-unknown")
     if looks_like_jwt(record.value) != (record.media_type == EAT_JWT_MEDIA_TYPE):
@@ -391,7 +396,11 @@ def parse_cmw_value(value: Any, *, is_json: bool = False, depth: int = 0) -> Wra
 
 
 def _parse_cmw_record(value: Any, *, is_json: bool) -> CmwRecord:
-    """Parse a CMW record `[type, value]` or `[type, value, indicator]`."""
+    """Parse a CMW record `[type, value]` or `[type, value, indicator]`.
+
+    Raises:
+        InvalidStatement: the record is malformed.
+    """
     if len(value) not in _CMW_RECORD_LENGTHS:
         raise _make_cmw_error(f"a CMW record must have two or three parts, not {len(value)}")
     message_type, content, *indicators = value
@@ -413,7 +422,11 @@ def _parse_cmw_record(value: Any, *, is_json: bool) -> CmwRecord:
 
 
 def _parse_cmw_content(content: Any, *, is_json: bool) -> bytes:
-    """Return the bytes of a message: a byte string in CBOR, or base64url in JSON."""
+    """Return the bytes of a message: a byte string in CBOR, or base64url in JSON.
+
+    Raises:
+        InvalidStatement: the content has another form.
+    """
     if not is_json:
         if type(content) is not bytes:
             raise _make_cmw_error("the value of a CMW record is not a byte string")
@@ -425,7 +438,11 @@ def _parse_cmw_content(content: Any, *, is_json: bool) -> bytes:
 
 
 def _parse_cmw_tag(value: cbor2.CBORTag) -> CmwRecord:
-    """Parse a CBOR tag that stands for a content format, the reverse of `compute_format_tag`."""
+    """Parse a CBOR tag that stands for a content format, the reverse of `compute_format_tag`.
+
+    Raises:
+        InvalidStatement: the tag stands for no content format, or its value is not a byte string.
+    """
     row, column = divmod(value.tag - _FIRST_FORMAT_TAG, 256)
     if not _FIRST_FORMAT_TAG <= value.tag <= _LAST_FORMAT_TAG or column == _FORMATS_PER_ROW:
         raise _make_cmw_error(f"tag {value.tag} does not stand for a content format")
@@ -435,7 +452,11 @@ def _parse_cmw_tag(value: cbor2.CBORTag) -> CmwRecord:
 
 
 def _parse_cmw_collection(value: dict[Any, Any], *, is_json: bool, depth: int) -> CmwCollection:
-    """Parse a collection and its members; it must not be empty or nested too deeply."""
+    """Parse a collection and its members; it must not be empty or nested too deeply.
+
+    Raises:
+        InvalidStatement: the collection or one of its members is malformed.
+    """
     if depth >= _MAX_COLLECTION_DEPTH:
         raise _make_cmw_error("collections are nested too deeply")
     collection_type = value.get(COLLECTION_TYPE_MEMBER)

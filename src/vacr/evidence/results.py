@@ -145,7 +145,7 @@ class AppraisalCheck:
     claim: str
     """The claim of the trustworthiness vector that the check belongs to."""
     value: int
-    """The trust value that it adds to the claim."""
+    """The trust value that the check adds to the claim."""
     finding: str
     """The outcome in words."""
     reason: str = ""
@@ -153,11 +153,11 @@ class AppraisalCheck:
     decided: bool = True
     """Whether the check compared evidence with a known value; otherwise it had none."""
     stands: bool = False
-    """Whether it is valid even if other checks fail, as for a signature."""
+    """Whether the result is valid even if other checks fail, as for a signature."""
 
     @property
     def tier(self) -> Tier:
-        """The tier of the value."""
+        """The tier that the trust value belongs to, such as affirming or warning."""
         return get_tier(self.value)
 
 

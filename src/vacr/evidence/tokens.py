@@ -282,6 +282,8 @@ def parse_jwt(data: bytes) -> JsonToken:
         raise InvalidStatement("a JWT must have three parts", reason="jwt-malformed")
     header, claims = _parse_jwt_object(parts[0]), _parse_jwt_object(parts[1])
     name = header.get("alg")
+    if name is None:
+        raise InvalidStatement("the JWT names no signature algorithm (alg)", reason="alg-unknown")
     if not isinstance(name, str) or name not in _JWT_ALGORITHM_NUMBERS:
         raise InvalidStatement(
             f"the JWT has an unknown signature algorithm: {name!r}", reason="alg-unknown"
@@ -300,7 +302,11 @@ def parse_jwt(data: bytes) -> JsonToken:
 
 
 def _parse_jwt_object(part: bytes) -> dict[str, Any]:
-    """Return the JSON object in the header or the claims of a JWT."""
+    """Return the JSON object in the header or the claims of a JWT.
+
+    Raises:
+        InvalidStatement: the part is not base64url, not JSON, or not a JSON object.
+    """
     try:
         value = decode_json(_decode_jwt_part(part))
     except UnreadableInput as error:

@@ -52,7 +52,7 @@ _IGNORED_MESSAGE = re.compile(r"^(?:WARNING|WARN)|src/tss2", re.IGNORECASE)
 
 _TPM_HINT = (
     "Name the TPM with --tcti, such as device:/dev/tpmrm0, or swtpm:path=FILE for a running swtpm "
-    "with its control channel at FILE.ctrl. You need permission to use it."
+    "with its control channel at FILE.ctrl. You need permission to use the TPM."
 )
 
 
@@ -186,7 +186,10 @@ class Tpm:
         """
         tool = shutil.which(_TPM_TOOL)
         if tool is None:
-            hint = "Install it (apt install tpm2-tools), or use --attester software."
+            hint = (
+                "Install tpm2-tools (apt install tpm2-tools). Without a TPM: vacr attest "
+                "--attester software"
+            )
             raise UsageError(
                 "cannot use a TPM: the program tpm2 of tpm2-tools is not installed", hint=hint
             )
@@ -212,7 +215,9 @@ class Tpm:
                 if line and not _IGNORED_MESSAGE.search(line)
             ]
             problem = lines[0] if lines else f"{arguments[0]} ended with {process.returncode}"
-            raise Unreachable(f"the TPM reports an error: {problem}", hint=_TPM_HINT)
+            raise Unreachable(
+                f"tpm2-tools failed: {problem.removeprefix('ERROR: ')}", hint=_TPM_HINT
+            )
 
 
 def _make_tcti_absolute(tcti: str) -> str:

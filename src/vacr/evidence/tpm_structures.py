@@ -239,7 +239,11 @@ def parse_quote(data: bytes) -> Quote:
 
 
 def _read_pcr_selection(reader: _StructureReader) -> tuple[int, ...]:
-    """Read a bit field of registers, and return their numbers."""
+    """Read a bit field of registers, and return their numbers.
+
+    Raises:
+        InvalidStatement: the bit field is too long or cut off.
+    """
     size = reader.read_integer(1)
     if size > _MAX_PCR_SELECT_LENGTH:
         raise reader.error(f"the register selection has {size} bytes")
@@ -314,7 +318,11 @@ class _StructureReader:
         return int.from_bytes(self.read(size), "big")
 
     def read_sized(self, max_size: int = _MAX_FIELD_LENGTH) -> bytes:
-        """Return the next field, which follows its length in two bytes (`TPM2B`)."""
+        """Return the next field, which follows its length in two bytes (`TPM2B`).
+
+        Raises:
+            InvalidStatement: the field is longer than `max_size`, or cut off.
+        """
         size = self.read_integer(2)
         if size > max_size:
             raise self.error(f"a part has {size} bytes, at most {max_size} allowed")

@@ -44,7 +44,7 @@ class ExchangeFormat:
     reader: str = ""
     """The function that imports a document; empty for a format that is only exported."""
     of_rows: bool = True
-    """Whether it contains the conversation, so that filters of rows apply."""
+    """Whether the format contains the conversation, so that filters of rows apply."""
 
     def export(self, record: JsonObject, request: ExportRequest) -> ExportedDocument:
         """Export a record to this format, and return the document and its losses.
@@ -120,7 +120,7 @@ def detect_format(data: bytes) -> str:
                 hint="To read it, run vacr show FILE; to convert it, vacr export FILE --to FORMAT.",
             )
     raise UnreadableInput(
-        "unrecognised format",
+        "not a document that vacr can import",
         hint="Supported are ATIF, Agent Trace and notes of git-ai; choose one with --from. For a "
         "session of an agent, run vacr record FILE.",
     )

@@ -335,7 +335,10 @@ def _deactivate_line(line: str) -> str:
 
 
 def _deactivate_markup(text: str) -> str:
-    """Return text outside of code spans with escaped HTML, images and links."""
+    """Return text with escaped HTML, images and links.
+
+    Text in backticks is escaped too, so pass only text without code spans to be kept.
+    """
     text = text.replace("&", "&amp;").replace("<", "&lt;")
     text = text.replace("![", "!\\[").replace("](", "]\\(")
     return text.replace("][", "]\\[").replace("]:", "]\\:")
@@ -401,7 +404,7 @@ def _make_anchor(row: Row) -> str:
 
 
 def _render_html_section(row: Row, losses: ExportLosses) -> str:
-    """Return a row as an HTML section."""
+    """Return a row as an HTML section; add what HTML cannot show to `losses`."""
     classes = f"{row.kind} error" if row.is_error else row.kind
     details = (
         row.agent,

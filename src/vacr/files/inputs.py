@@ -83,7 +83,7 @@ def read_bytes(path: str | Path, limit: int = -1) -> bytes:
             size = status.st_size if stat.S_ISREG(status.st_mode) and status.st_size else -1
             return file.read(size if limit < 0 else limit)
     except IsADirectoryError as error:
-        hint = "Name the files in it."
+        hint = "Name a file in the folder."
         raise UnreadableInput("a folder, not a file", where=str(path), hint=hint) from error
     except (OSError, ValueError) as error:
         raise UnreadableInput(describe_file_error(error), where=str(path)) from error

@@ -69,7 +69,7 @@ class OutputFile:
     new: bool = False
     """Whether an existing file at that path is an error, instead of being replaced."""
     durable: bool = False
-    """Whether to wait until it is on the disk (slow)."""
+    """Whether to wait until the file is on the disk (slow)."""
     keep: bool = False
     """Whether to keep the owner and permissions of the existing file, which belongs to another
     program.
@@ -122,7 +122,7 @@ def check_not_input(path: Path, files: tuple[str, ...]) -> None:
     for name in files:
         with suppress(OSError, ValueError):
             if name != STDIN and path.exists() and path.samefile(name):
-                hint = "Name another output with -o."
+                hint = "Write to another file or folder with -o."
                 raise UsageError(f"the output {path} would overwrite the input", hint=hint)
 
 
@@ -164,6 +164,9 @@ def _write_temporary_file(output: OutputFile, unfinished: ExitStack) -> Path | N
 
     Write to a pipe or a device directly, and return None. Closing `unfinished` removes the
     temporary file, unless it was moved.
+
+    Raises:
+        UnreadableInput: the folder or the file cannot be written.
     """
     path = Path(os.path.realpath(output.path))
     try:
@@ -259,7 +262,7 @@ def _read_umask() -> int:
 def _copy_ownership(handle: int, path: Path) -> bool:
     """Copy the owner and permissions of the file at `path` to an open file.
 
-    Return False, and change nothing, if no file is there or the system is Windows.
+    Return True; or change nothing and return False, if no file is there or on Windows.
     """
     if sys.platform == "win32" or not path.exists():
         return False

@@ -315,7 +315,7 @@ class AllowedTokens:
                 f"a token in the token file is unusable: each must have at least "
                 f"{_MIN_TOKEN_LENGTH} characters of printable ASCII, without spaces"
             )
-            raise UnreadableInput(message, hint="Create one with: openssl rand -hex 16")
+            raise UnreadableInput(message, hint="To create a token: openssl rand -hex 16")
         self.hashes = [_hash_token(token) for token in usable]
 
     def check(self, authorization: bytes | None) -> str:

@@ -210,7 +210,7 @@ def open_log_folder(path: str, database: str | None = None) -> LogFolder:
         raise UnreadableInput(
             "this folder does not contain a log",
             where=path,
-            hint=f"Create one with: vacr log init {path}",
+            hint=f"To create a log: vacr log init {path}",
         )
     try:
         stored = json.loads(read_bytes(log_file, _MAX_LOG_FILE_SIZE))["database"]
@@ -241,7 +241,7 @@ def open_database_log(database: str, *, create: bool = False) -> LogFolder:
     if (create or not has_folder) and not PostgresStorage.holds_log(database):
         if create:
             return create_log(str(place), database=database)
-        hint = "Create one with: vacr log init FOLDER --database URL"
+        hint = "To create a log: vacr log init FOLDER --database URL"
         raise UnreadableInput(
             "this database does not contain a log", where=get_database_name(database), hint=hint
         )
@@ -347,7 +347,7 @@ def _write_first_entry(
         if transaction.head() is not None:
             raise UsageError(
                 "this database already contains a log",
-                hint="Serve it with: vacr log serve FOLDER --database …",
+                hint="To serve this log: vacr log serve FOLDER --database URL",
             )
         transaction.append(Batch(None, [entry], [leaf], tree.settle(), head))
 

@@ -285,7 +285,11 @@ class _HeadChecker:
                 self.description_positions.append(position)
 
     def _check_head(self, stored: StoredHead, root: bytes) -> None:
-        """Check time, description and signature of a head; `finish` reports a wrong root."""
+        """Check the time, description and signature of a head; add findings, and raise nothing.
+
+        `root` is the root of the entries. A wrong one is remembered for `finish`. If the head
+        refers to a wrong description, its signature is not checked.
+        """
         head = stored.head
         if head.root != root:
             self.wrong_root_sizes.append(head.size)

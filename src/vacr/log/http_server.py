@@ -96,7 +96,10 @@ def serve_application(
 
         connection_class = define_bounded_connection()
     except ImportError as error:
-        raise UsageError("serving needs the extra log", hint="pip install 'vacr[log]'") from error
+        raise UsageError(
+            "serving needs the packages of vacr[log], which are not installed",
+            hint="pip install 'vacr[log]'",
+        ) from error
     stop = stop or ServiceStop()
     config = uvicorn.Config(
         app,

@@ -245,6 +245,9 @@ class Ledger:
         """Sign the root of a tree, with the keyring's next signer if the description is new.
 
         `description` is the position of the log's newest description of itself.
+
+        Raises:
+            UsageError: the log's signing key is not loaded.
         """
         if description != before.description:
             self.signer = self.keyring.next_signer
@@ -261,7 +264,13 @@ class Ledger:
     def _build_placed_entries(
         self, tree: GrowingTree, positions: Iterable[int], old_size: int
     ) -> list[PlacedEntry]:
-        """Return a receipt for each position; entries from position `old_size` on are new."""
+        """Return a receipt for each position; entries from position `old_size` on are new.
+
+        If the log has only its own description, receipts are empty.
+
+        Raises:
+            LogDamaged: the log has no signed tree head.
+        """
         if self.head is None:
             raise LogDamaged("the log has no signed tree head")
         head = self.head.head
@@ -296,7 +305,7 @@ def _read_head(reader: LogReader) -> StoredHead:
     head = reader.head()
     if head is None:
         raise UsageError(
-            "the database does not contain a log", hint="Create one with: vacr log init"
+            "the database does not contain a log", hint="To create a log: vacr log init FOLDER"
         )
     return head
 
@@ -497,7 +506,7 @@ class Sequencer(Generic[Ticket]):
             return [self._record_failure(error)] * len(entries)
         except Exception as error:  # noqa: BLE001 - waiting callers need an answer after any error
             bug = Unreachable(
-                f"a bug in vacr: {type(error).__name__}: {error}", hint="Please report it."
+                f"a bug in vacr: {type(error).__name__}: {error}", hint="Please report this bug."
             )
             return [self._record_failure(bug)] * len(entries)
         if self.failure is not None:

@@ -136,7 +136,12 @@ def inspect_log(
 def _inspect_log_once(
     log: TiledLog, known: KnownLog | None, expected_key: VerifierKey | None
 ) -> MonitorResult:
-    """Fetch the checkpoint, and verify a new log or compare a known one, without retries."""
+    """Fetch the checkpoint, and verify a new log or compare a known one, without retries.
+
+    Raises:
+        LogMisbehaved: the log is invalid, or contradicts the known state.
+        Unreachable: the log cannot be read.
+    """
     data = log.checkpoint()
     try:
         note = parse_signed_note(data)
@@ -161,7 +166,7 @@ def _inspect_new_log(
         verify_checkpoint(note.encode(), expected_key)
     if not checkpoint.size:
         raise InvalidStatement(
-            "the log is empty: even its own description is missing", reason="log-empty"
+            "the log is empty; its first entry should describe the log", reason="log-empty"
         )
     tree = fetch_tree_edge(log, 0, checkpoint.size)
     chain = LogKeyChain(checkpoint.origin, expected_key)
@@ -204,7 +209,12 @@ def _compare_with_known(
 def _verify_growth(
     log: TiledLog, note: SignedNote, checkpoint: Checkpoint, known: KnownLog
 ) -> MonitorResult:
-    """Verify the entries after the known state, up to the size of a larger checkpoint."""
+    """Verify the entries after the known state, up to the size of a larger checkpoint.
+
+    Raises:
+        InvalidStatement: the known entries have changed, or the new ones do not match the
+            checkpoint.
+    """
     current_key = known.keys[-1]
     # A checkpoint under an unknown key may be fine if one of the new entries announces that key,
     # which is known only after they are fetched. A log without a receipt key cannot announce any,
@@ -230,6 +240,9 @@ def _verify_entries(
     """Fetch the entries up to the size of a checkpoint, and check its root and its signature.
 
     `tree` has the entries verified before, and `before` is their state, or None for a new log.
+
+    Raises:
+        InvalidStatement: the entries do not match the root, or no key of the log signed it.
     """
     append_fetched_entries(log, tree, checkpoint.size, chain)
     if tree.root() != checkpoint.root:

@@ -27,7 +27,8 @@ try:
     import psycopg
 except ImportError as error:
     raise UsageError(
-        "logs in PostgreSQL need the extra postgres", hint="pip install 'vacr[postgres]'"
+        "logs in PostgreSQL need the packages of vacr[postgres], which are not installed",
+        hint="pip install 'vacr[postgres]'",
     ) from error
 
 _ADDRESS_EXAMPLE = "For example: postgresql://user@host/database"
@@ -123,7 +124,13 @@ class PostgresStorage:
             self.connection.close()
 
     def _prepare(self, *, create: bool, readonly: bool) -> None:
-        """Set up the connection, and check durability, tables and their version."""
+        """Set up the connection, and check durability, tables and their version.
+
+        Raises:
+            StorageFailed: the database may lose committed data.
+            UnreadableInput: there is no log, or another version of vacr made it.
+            UsageError: with `create`, there is a log already.
+        """
         self._fetch_rows("SET synchronous_commit = on")
         if readonly:
             self._fetch_rows("SET default_transaction_read_only = on")
@@ -148,11 +155,16 @@ class PostgresStorage:
             )
 
     def _check_or_create_tables(self, *, create: bool) -> None:
-        """Check that the tables exist, or with `create`, that they are missing or still empty."""
+        """Check that the tables exist, or with `create`, that they are missing or still empty.
+
+        Raises:
+            UnreadableInput: the tables are missing.
+            UsageError: with `create`, there is a log already.
+        """
         tables_exist = self._fetch_value("SELECT to_regclass('vacr.head')") is not None
         if not create:
             if not tables_exist:
-                hint = "Create one with: vacr log init FOLDER --database …"
+                hint = "To create a log: vacr log init FOLDER --database URL"
                 raise UnreadableInput(
                     "this database does not contain a log", where=self.where, hint=hint
                 )
@@ -161,7 +173,7 @@ class PostgresStorage:
         elif self._fetch_value("SELECT size FROM vacr.head"):
             raise UsageError(
                 "this database already contains a log",
-                hint="Serve it with: vacr log serve FOLDER --database …",
+                hint="To serve this log: vacr log serve FOLDER --database URL",
             )
 
     # --- Reading ---
@@ -348,7 +360,7 @@ def _copy_entries(statements: psycopg.Cursor[Any], batch: Batch) -> None:
 
 
 def _move_head(statements: psycopg.Cursor[Any], batch: Batch) -> bool:
-    """Store the new head and make it the current one; return False if the head has moved."""
+    """Store the new head and make it current; return whether `batch.before` was current."""
     before, after = batch.before, batch.after
     head = after.head
     row = (head.size, head.root, head.protected, head.signature, after.time, after.description)

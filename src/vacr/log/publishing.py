@@ -144,7 +144,9 @@ class Publisher:
             except VacrError as error:
                 self._record_failure(error)
             except Exception as error:  # noqa: BLE001 - the thread must survive to try again
-                self._record_failure(VacrError(f"{type(error).__name__}: {error}"))
+                self._record_failure(
+                    VacrError(f"unexpected error: {type(error).__name__}: {error}")
+                )
             if self.stopping.wait(self.pause):
                 return
 
@@ -155,7 +157,13 @@ class Publisher:
         self.failure = error
 
     def _publish_exclusively(self) -> None:
-        """Publish while no other process does, so that a checkpoint never replaces a newer one."""
+        """Publish while no other process does, so that a checkpoint never replaces a newer one.
+
+        The folder is created if necessary. Without a folder, there is no lock.
+
+        Raises:
+            TimeoutError: another process has held the lock for 60 seconds.
+        """
         if self.folder is None:
             self.readers.read_here(self._publish)
             return
@@ -166,7 +174,11 @@ class Publisher:
     def _publish(self, reader: LogReader) -> None:
         """Publish the current tree under the log's own signature, or new cosignatures for it.
 
-        The log does not wait for witnesses: cosignatures are published when they arrive.
+        The log does not wait for witnesses: cosignatures are published when they arrive. An empty
+        log is not published.
+
+        Raises:
+            LogDamaged: the log has fewer entries than were already published.
         """
         head = reader.head()
         if head is None:
@@ -378,7 +390,7 @@ class CosignatureRequester:
         except VacrError as error:
             self._record_failure(error)
         except Exception as error:  # noqa: BLE001 - the thread must survive to try again
-            self._record_failure(VacrError(f"{type(error).__name__}: {error}"))
+            self._record_failure(VacrError(f"unexpected error: {type(error).__name__}: {error}"))
         else:
             if self.failure is not None:
                 _log.warning("witness %s cosigns again", self.witness.key.name)
@@ -421,7 +433,7 @@ class WitnessSizeDiffers(Unreachable):
     """The witness has seen a tree of another size, and needs a proof from that size."""
 
     def __init__(self, size: int, url: str) -> None:
-        """Keep the size."""
+        """Keep `size`, the number of entries that the witness at `url` last cosigned."""
         super().__init__(
             f"the witness has last cosigned a tree of size {size}",
             where=url,

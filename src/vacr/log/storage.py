@@ -70,7 +70,7 @@ class StoredHead:
 
     head: TreeHead
     time: int
-    """When it was signed, in seconds since 1970."""
+    """When the head was signed, in seconds since 1970."""
     description: int
     """The position of the log's newest description of itself at that time."""
 
@@ -265,7 +265,11 @@ class SqliteStorage:
             self.connection.close()
 
     def _prepare(self, *, create: bool, readonly: bool) -> None:
-        """Set up the connection, create the tables if asked to, and check their version."""
+        """Set up the connection, create the tables if asked to, and check their version.
+
+        Raises:
+            UnreadableInput: another version of vacr made the log, or the file is not a log.
+        """
         if not readonly:
             self._make_commits_durable()
         if create:
@@ -308,6 +312,9 @@ class SqliteStorage:
         the disk. So the write-ahead log is rewritten byte for byte and synced, and only then
         checkpointed into the database: the other way round, a power cut in between would leave a
         half-updated database without the log that repairs it.
+
+        Raises:
+            StorageFailed: another process keeps the database busy.
         """
         with self._hold_write_lock():
             rewrite_and_sync(self.path.with_name(f"{self.path.name}-wal"))
@@ -355,6 +362,10 @@ class SqliteStorage:
         """Return the entries from position `first` up to, but not including, `end`.
 
         The list is shorter if entries are missing.
+
+        Raises:
+            LogDamaged: an entry is damaged.
+            StorageFailed: the database cannot be read.
         """
         with self._translate_errors():
             rows = self._fetch_rows(
@@ -453,7 +464,7 @@ class SqliteStorage:
         self.connection.executemany("INSERT OR REPLACE INTO tiles VALUES (?, ?)", rows)
 
     def _move_head(self, batch: Batch) -> bool:
-        """Store the new head and make it the current one; return False if the head has moved."""
+        """Store the new head and make it current; return whether `batch.before` was current."""
         before, after = batch.before, batch.after
         head = after.head
         row = (head.size, head.root, head.protected, head.signature, after.time, after.description)

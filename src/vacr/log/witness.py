@@ -279,7 +279,12 @@ def open_witness_folder(path: Path, name: str | None = None) -> WitnessFolder:
 
 
 def _load_or_create_key(path: Path) -> ed25519.Ed25519PrivateKey:
-    """Return the private key in a file; if the file is missing, write a new key to it."""
+    """Return the private key in a file; if the file is missing, write a new key to it.
+
+    Raises:
+        UsageError: other users can read the file.
+        UnreadableInput: the file does not hold an Ed25519 key.
+    """
     if not path.exists():
         new_key = ed25519.Ed25519PrivateKey.generate()
         write_durable_file(path, encode_private_pem(new_key), _KEY_FILE_MODE)
@@ -331,7 +336,7 @@ class CosignedCheckpoint:
     size: int
     root: bytes
     time: int
-    """When it was cosigned, in seconds since 1970."""
+    """When the checkpoint was cosigned, in seconds since 1970."""
     note: bytes
     """The checkpoint as the log signed it."""
 
@@ -360,7 +365,11 @@ class WitnessStore:
             raise self._make_error(error) from error
 
     def _prepare(self) -> None:
-        """Set SQLite up to sync every commit, and create the table if it is missing."""
+        """Set SQLite up to sync every commit, and create the table if it is missing.
+
+        Raises:
+            UnreadableInput: SQLite cannot store data durably here.
+        """
         # All results are fetched, because SQLite reports a disk error only then.
         journal_mode = self.database.execute("PRAGMA journal_mode = WAL").fetchall()
         self.database.execute("PRAGMA synchronous = FULL").fetchall()
@@ -449,7 +458,10 @@ def create_witness_application(witness: Witness, stop: ServiceStop) -> Starlette
         from starlette.responses import Response
         from starlette.routing import Route
     except ImportError as error:
-        raise UsageError("serving needs the extra log", hint="pip install 'vacr[log]'") from error
+        raise UsageError(
+            "serving needs the packages of vacr[log], which are not installed",
+            hint="pip install 'vacr[log]'",
+        ) from error
 
     async def add_checkpoint(request: Request) -> Response:
         try:

@@ -270,7 +270,11 @@ class CborScanner:
         return UnreadableInput(reason, where=where)
 
     def _read_item(self, place: ValuePath, depth: int) -> Any:
-        """Read one item with everything inside it."""
+        """Read one item with everything inside it.
+
+        Raises:
+            UnreadableInput: the item is malformed, cut off, nested too deeply, or one too many.
+        """
         if self._items_left is not None:
             if not self._items_left:
                 raise self._make_error("too many items", place)
@@ -322,6 +326,9 @@ class CborScanner:
         """Return the argument of an item (its number, length, count or tag).
 
         `info`, the lower five bits of the item's first byte, is the argument or its size.
+
+        Raises:
+            UnreadableInput: the argument is cut off, reserved, or not in its shortest form.
         """
         if info < min(_ARGUMENT_SIZES):
             return info
@@ -333,7 +340,11 @@ class CborScanner:
         return value
 
     def _read_text(self, length: int, place: ValuePath) -> str:
-        """Read `length` bytes as UTF-8 text."""
+        """Read `length` bytes as UTF-8 text.
+
+        Raises:
+            UnreadableInput: the text is cut off, or not UTF-8.
+        """
         try:
             return self._read_bytes(length, place).decode()
         except UnicodeDecodeError as error:
@@ -362,7 +373,11 @@ class CborScanner:
             )
 
     def _read_tagged(self, tag: int, place: ValuePath, depth: int) -> Any:
-        """Read the item after a tag, and return a `CBORTag`, or an integer for a big number."""
+        """Read the item after a tag, and return a `CBORTag`, or an integer for a big number.
+
+        Raises:
+            UnreadableInput: the item is malformed, or a big number is not allowed.
+        """
         value = self._read_item(place, depth + 1)
         if tag in _BIGNUM_TAGS and isinstance(value, bytes):
             if self._shortest:
@@ -372,7 +387,11 @@ class CborScanner:
         return cbor2.CBORTag(tag, value)
 
     def _read_float_or_simple(self, info: int, place: ValuePath) -> Any:
-        """Return a finite float, a boolean, None, `undefined` or a `CBORSimpleValue`."""
+        """Return a finite float, a boolean, None, `undefined` or a `CBORSimpleValue`.
+
+        Raises:
+            UnreadableInput: the value is cut off, reserved, not finite, or a break code.
+        """
         if info in _FLOAT_FORMATS:
             form, size = _FLOAT_FORMATS[info]
             value = struct.unpack(form, self._read_bytes(size, place))[0]

@@ -350,7 +350,7 @@ def _get_v1_mark(record: JsonObject) -> JsonObject:
 
 
 def _find_record_time(record: JsonObject) -> str:
-    """Return the end of the session, or else its last entry's time, its start or `created`.
+    """Return the session's end, or else the latest time of its entries, its start or `created`.
 
     Raises:
         InvalidRecord: the record has none of these times.
@@ -435,7 +435,8 @@ def _build_metadata(record: JsonObject, algorithms: dict[str, str]) -> JsonObjec
 def _restore_hash_algorithms(metadata: Any, attribution: JsonObject) -> bool:
     """Copy the hash algorithms in `metadata.vacr` into the ranges of `attribution`.
 
-    Return False, and change nothing, unless `metadata.vacr` contains such algorithms only.
+    Return True; or change nothing and return False, unless `metadata.vacr` contains only such
+    algorithms.
     """
     ours = metadata.get(VACR_MEMBER) if isinstance(metadata, dict) else None
     if not isinstance(ours, dict) or ours.keys() != {_HASH_ALGORITHM_MEMBER}:

@@ -143,7 +143,7 @@ def _check_spelled_float(value: object) -> SpelledFloat:
     """
     if isinstance(value, SpelledFloat):
         return value
-    raise TypeError(f"{type(value).__name__} is not a type of JSON")
+    raise TypeError(f"JSON has no type for {type(value).__name__}")
 
 
 _native_encoder = msgspec.json.Encoder(enc_hook=_make_native_raw)

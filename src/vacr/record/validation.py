@@ -73,6 +73,8 @@ class ValidationReport:
     """The name of the schema; empty if the value names an unsupported version."""
     findings: list[Finding] = field(default_factory=list)
     remarks: list[Finding] = field(default_factory=list)
+    is_cut: bool = False
+    """Whether there are more findings than the hundred in the list."""
 
     @property
     def valid(self) -> bool:
@@ -125,13 +127,16 @@ def validate(
             return ValidationReport(chosen_rule, "", [finding])
     with report_schema_errors():
         checker = schema.checker(chosen_rule or None, json=json)
-        findings = checker.findings(value)
+        # One finding more than are reported shows that there are more.
+        findings = checker.findings(value, MAX_SEMANTIC_FINDINGS + 1)
     remarks: list[Finding] = []
     if not findings and is_record_schema(schema):
         findings, remarks = _check_semantics(
             value, checker.rule, schema, has_separate_calls, json=json
         )
-    return ValidationReport(checker.rule, schema.name, findings, remarks)
+    is_cut = len(findings) > MAX_SEMANTIC_FINDINGS
+    findings = findings[:MAX_SEMANTIC_FINDINGS]
+    return ValidationReport(checker.rule, schema.name, findings, remarks, is_cut)
 
 
 @contextmanager
@@ -439,8 +444,8 @@ class SemanticCheck:
     def _add_finding(
         self, path: EntryPath, member: str, rule: str, found: str, expected: str
     ) -> None:
-        """Add a finding about a member of the entry at a path, up to the limit."""
-        if len(self.findings) < MAX_SEMANTIC_FINDINGS:
+        """Add a finding about a member of the entry at a path, up to one more than the limit."""
+        if len(self.findings) <= MAX_SEMANTIC_FINDINGS:
             pointer = f"{self._format_pointer(path)}/{member}"
             self.findings.append(Finding(pointer, rule, found, expected))
 

@@ -291,7 +291,11 @@ class RegistrationClient:
 
 
 def _get_url_origin(url: SplitResult) -> tuple[str, str | None, int | None]:
-    """Return scheme, host and port of a URL, with the scheme's default port if it has none."""
+    """Return scheme, host and port of a URL, with the scheme's default port if it has none.
+
+    The host is None if the URL has none. The port is None if the URL names none and the scheme is
+    neither http nor https.
+    """
     return url.scheme, url.hostname, url.port or {"http": 80, "https": 443}.get(url.scheme)
 
 

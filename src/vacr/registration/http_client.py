@@ -185,7 +185,12 @@ class HttpClient:
     def _send(
         self, method: str, path: str, body: bytes | None, headers: dict[str, str], max_size: int
     ) -> HttpResponse:
-        """Send a request over the kept connection or a new one, and read the whole response."""
+        """Send a request over the kept connection or a new one, and read the whole response.
+
+        Raises:
+            OSError: the connection failed, or took too long.
+            http.client.HTTPException: the response is malformed, cut off or too long.
+        """
         connection = self.connection or self._make_connection()
         self.connection = None
         try:
@@ -298,7 +303,10 @@ class RetryBudget:
         return self._wait(self.polled, retry_after)
 
     def _wait(self, attempt: int, retry_after: str | None) -> bool:
-        """Sleep for longer with each attempt; return False at once if the time is used up."""
+        """Sleep for longer with each attempt, and return True.
+
+        Return False at once if the time is used up.
+        """
         doubled = min(_MAX_PAUSE, _FIRST_PAUSE * 2 ** min(attempt - 1, 16))
         pause = doubled * random.uniform(0.5, 1.0)  # noqa: S311 - not a secret
         requested = parse_retry_after(retry_after)

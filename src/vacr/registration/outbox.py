@@ -111,7 +111,7 @@ class OutboxItem:
         """
         data = read_bytes(self.statement)
         if not _has_entry_digest(data, self.entry):
-            hint = "If it was signed again, register it: vacr register FILE --service URL"
+            hint = "To register the new statement: vacr register FILE --service URL"
             raise UnreadableInput(
                 "the statement changed while it was waiting to be registered",
                 where=self.statement,
@@ -173,7 +173,7 @@ class Outbox:
                 if path.exists():  # Otherwise, another process has finished it.
                     hint = "Delete this file, and register its statement again."
                     yield UnreadableInput(
-                        f"not an item of the outbox: {error.message}", where=str(path), hint=hint
+                        f"item of the outbox ignored: {error.message}", where=str(path), hint=hint
                     )
         yield from sorted(items, key=lambda item: (item.since, item.statement, item.service))
 
@@ -211,7 +211,11 @@ class Outbox:
 
     @contextmanager
     def _lock_folder(self) -> Iterator[None]:
-        """Create the folder if necessary, and keep other processes from changing it."""
+        """Create the folder if necessary, and keep other processes from changing it.
+
+        Raises:
+            UnreadableInput: the folder cannot be used.
+        """
         try:
             self.folder.mkdir(0o700, parents=True, exist_ok=True)
             handle = os.open(self.folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -238,15 +242,17 @@ def _read_outbox_item(path: Path) -> OutboxItem:
     """
     try:
         value, owner = json.loads(read_bytes(path, _MAX_ITEM_SIZE)), path.lstat().st_uid
-    except (OSError, ValueError, RecursionError) as error:
+    except OSError as error:
         raise UnreadableInput(str(error)) from error
+    except (ValueError, RecursionError) as error:
+        raise UnreadableInput(f"not JSON: {error}") from error
     if not isinstance(value, dict) or not all(
         isinstance(value.get(name), str) for name in _ITEM_MEMBERS
     ):
         raise UnreadableInput(f"the file lacks one of the members {', '.join(_ITEM_MEMBERS)}")
     # Another user could make us send statements, and the token, to a service of their own.
     if sys.platform != "win32" and owner != os.geteuid():
-        raise UnreadableInput("the file belongs to another user")
+        raise UnreadableInput("it belongs to another user")
     if not is_absolute(value["statement"]):
         raise UnreadableInput("the path of the statement in the file is not absolute")
     return OutboxItem(*(value[name] for name in _ITEM_MEMBERS))
@@ -409,6 +415,9 @@ def _lock_statement_file(path: Path) -> Iterator[None]:
     """Keep other processes from adding receipts to a file.
 
     Each of them replaces the file, so a lock counts only if the path still names the locked file.
+
+    Raises:
+        UnreadableInput: the file cannot be opened.
     """
     while True:
         try:

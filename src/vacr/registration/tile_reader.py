@@ -173,7 +173,12 @@ class RemoteSite:
         return response
 
     def _ask(self, target: str, max_size: int) -> HttpResponse:
-        """Send one GET request to a URL, and return the response, decompressed."""
+        """Send one GET request to a URL, and return the response, decompressed.
+
+        Raises:
+            Unreachable: there is no response, the certificate is not trusted, or the body cannot
+                be decompressed.
+        """
         url = urlsplit(target)
         path = (url.path or "/") + (f"?{url.query}" if url.query else "")
         headers = {"Accept-Encoding": "gzip, identity"}
@@ -219,7 +224,9 @@ def _decompress_response(response: HttpResponse, max_size: int, target: str) -> 
     if encoding == "identity":
         return response
     if encoding != "gzip":
-        raise Unreachable(f"the response has an unexpected encoding: {encoding[:40]}", where=target)
+        raise Unreachable(
+            f"the response has an unsupported Content-Encoding: {encoding[:40]}", where=target
+        )
     inflater = zlib.decompressobj(_GZIP_WINDOW_BITS)
     try:
         inflated = inflater.decompress(response.body, max_size + 1)

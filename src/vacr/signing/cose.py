@@ -192,7 +192,11 @@ def parse_sign1(data: bytes, understood: frozenset[int] = UNDERSTOOD_STATEMENT_H
 
 
 def _decode_sign1_cbor(data: bytes, problem: str, reason: str) -> Any:
-    """Decode CBOR within the limits of a statement; `problem` and `reason` describe a failure."""
+    """Decode CBOR within the limits of a statement; `problem` and `reason` describe a failure.
+
+    Raises:
+        InvalidStatement: the data is not such CBOR.
+    """
     try:
         return decode_shortest_cbor(data, max_depth=_MAX_SIGN1_DEPTH, max_items=_MAX_SIGN1_ITEMS)
     except UnreadableInput as error:

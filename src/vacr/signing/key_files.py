@@ -68,6 +68,7 @@ PKCS11_PREFIX = "pkcs11:"
 RECEIPT_KEYS_FILE = "receipt-keys.pem"
 """The file in a log's folder that holds the public keys of its receipts."""
 
+_GENERATE_KEY_HINT = "To create a private key: vacr key generate -o FOLDER"
 _LOG_KEYS_HINT = (
     f"Use the log's {RECEIPT_KEYS_FILE}, the log's folder, or a download of the service's "
     "/.well-known/scitt-keys."
@@ -147,28 +148,28 @@ def load_signer(
     try:
         key = parse_private_key(data, passphrase)
     except UnreadableInput as error:
-        raise UnreadableInput(error.message, where=name, hint=error.hint) from error
+        hint = error.hint or _GENERATE_KEY_HINT
+        raise UnreadableInput(error.message, where=name, hint=hint) from error
     if number is None and not any(known.fits(key.public_key()) for known in ALGORITHMS.values()):
         raise UsageError(
             f"{name}: no supported algorithm uses this kind or size of key",
-            hint="vacr key generate makes one.",
+            hint=_GENERATE_KEY_HINT,
         )
     return KeySigner(key, number)
 
 
 def read_key_file(name: str) -> bytes:
-    """Return the bytes of a private key file.
+    """Return the bytes of a private key file, at most 1 MiB.
 
     Raises:
-        UnreadableInput: the file cannot be read, or is larger than 1 MiB.
+        UnreadableInput: the file cannot be read.
     """
     try:
         return read_bytes(name, _MAX_KEY_FILE_SIZE)
     except UnreadableInput as error:
+        hint = _GENERATE_KEY_HINT if isinstance(error.__cause__, FileNotFoundError) else error.hint
         raise UnreadableInput(
-            f"cannot read the key: {error.message}",
-            where=name,
-            hint=error.hint or "vacr key generate makes one.",
+            f"cannot read the key: {error.message}", where=name, hint=hint
         ) from error
 
 
@@ -289,7 +290,7 @@ def open_hsm_signer(uri: str, number: int | None, pin: bytes | None) -> HsmSigne
         from pkcs11.exceptions import PKCS11Error
     except ImportError as error:
         raise UsageError(
-            "signing with a key in a device needs the extra hsm, and it is not installed",
+            "a key in a device needs the packages of vacr[hsm], which are not installed",
             hint="pip install 'vacr[hsm]'",
         ) from error
     attributes = _parse_pkcs11_uri(uri)
@@ -354,7 +355,9 @@ def _find_single_key(session: Any, object_class: Any, attributes: dict[str, str]
     if not keys:
         raise ValueError("key not found; if the device needs a PIN, add --passphrase-file")
     if len(keys) > 1:
-        raise ValueError("several keys match; choose one with object=")
+        if "object" in attributes:
+            raise ValueError("several keys have this label; give each key its own label")
+        raise ValueError("the device has several keys; choose one by its label: object=LABEL")
     return keys[0]
 
 

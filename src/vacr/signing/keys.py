@@ -205,7 +205,7 @@ def parse_private_key(pem: bytes, passphrase: bytes | None = None) -> PrivateKey
     if b"PUBLIC KEY-----" in pem and b"PRIVATE KEY-----" not in pem:
         raise UnreadableInput(
             "this is a public key; a private key is needed",
-            hint="Use signing.pem, not signing.pub.pem.",
+            hint="Name the private key, such as signing.pem.",
         )
     if is_encrypted_pem(pem) and passphrase is None:
         raise UnreadableInput("the private key is encrypted", hint="Add --passphrase-file FILE.")
@@ -214,9 +214,12 @@ def parse_private_key(pem: bytes, passphrase: bytes | None = None) -> PrivateKey
             pem, passphrase if is_encrypted_pem(pem) else None
         )
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-        is_encrypted = is_encrypted_pem(pem)
-        problem = "wrong passphrase, or damaged key" if is_encrypted else "not a private key in PEM"
-        raise UnreadableInput(problem, hint="vacr key generate makes one.") from error
+        if is_encrypted_pem(pem):
+            raise UnreadableInput(
+                "wrong passphrase, or damaged key",
+                hint="Check the passphrase, or restore the key from a copy.",
+            ) from error
+        raise UnreadableInput("not a private key in PEM") from error
 
 
 def parse_public_keys(data: bytes) -> list[PublicKey]:
@@ -228,7 +231,7 @@ def parse_public_keys(data: bytes) -> list[PublicKey]:
     if b"PRIVATE KEY-----" in data:
         raise UnreadableInput(
             "this is a private key; a public key is needed",
-            hint="Use signing.pub.pem, not signing.pem.",
+            hint="Name the public key, such as signing.pub.pem.",
         )
     try:
         if b"-----BEGIN PUBLIC KEY-----" in data:
@@ -314,7 +317,7 @@ def parse_cose_key(value: Any) -> PublicKey:
 
 
 def _parse_okp_key(parameters: dict[Any, Any]) -> PublicKey:
-    """Return an Ed25519 or Ed448 key."""
+    """Return the Ed25519 or Ed448 key with the parameters of a COSE_Key."""
     return _EDWARDS_KEY_CLASSES[parameters[KEY_CURVE]].from_public_bytes(parameters[KEY_X])
 
 

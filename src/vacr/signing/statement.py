@@ -348,7 +348,11 @@ def parse_x5chain(value: Any) -> list[x509.Certificate]:
 
 
 def _parse_der_certificate(der: bytes) -> x509.Certificate:
-    """Parse a certificate, and check that every field and the key can be read."""
+    """Parse a certificate, and check that every field and the key can be read.
+
+    Raises:
+        InvalidStatement: a part of the certificate cannot be read.
+    """
     try:
         with _suppress_warnings():
             certificate = x509.load_der_x509_certificate(der)

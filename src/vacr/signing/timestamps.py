@@ -140,7 +140,11 @@ def check_timestamp_token(token: Any, data: bytes, roots: Sequence[x509.Certific
 
 
 def _check_imprint(response: Any, data: bytes) -> None:
-    """Check that a token covers `data`: it must contain the hash of `data`."""
+    """Check that a token covers `data`: it must contain the hash of `data`.
+
+    Raises:
+        InvalidStatement: it contains another hash.
+    """
     imprint = response.tst_info.message_imprint
     algorithm = _HASHES_BY_OID.get(imprint.hash_algorithm.dotted_string)
     if algorithm is None or algorithm(data).digest() != imprint.message:

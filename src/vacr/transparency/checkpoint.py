@@ -204,7 +204,7 @@ class SignedNote:
         if not claimed:
             names = ", ".join(sorted({str(key) for key in keys}))
             raise InvalidStatement(
-                f"the checkpoint is not signed by the expected key: {names}",
+                f"none of the expected keys signed the checkpoint; expected: {names}",
                 reason="note-unsigned",
             )
 

@@ -258,7 +258,12 @@ class LogKeyChain:
             self.rotations += 1
 
     def _read_first(self, entry: bytes) -> None:
-        """Set the log's identity from its first entry, and its keys if that is a description."""
+        """Set the log's identity from its first entry, and its keys if that is a description.
+
+        Raises:
+            InvalidStatement: the entry is not a description and no key is known, or it names
+                another origin.
+        """
         self.identity = compute_log_identity(entry)
         try:
             description = parse_first_description(entry)

@@ -89,8 +89,8 @@ def build_log_entry(message: Sign1, rule: str = ENTRY_RULE_STATEMENT) -> bytes:
     """Return the bytes that a log stores for a statement.
 
     By the rule `statement`, that is the statement with an empty unprotected header; by `digest`,
-    the SHA-256 of that. Parsing accepts only the shortest encodings, so all other bytes are as
-    received.
+    the SHA-256 of that. A detached payload is stored as null. The other bytes are as received,
+    because parsing accepts only the shortest encodings.
 
     Raises:
         UsageError: the rule is unknown.
@@ -285,7 +285,11 @@ def parse_receipt(data: Any) -> Receipt:
 
 
 def _list_proofs(proofs: Any) -> list[Any]:
-    """Return the encoded proofs of one kind, or an empty list if `proofs` is None."""
+    """Return the encoded proofs of one kind, or an empty list if `proofs` is None.
+
+    Raises:
+        InvalidStatement: `proofs` is not a list, is empty, or is too long.
+    """
     if proofs is None:
         return []
     if not isinstance(proofs, list | tuple) or not 0 < len(proofs) <= _MAX_PROOFS:
@@ -297,7 +301,11 @@ def _list_proofs(proofs: Any) -> list[Any]:
 
 
 def _decode_proof(data: Any) -> tuple[int, int, list[bytes]]:
-    """Decode a proof into two numbers (size and index, or two sizes) and a path of hashes."""
+    """Decode a proof into two numbers (size and index, or two sizes) and a path of hashes.
+
+    Raises:
+        InvalidStatement: the proof is malformed.
+    """
     try:
         value = (
             decode_shortest_cbor(data, max_depth=2, max_items=_PROOF_MEMBER_COUNT + 100)

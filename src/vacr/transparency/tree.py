@@ -216,7 +216,11 @@ def compute_consistency_root(
 
 
 def _check_proof_path(path: Sequence[bytes]) -> None:
-    """Check that a proof has at most 64 items, each a hash of 32 bytes."""
+    """Check that a proof has at most 64 items, each a hash of 32 bytes.
+
+    Raises:
+        InvalidStatement: it does not.
+    """
     if len(path) > _MAX_PATH_LENGTH or any(
         type(node) is not bytes or len(node) != HASH_SIZE for node in path
     ):

@@ -113,7 +113,11 @@ def _find_path_to_root(
 
 
 def _check_issuer_signature(certificate: x509.Certificate, issuer: x509.Certificate) -> None:
-    """Check that the issuer's key signed a certificate."""
+    """Check that the issuer's key signed a certificate.
+
+    Raises:
+        InvalidStatement: it did not.
+    """
     try:
         certificate.verify_directly_issued_by(issuer)
     except (InvalidSignature, ValueError, TypeError, UnsupportedAlgorithm) as error:
@@ -148,7 +152,11 @@ def _check_extensions(certificate: x509.Certificate) -> None:
 
 
 def _check_signer_certificate(certificate: x509.Certificate, usage: str | None) -> None:
-    """Check that a certificate may sign statements, and lists `usage` unless that is None."""
+    """Check that a certificate may sign statements, and lists `usage` unless that is None.
+
+    Raises:
+        InvalidStatement: it belongs to an authority, or is for other purposes.
+    """
     constraints = _find_extension(certificate, x509.BasicConstraints)
     if constraints is not None and constraints.ca:
         raise InvalidStatement(
@@ -180,6 +188,9 @@ def _check_authority_certificate(
     """Check that a certificate may issue the one below it in a path.
 
     `authorities_below` is the number of authorities between it and the signer's certificate.
+
+    Raises:
+        InvalidStatement: it does not belong to an authority, or to one that may not issue it.
     """
     constraints = _find_extension(certificate, x509.BasicConstraints)
     if constraints is None or not constraints.ca:
@@ -194,7 +205,9 @@ def _check_authority_certificate(
     keys = _find_extension(certificate, x509.KeyUsage)
     if keys is not None and not keys.key_cert_sign:
         raise InvalidStatement(
-            "an authority in the chain is not allowed to sign certificates", reason="key-usage"
+            "the key usage of an authority in the chain does not include signing certificates "
+            "(keyCertSign)",
+            reason="key-usage",
         )
     if not _allows_signing(_list_extended_key_usages(certificate), usage):
         raise InvalidStatement(

@@ -91,7 +91,11 @@ def detect_profile(message: Sign1) -> str:
 
 
 def _check_hash_envelope(message: Sign1) -> None:
-    """Check that the payload of a hash envelope is a hash of the length its algorithm has."""
+    """Check that the payload of a hash envelope is a hash of the length its algorithm has.
+
+    Raises:
+        InvalidStatement: it is not, the algorithm is unknown, or there is a content type.
+    """
     if HEADER_CONTENT_TYPE in message.protected or HEADER_CONTENT_TYPE in message.unprotected:
         raise InvalidStatement(
             "a hash envelope must not have a content type", reason="envelope-content-type"
@@ -199,6 +203,9 @@ def _check_issuer(issuer: Any, message: Sign1, policy: Policy, signer: TrustedSi
 
     A thumbprint URI must name the signer's key. Any other issuer must be the policy's, and one of
     the names in the signer's certificate, but only if the policy requires an issuer.
+
+    Raises:
+        InvalidStatement: the issuer is another, or has certificates and is not a URI.
     """
     has_certificate = HEADER_X5CHAIN in message.protected or HEADER_X5T in message.protected
     if has_certificate and not is_issuer_uri(issuer):
@@ -231,7 +238,7 @@ def parse_claims(claims: Any, now: datetime) -> dict[Any, Any]:
         InvalidStatement: they are malformed, or their times do not include `now`.
     """
     if not isinstance(claims, dict):
-        raise InvalidStatement("the claims are not a map", reason="claims-malformed")
+        raise InvalidStatement("the CWT claims are not a map", reason="claims-malformed")
     # 1, 1.0 and true are three labels in CBOR, and one in Python.
     if not all(type(label) in (int, str) for label in claims):
         raise InvalidStatement(
@@ -250,6 +257,9 @@ def _check_claim_times(claims: dict[Any, Any], now: datetime) -> None:
     """Check that `now` is not before the times of issue and start, nor after the expiry.
 
     Clocks may differ by five minutes. Missing times pass.
+
+    Raises:
+        InvalidStatement: `now` is outside, or a time is before 1970 or after 9999.
     """
     times = {label: claims[label] for label in (CLAIM_IAT, CLAIM_NBF, CLAIM_EXP) if label in claims}
     if not all(0 <= time < _TIME_END for time in times.values()):

@@ -98,7 +98,7 @@ def check_receipts(
             checks.add_undecided("receipt", "not checked: no trusted log key given")
         return ()
     if not encoded_receipts:
-        hint = "Add one: vacr register FILE --service URL"
+        hint = "To add a receipt: vacr register FILE --service URL"
         raise InvalidStatement(
             "the statement has no receipt from a log", reason="receipt-missing", hint=hint
         )

@@ -138,7 +138,11 @@ def _check_trace_metadata(
 ) -> None:
     """Compare the header `trace-metadata`, which is rarely signed, with the signed file.
 
-    A statement without the header passes, and adds no result.
+    A statement without the header passes, and adds no result. If the file is neither a record nor a
+    session, the check is undecided.
+
+    Raises:
+        InvalidStatement: the header is malformed, or does not match the file.
     """
     headers = (
         message.protected if HEADER_TRACE_METADATA in message.protected else message.unprotected
@@ -200,7 +204,11 @@ def _compute_digest(payload: bytes) -> str:
 
 
 def _check_subject_digest(message: Sign1, payload: bytes) -> None:
-    """Check the hash in a subject such as `urn:sha-256:…`; ignore other subjects."""
+    """Check the hash in a subject such as `urn:sha-256:…`; ignore other subjects.
+
+    Raises:
+        InvalidStatement: it is the hash of another file.
+    """
     subject = _get_subject(message)
     expected = f"{_DIGEST_URN_PREFIX}{_compute_digest(payload)}"
     if subject.startswith(_DIGEST_URN_PREFIX) and subject != expected:
@@ -223,6 +231,9 @@ def _check_valid_record(
     """Check that a record follows its schema and the policy, and that its id is right.
 
     `original` is the record in the format version that vacr wrote; its id covers that version.
+
+    Raises:
+        InvalidStatement: it does not, its id is wrong, or the statement is about another record.
     """
     version = record.get("version")
     # The signer alone claims which agent wrote the session. Where that agent is not installed,
@@ -236,7 +247,8 @@ def _check_valid_record(
         first = report.findings[0]
         missing_agent = find_missing_agent(record) if "session" in record else ""
         raise InvalidStatement(
-            f"the record is invalid: {first.pointer or '/'}: {first.found}",
+            f"the record is invalid: {first.pointer or '/'}: {first.found}, "
+            f"expected {first.expected}",
             reason="record-invalid",
             hint=f"The agent {missing_agent!r} is not installed here." if missing_agent else "",
         )
@@ -253,7 +265,11 @@ def _check_valid_record(
 
 
 def _check_subject_id(message: Sign1, record: dict[str, Any]) -> None:
-    """Check the record id in a subject such as `urn:uuid:…`; ignore other subjects."""
+    """Check the record id in a subject such as `urn:uuid:…`; ignore other subjects.
+
+    Raises:
+        InvalidStatement: it is the id of another record.
+    """
     subject = _get_subject(message)
     expected = f"{_RECORD_URN_PREFIX}{record.get('id')}".lower()
     if subject.startswith(_RECORD_URN_PREFIX) and subject != expected:

@@ -199,6 +199,9 @@ def _check_timestamps(
     """Check the timestamps of a statement, and return a time at which its signature existed.
 
     Return None if no timestamp of a trusted authority covers the signature.
+
+    Raises:
+        InvalidStatement: a timestamp is invalid, or one is required and missing or untrusted.
     """
     if (
         HEADER_COSE_THEN_TIMESTAMP in message.protected

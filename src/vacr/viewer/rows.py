@@ -139,7 +139,7 @@ class Row:
     is_inherited: bool = False
     """Whether the entry comes from the session that this one was forked from."""
     is_repeated: bool = False
-    """Whether it repeats another entry."""
+    """Whether the entry repeats another one."""
     superseded: str = ""
     """Why the session continued without the entry, if it did."""
 

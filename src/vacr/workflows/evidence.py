@@ -180,14 +180,16 @@ def read_journal_head(text: str) -> JournalHead:
     match = _JOURNAL_HEAD_PATTERN.fullmatch(text)
     if match:
         identity, frames, head = match.groups()
-        return parse_journal_head({"identity": identity, "frames": int(frames), "head": head})
+        parts = {"identity": identity, "frames": int(frames), "head": head}
+        return parse_journal_head(parts, f"the journal head {text}")
     if not Path(text).exists():
         raise UsageError(
             f"{text} is neither a journal head nor an existing file",
             hint=f"Expected: {JOURNAL_HEAD_FORM}",
         )
     try:
-        return parse_journal_head(json.loads(read_bytes(text, _MAX_JOURNAL_HEAD_BYTES)))
+        value = json.loads(read_bytes(text, _MAX_JOURNAL_HEAD_BYTES))
+        return parse_journal_head(value, f"the journal head in {text}")
     except (ValueError, RecursionError) as error:
         raise UnreadableInput(
             "the file is not a journal head", where=text, hint=f"Expected: {JOURNAL_HEAD_FORM}"

@@ -131,7 +131,12 @@ def scan_input_records(path: str, *, changed: bool = False) -> Iterator[InputRec
 
 
 def _read_input_file(path: str, *, changed: bool) -> Iterator[InputRecord]:
-    """Yield the record in a file or a pipe, or the records of the native sessions in it."""
+    """Yield the record in a file or a pipe, or the records of the native sessions in it.
+
+    Raises:
+        NotASession: the file is neither a record nor a native session.
+        UnreadableInput: the file cannot be read.
+    """
     if _is_pipe(path):
         yield from _read_piped_input(path, changed=changed)
         return
@@ -156,7 +161,11 @@ def _is_pipe(path: str) -> bool:
 
 
 def _read_piped_input(path: str, *, changed: bool) -> Iterator[InputRecord]:
-    """Yield the record in a pipe, or the records of the native sessions in it."""
+    """Yield the record in a pipe, or the records of the native sessions in it.
+
+    Raises:
+        NotASession: the input is neither a record nor a native session.
+    """
     data = read_bytes(path)
     decoded = _decode_record(data)
     if decoded is not None:
@@ -233,7 +242,7 @@ def _build_checked_input(
             f"not a valid record: {error.where}: {error.message}", where=path, hint=hint
         ) from error
     if not isinstance(record, dict) or not isinstance(record.get("session"), dict):
-        hint = "It may be a part of a record, or have version 1. To find out: vacr validate FILE"
+        hint = "The file may be a part of a record, or have version 1. To see: vacr validate FILE"
         raise UnreadableInput("not the record of a session", where=path, hint=hint)
     original = convert_to_original_version(record, json=is_json)
     modification = find_record_modification(original, json=is_json)

@@ -94,7 +94,10 @@ def _create_pool(jobs: int) -> Executor:
 
 
 def _start_fork_server() -> None:
-    """Start the process that all workers are copies of, deaf to Ctrl-C and without warnings."""
+    """Start the process that all workers are copies of.
+
+    It ignores Ctrl-C and prints no Python warnings.
+    """
     # Processes inherit ignored signals: Ctrl-C is for this process alone. They inherit the
     # variable, too, so that cleaning up after an aborted run prints no warnings.
     handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -176,7 +179,7 @@ class DaskCluster:
         self.address = address
         if not _SCHEDULER_ADDRESS.fullmatch(address):
             raise UsageError(
-                f"{address!r} is not the address of a scheduler",
+                f"{address!r} is not a valid scheduler address",
                 hint="An address looks like tcp://127.0.0.1:8786.",
             )
         try:
@@ -228,7 +231,11 @@ def _inspect_worker(folders: list[str]) -> tuple[str, list[str]]:
 
 
 def _check_workers(answers: dict[str, tuple[str, list[str]]]) -> None:
-    """Check the answers of all workers to `_inspect_worker`."""
+    """Check the answers of all workers to `_inspect_worker`.
+
+    Raises:
+        UsageError: a worker has another version of vacr, or does not see a folder.
+    """
     for worker, (version, missing) in sorted(answers.items()):
         if version != __version__:
             raise UsageError(

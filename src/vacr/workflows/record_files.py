@@ -60,7 +60,10 @@ class StatementPair:
 
     @property
     def is_record(self) -> bool:
-        """Return whether the name ends like a record's, in `.acr.json` or `.acr.cbor`."""
+        """Return whether the file is named like a record: `.acr.json` or `.acr.cbor`.
+
+        If the file is missing, the name of its statement without `.cose` counts.
+        """
         return self.name.removesuffix(STATEMENT_SUFFIX).endswith(RECORD_SUFFIXES)
 
 

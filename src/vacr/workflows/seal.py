@@ -259,7 +259,11 @@ class PlannedSession:
         return UnsealedSession(self.task.path, record, self.target, session.files, session.source)
 
     def _read_again(self) -> OpenedSession:
-        """Read the place again, and return the session with the same label."""
+        """Read the place again, and return the session with the same label.
+
+        Raises:
+            UnreadableInput: the session no longer exists.
+        """
         options = self.task.options
         for session in read_sessions(
             self.task.path,
@@ -480,7 +484,7 @@ class SealResult:
     target: Path
     record: dict[str, Any]
     signed: bool
-    """Whether it was signed now; otherwise the existing statement was still correct."""
+    """Whether the session was signed now; otherwise the existing statement was still correct."""
     outcome: RegistrationOutcome | None
     """The outcome of its registration; None without a log."""
     verified: VerifiedStatement

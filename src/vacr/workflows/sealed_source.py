@@ -82,7 +82,10 @@ def unseal_source(
             for part in manifest:
                 yield _check_part_name(part["name"]), _read_checked_part(archive, part, path)
     except FileNotFoundError as error:
-        hint = "Record with --seal-source to create one, or name it with --source."
+        hint = (
+            "Name the sealed source with --source. To create one, record the session with "
+            "--seal-source."
+        )
         raise UnreadableInput("no sealed source", where=str(path), hint=hint) from error
     except OSError as error:
         raise UnreadableInput(
@@ -90,12 +93,16 @@ def unseal_source(
         ) from error
     except (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError) as error:
         raise UnreadableInput(
-            f"not a sealed source (a zip file): {error}", where=str(path)
+            f"the sealed source is damaged, or not a zip file: {error}", where=str(path)
         ) from error
 
 
 def _read_checked_part(archive: ZipFile, part: dict[str, Any], path: Path) -> bytes:
-    """Return the bytes of a part; its size and digest must be those in the manifest."""
+    """Return the bytes of a part, after checking its size and digest against the manifest.
+
+    Raises:
+        InvalidRecord: the part is missing, differs from the manifest, or cannot be unpacked.
+    """
     from zipfile import ZIP_DEFLATED, ZIP_STORED
 
     name, where = part["name"], str(path)
@@ -106,7 +113,12 @@ def _read_checked_part(archive: ZipFile, part: dict[str, Any], path: Path) -> by
             # One byte more shows that a part is too long, without unpacking all of it.
             data = opened.read(part["size"] + 1)
     except KeyError as error:
-        raise InvalidRecord(f"the sealed source lacks {name}", where=where) from error
+        raise InvalidRecord(
+            f"the sealed source does not contain {name}, which the record lists",
+            where=where,
+            hint="Name another sealed source with --source, or record the session again with "
+            "--seal-source.",
+        ) from error
     except RuntimeError as error:
         raise InvalidRecord(f"{name} cannot be unpacked: {error}", where=where) from error
     if len(data) != part["size"] or hashlib.sha256(data).hexdigest() != part["sha-256"]:

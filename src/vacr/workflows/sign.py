@@ -90,9 +90,9 @@ class SignableFile:
     """Its bytes, or None if there are too many to hold."""
     content_type: str
     record_id: str | None = None
-    """The id of the record in it; None for another file."""
+    """The id of the record in the file; None for another file."""
     metadata: dict[str, Any] | None = None
-    """The trace metadata of the record or session in it; None for another file."""
+    """The trace metadata of the record or session in the file; None for another file."""
     modified: str = ""
     """How the id of a modified record contradicts its content; empty for all other files."""
 
@@ -128,7 +128,11 @@ def read_signable_file(path: str, *, whole: bool) -> SignableFile:
 
 
 def _hash_file(path: str) -> bytes:
-    """Return the SHA-256 of a file, without holding the file in memory."""
+    """Return the SHA-256 of a file, without holding the file in memory.
+
+    Raises:
+        UnreadableInput: the file cannot be read.
+    """
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - a user's path
             return hashlib.file_digest(file, "sha256").digest()
@@ -351,10 +355,11 @@ def load_named_signer(
 def ensure_machine_key(state: Path, name: str = SIGNING_KEY_NAME) -> str:
     """Return the path of this machine's private key; create the key pair the first time.
 
-    The keys are in the folder `keys` of the state folder.
+    The keys are in the folder `keys` of the state folder. If only the private key exists, its
+    public half is written again.
 
     Raises:
-        UnreadableInput: the key cannot be created, or only its public half exists.
+        UnreadableInput: the key cannot be read or created, or only its public half exists.
     """
     private, public = state / "keys" / f"{name}.pem", state / "keys" / f"{name}.pub.pem"
     if public.exists() and not private.exists():

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from vacr.agents import validate_record
@@ -25,8 +25,8 @@ from vacr.cddl import CddlError, Finding, Schema, compile_cddl
 from vacr.errors import InvalidSchema, UnreadableInput, UsageError, VacrError
 from vacr.files import describe_file_error, is_folder, read_bytes, walk_files
 from vacr.record import (
-    MAX_SEMANTIC_FINDINGS,
     RecordEncoding,
+    ValidationReport,
     choose_rule,
     convert_to_original_version,
     detect_and_decode,
@@ -67,6 +67,8 @@ class FileVerdict:
     """Irregularities that do not make the file invalid."""
     summary: dict[str, Any] = field(default_factory=dict)
     """The ids of a record and its number of entries; empty for another file."""
+    is_cut: bool = False
+    """Whether there are more findings than the hundred in the list."""
 
     @property
     def exit_code(self) -> int:
@@ -74,11 +76,6 @@ class FileVerdict:
         if self.error is not None:
             return self.error.exit_code
         return EXIT_INVALID if self.findings else 0
-
-    @property
-    def is_cut(self) -> bool:
-        """Return whether the list of findings is full, so that there may be more."""
-        return len(self.findings) >= MAX_SEMANTIC_FINDINGS
 
     def build_document(self) -> dict[str, Any]:
         """Return the verdict for JSON output."""
@@ -146,34 +143,43 @@ def _validate_file(path: str, rule: str | None, schema: Schema | None) -> FileVe
         value, form = read_json_or_cbor(path)
         is_json = form == "json"
         report = validate_record(value, rule=rule, schema=schema, json=is_json)
-        findings, remarks = report.findings, report.remarks
-        if not findings and (schema is None or is_record_schema(schema)):
-            findings, more_remarks = _check_beyond_schema(value, json=is_json)
-            remarks = remarks + more_remarks
+        if not report.findings and (schema is None or is_record_schema(schema)):
+            report = _check_beyond_schema(value, report, json=is_json)
     except VacrError as error:
         return FileVerdict(path, error)
     return FileVerdict(
-        path, None, report.rule, report.schema, form, findings, remarks, _summarize_record(value)
+        path,
+        None,
+        report.rule,
+        report.schema,
+        form,
+        report.findings,
+        report.remarks,
+        _summarize_record(value),
+        report.is_cut,
     )
 
 
-def _check_beyond_schema(value: Any, *, json: bool) -> tuple[list[Finding], list[Finding]]:
-    """Check the id of a record, or the payload of a signed record; return findings and remarks.
+def _check_beyond_schema(value: Any, report: ValidationReport, *, json: bool) -> ValidationReport:
+    """Check the id of a record, or the payload of a signed record; return the completed report.
 
-    Both lists are empty for other values.
+    `report` is about the value itself, and has no findings. For other values, it stays the same.
     """
     kind = choose_rule(value)
     if kind == "verifiable-agent-record" and isinstance(value, dict):
-        has_id = isinstance(value.get("id"), str)
-        return _compare_record_id(value, json=json) if has_id else ([], [])
+        if not isinstance(value.get("id"), str):
+            return report
+        findings, remarks = _compare_record_id(value, json=json)
+        return replace(report, findings=findings, remarks=report.remarks + remarks)
     if kind != SIGNED_RECORD_RULE:
-        return [], []
+        return report
     message = value.value
     if isinstance(message, list | tuple) and len(message) > _PAYLOAD_INDEX:
         payload = message[_PAYLOAD_INDEX]
         if isinstance(payload, bytes):
-            return _validate_signed_payload(payload, message[1]), []
-    return [], []
+            findings, is_cut = _validate_signed_payload(payload, message[1])
+            return replace(report, findings=findings, is_cut=is_cut)
+    return report
 
 
 def _compare_record_id(record: Any, *, json: bool) -> tuple[list[Finding], list[Finding]]:
@@ -200,38 +206,39 @@ def _compare_record_id(record: Any, *, json: bool) -> tuple[list[Finding], list[
     return [Finding("/id", "the record was modified", found, wanted)], []
 
 
-def _validate_signed_payload(payload: bytes, header: Any) -> list[Finding]:
+def _validate_signed_payload(payload: bytes, header: Any) -> tuple[list[Finding], bool]:
     """Return findings about the payload of a signed record: its digest, and the record in it.
 
-    A payload that is not a record, such as a native session, has no findings.
+    The second value is whether there are more findings than those returned. A payload that is not
+    a record, such as a native session, has no findings.
     """
     metadata = header.get(_TRACE_METADATA_LABEL) if isinstance(header, dict) else None
     claimed = metadata.get("content-hash") if isinstance(metadata, dict) else None
     digest = hashlib.sha256(payload).hexdigest()
     if claimed is not None and claimed != digest:
-        return [
-            Finding(
-                "/1/100/content-hash",
-                "the digest must match the payload",
-                shorten_value(claimed),
-                repr(digest),
-            )
-        ]
+        finding = Finding(
+            "/1/100/content-hash",
+            "the digest must match the payload",
+            shorten_value(claimed),
+            repr(digest),
+        )
+        return [finding], False
     try:
         record, form = detect_and_decode(payload)
     except VacrError:
-        return []
+        return [], False
     if not isinstance(record, dict) or not {"version", "session"} <= record.keys():
-        return []
+        return [], False
     is_json = form == "json"
     inner = validate_record(record, json=is_json)
     findings = inner.findings or _compare_record_id(record, json=is_json)[0]
-    return [
+    in_statement = [
         Finding(
             f"/{_PAYLOAD_INDEX}{finding.pointer}", finding.rule, finding.found, finding.expected
         )
         for finding in findings
     ]
+    return in_statement, inner.is_cut
 
 
 def _summarize_record(value: Any) -> dict[str, Any]:

@@ -250,7 +250,12 @@ class PageRun:
         return self.pages
 
     def _choose_folder(self, output: str | None) -> Path | None:
-        """Return the folder that pages go into, or None for a single file."""
+        """Return the folder that pages go into, or None for a single file.
+
+        Raises:
+            UsageError: there is a file in the place of the folder, or an archive was to go into a
+                page.
+        """
         if self.is_archive:
             folder = Path(output or "site")
         elif is_output_folder(output):
@@ -269,7 +274,8 @@ class PageRun:
             )
         if folder.is_file():
             raise UsageError(
-                f"an archive needs a folder, but {folder} is a file", hint="Name a folder: -o site/"
+                f"the pages go into a folder, but {folder} is a file",
+                hint="Name a folder: -o site/",
             )
         return folder
 
@@ -322,7 +328,11 @@ class PageRun:
 
 
 def _load_page_template() -> str:
-    """Return the HTML template of all pages, which `make web` builds."""
+    """Return the HTML template of all pages, which `make web` builds.
+
+    Raises:
+        UnreadableInput: the template is missing from the package.
+    """
     try:
         return files("vacr.viewer").joinpath("page.html").read_text("utf-8")
     except OSError as error:
@@ -387,7 +397,7 @@ def _find_record_path(path: str) -> str:
         raise UnreadableInput(
             "the record of this statement is missing",
             where=path,
-            hint=f"Save it as {record}.",
+            hint=f"Save the record as {record}.",
         )
     return record
 

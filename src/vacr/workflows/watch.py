@@ -95,9 +95,9 @@ def make_copy_sealer(
 
 
 def choose_unused_target(target: Path, data: bytes) -> Path:
-    """Return the first file among `target`, `target` number 2, and so on, that `data` can go into.
+    """Return the first of `abc.acr.json`, `abc.2.acr.json`, … that `data` can be written to.
 
-    The file does not exist, or has the same bytes.
+    Writing there replaces neither another record nor the statement of one. Nothing is written.
     """
     candidates = (name_generation(target, number) for number in count(1))
     return next(path for path in candidates if _can_hold_record(path, data))

@@ -163,7 +163,7 @@ def predict_output(words: Sequence[str | None], stdin: str | None) -> str | None
     """Return the output of `echo`, `printf`, `cat` or `true`, as far as it can be computed.
 
     `stdin` is the standard input of the command. Return `None` for any other command, or if a word
-    is unknown.
+    is unknown. An empty command, `:` and `true` print nothing: the output is empty.
     """
     if list(words) in (["cat"], ["cat", "-"]):
         return stdin
@@ -417,7 +417,7 @@ class _OutputSplitter:
     # --- literal lines ---
 
     def _skip_literal(self, literal: list[str]) -> bool:
-        """Skip lines that an `echo` printed; return `False` if other lines are in their place."""
+        """Skip lines that an `echo` printed; return whether no other lines are in their place."""
         if self.at == 0 and self.stripped:
             while literal and not literal[0] and self.lines[:1] != [""]:
                 literal = literal[1:]

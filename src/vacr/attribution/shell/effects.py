@@ -230,7 +230,7 @@ class WorkingFolder:
         self.lost = lost
 
     def follow(self, command: ShellCommand, *, ran: bool) -> bool:
-        """Follow a `cd` or a similar command; return `False` for other commands.
+        """Follow a `cd` or a similar command; return whether it is such a command.
 
         `ran` when the command surely ran; otherwise the folder is unknown from then on.
         """
@@ -436,12 +436,12 @@ def _derive_rm_events(command: ShellCommand) -> Iterator[FileAction]:
 
 
 def _derive_mv_events(command: ShellCommand) -> Iterator[FileAction]:
-    """Yield the moves of `mv`."""
+    """Yield the moves that an `mv` command makes."""
     yield from _derive_move_events(command.words, command.globs.values(), copy=False)
 
 
 def _derive_cp_events(command: ShellCommand) -> Iterator[FileAction]:
-    """Yield the copies of `cp`."""
+    """Yield the copies that a `cp` command makes."""
     yield from _derive_move_events(command.words, (), copy=True)
 
 
@@ -516,7 +516,8 @@ def _derive_other_events(
 def _unwrap_command(words: CommandWords, stdin: str | None) -> list[str | None]:
     """Return the words of the command that `sudo`, `npx`, `find`, `xargs` and such ones run.
 
-    With `xargs`, the words of the known input follow, because they name its files.
+    With `xargs`, the words of the known input follow, because they name its files. An unknown word
+    is `None`.
     """
     words = strip_command_wrappers(words)
     inner = unwrap_xargs_or_find(words)

@@ -152,7 +152,7 @@ class _Word:
     parts: list[str] = field(default_factory=list)
     known: bool = True
     pattern: bool = False
-    """Whether it contains an unquoted `*` or `?`."""
+    """Whether the word contains an unquoted `*` or `?`."""
     quoted: bool = False
 
     @property
@@ -224,7 +224,7 @@ class _Lexer:
     def _parse_command(self, command: ShellCommand) -> bool:
         """Parse words and redirections into a command, up to an operator or the end.
 
-        Return `False` at a construct that is not supported.
+        Return whether all constructs up to there are supported.
         """
         while True:
             self._skip_blanks()
@@ -254,7 +254,7 @@ class _Lexer:
     def _parse_redirect(self, command: ShellCommand, descriptor: str, operator: str) -> bool:
         """Parse the word after a redirection operator, and add the redirection to the command.
 
-        Return `False` if the word is missing or does not end, or a delimiter is unknown.
+        Return `True`, or `False` if the word is missing or does not end, or a delimiter is unknown.
         """
         self._skip_blanks()
         start = self.at
@@ -323,7 +323,7 @@ class _Lexer:
     def _parse_quoted(self, word: _Word, char: str) -> bool:
         """Parse the escape, quote or expansion that begins with `char`, as a part of the word.
 
-        Return `False` if its end is uncertain.
+        Return whether its end is certain.
         """
         if char == "\\":
             following = self.text[self.at + 1 : self.at + 2]
@@ -347,13 +347,13 @@ class _Lexer:
         return self._parse_double_quoted(word)
 
     def _skip_ansi_c_quote(self) -> bool:
-        """Skip the quote of `$'…'`; return `False` if it does not end."""
+        """Skip the quote of `$'…'`, and return whether it ends."""
         quote = _ANSI_C_QUOTE.match(self.text, self.at)
         self.at = quote.end() if quote else len(self.text)
         return quote is not None
 
     def _parse_double_quoted(self, word: _Word) -> bool:
-        """Parse text in double quotes as a part of the word; return `False` if it does not end."""
+        """Parse text in double quotes as a part of the word; return whether its end is certain."""
         self.at += 1
         while self.at < len(self.text):
             char = self.text[self.at]
@@ -372,7 +372,10 @@ class _Lexer:
         return False
 
     def _read_double_quoted_escape(self) -> str:
-        """Return the text for a backslash in double quotes and the character after it."""
+        """Return the text for a backslash in double quotes and the character after it.
+
+        It is empty for the end of a line, which the backslash continues.
+        """
         following = self.text[self.at + 1 : self.at + 2]
         if following == "\n":
             return ""
@@ -381,7 +384,7 @@ class _Lexer:
     def _skip_expansion(self, word: _Word) -> bool:
         """Skip an expansion, which makes the word unknown; a lone `$` is an ordinary character.
 
-        Return `False` if the end of the expansion is uncertain.
+        Return whether the end of the expansion is certain.
         """
         following = self.text[self.at + 1 : self.at + 2]
         if self.text[self.at] == "$" and not _EXPANSION_START.match(following):
@@ -405,8 +408,9 @@ def _parse_heredoc_body(
 ) -> tuple[str | None, int]:
     """Return the body of a here-document as the command reads it, and the offset after it.
 
-    The body begins at offset `at`. It is `None` if it contains an expansion or does not end. A
-    `quoted` delimiter switches escapes and expansions off; `strip_tabs` removes leading tabs.
+    The body begins at offset `at`. It is `None` if it contains an expansion, does not end, or has
+    a continued line while tabs are stripped, because shells differ there. A `quoted` delimiter
+    switches escapes and expansions off; `strip_tabs` removes leading tabs.
     """
     lines: list[str] = []
     continued = uncertain = False
@@ -487,7 +491,7 @@ class _ExpansionScanner:
     def _open_expansion(self) -> bool:
         """Enter the expansion at this place; skip a `$` that does not begin an expansion.
 
-        Return `False` for arithmetic and nested backquotes, whose end is uncertain.
+        Return `True`, or `False` for arithmetic and nested backquotes, whose end is uncertain.
         """
         following = self.text[self.at + 1 : self.at + 2]
         if self.text[self.at] == "`":
@@ -508,7 +512,7 @@ class _ExpansionScanner:
     def _step_over(self, mark: str) -> bool:
         """Step over a quote, bracket, escape or other mark, and note what it opens or closes.
 
-        Return `False` if the end of the expansion becomes uncertain.
+        Return whether the end of the expansion is still certain.
         """
         closer = self.closers[-1]
         if mark == "\\":
@@ -529,7 +533,7 @@ class _ExpansionScanner:
     def _step_over_unquoted(self, mark: str, closer: str) -> bool:
         """Step over a mark outside of double quotes; `closer` ends the innermost construct.
 
-        Return `False` if the end of the expansion becomes uncertain.
+        Return whether the end of the expansion is still certain.
         """
         if mark == '"':
             self.closers.append('"')
@@ -557,7 +561,7 @@ class _ExpansionScanner:
     def _open_heredoc(self, closer: str) -> bool:
         """Step over `<<` and its delimiter; the body is then pending until the next line.
 
-        Return `False` if the delimiter is not plain, or in backquotes.
+        Return whether the delimiter is plain, and not in backquotes.
         """
         if self.text.startswith("<<<", self.at):
             self.at += 3
@@ -573,7 +577,7 @@ class _ExpansionScanner:
     def _skip_heredoc_bodies(self) -> bool:
         """Step over the bodies of the pending here-documents, which begin on the next line.
 
-        Return `False` if one of them does not end.
+        Return whether all of them end.
         """
         self.at += 1
         for dash, delimiter in self.pending_heredocs:

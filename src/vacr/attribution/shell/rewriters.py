@@ -182,7 +182,8 @@ _NON_WILDCARD = re.compile(r"[^*?.]")
 def strip_command_wrappers(words: CommandWords) -> list[str | None]:
     """Return a command without its wrappers: `npx --yes prettier .` becomes `prettier .`.
 
-    Its name loses the folder and the version, as in `bin/prettier@3`.
+    Its name loses the folder and the version, as in `bin/prettier@3`. An unknown word is `None`,
+    and ends the search.
     """
     rest = list(words)
     while rest and rest[0] is not None:

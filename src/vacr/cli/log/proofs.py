@@ -52,7 +52,8 @@ from vacr.workflows import write_output_file
     "--output",
     metavar="FILE|-",
     type=PATH,
-    help="Output file for the receipt, or - for standard output.  [default: only describe it]",
+    help="Output file for the receipt, or - for standard output.  [default: only describe the "
+    "receipt]",
 )
 @click.option("--overwrite", is_flag=True, help="Replace files that exist with different content.")
 @voice_options
@@ -125,7 +126,7 @@ _MAX_INPUT_BYTES = 1 << 18
 
 @click.command("verify", no_args_is_help=True, cls=Verb)
 @click.argument("receipt", metavar="RECEIPT", type=PATH)
-@log_key_option(required=True, help="Public key of the log, or its folder; repeatable.")
+@log_key_option(required=True, help="Public key of the log, or the log's folder; repeatable.")
 @click.option(
     "--statement",
     metavar="FILE",
@@ -136,20 +137,22 @@ _MAX_INPUT_BYTES = 1 << 18
     "--older",
     metavar="FILE|ROOT",
     type=PATH,
-    help="Older state of the log: a checkpoint, or its root in hexadecimal.",
+    help="Older state of the log: the file of a checkpoint, or a root in hexadecimal.",
 )
 @click.option(
     "--newer",
     metavar="FILE|ROOT",
     type=PATH,
-    help="Newer state of the log, if you know it: a checkpoint, or its root in hexadecimal.",
+    help="Newer state of the log, if you know it: the file of a checkpoint, or a root in "
+    "hexadecimal.",
 )
 @click.option(
     "--entry-rule",
     type=click.Choice(ENTRY_RULES),
     default=ENTRY_RULE_STATEMENT,
     show_default=True,
-    help="What the log stores as the entry: the statement, or its SHA-256.",
+    help="How the log made its entry from the statement: the statement itself, or its SHA-256. "
+    "Must match the log.",
 )
 @voice_options
 def verify_command(

@@ -103,13 +103,14 @@ def _listening_options(port: int) -> Callable[[F], F]:
     metavar="FILE",
     type=PATH,
     multiple=True,
-    help="Key or authority that may register; repeatable.  [default: every key]",
+    help="Public key, or root certificate of signers, that may register; repeatable.  [default: "
+    "every key]",
 )
 @click.option(
     "--issuer",
     metavar="URI",
     multiple=True,
-    help="Issuer that may register; repeatable.  [default: all]",
+    help="Issuer whose statements may be registered; repeatable.  [default: all]",
 )
 @click.option(
     "--alg",
@@ -121,10 +122,12 @@ def _listening_options(port: int) -> Callable[[F], F]:
     "--token-file",
     metavar="FILE",
     type=PATH,
-    help="File of access tokens that may register, one per line.",
+    help="File with the access tokens that callers may register with, one per line.",
 )
 @click.option(
-    "--anyone", is_flag=True, help="Serve other machines without tokens or client certificates."
+    "--anyone",
+    is_flag=True,
+    help="Allow other machines to register without a token or client certificate.",
 )
 @click.option(
     "--max-size",
@@ -140,7 +143,7 @@ def _listening_options(port: int) -> Callable[[F], F]:
     type=NumberRange(min=0.1),
     default=10_000,
     show_default=True,
-    help="Maximum number of statements per second and caller.",
+    help="Maximum number of statements per second from each caller.",
 )
 @click.option(
     "--proxy",
@@ -169,7 +172,7 @@ def _listening_options(port: int) -> Callable[[F], F]:
     metavar="URL VKEY",
     multiple=True,
     nargs=2,
-    help="Witness that cosigns checkpoints; repeatable.",
+    help="Address and key of a witness that cosigns checkpoints; repeatable.",
 )
 @voice_options
 def serve_command(
@@ -308,7 +311,7 @@ def _check_proxy_addresses(addresses: Sequence[str]) -> None:
     metavar="VKEY",
     multiple=True,
     required=True,
-    help="Key of a log whose checkpoints to cosign; repeatable.",
+    help="Checkpoint key of a log whose checkpoints to cosign; repeatable.",
 )
 @click.option(
     "--name",
