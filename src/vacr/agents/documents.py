@@ -42,6 +42,7 @@ from vacr.record import (
     count_opening_brackets,
     encode_canonical_json,
     encode_native_json,
+    encode_shallow_json,
     has_every_member,
     is_deeper_than,
     parse_spelled_float,
@@ -270,7 +271,12 @@ def _decode_exact_lines(data: bytes, start: int, stop: int) -> list[Any] | None:
     try:
         values: list[Any] = _decode_lines(chunk)
         # No JSON string holds a bare line end, so commas in their place make the lines one array.
-        if encode_native_json(values) != b"[%b]" % chunk.replace(b"\n", b","):
+        array = b"[%b]" % chunk.replace(b"\n", b",")
+        shallow = encode_shallow_json(values)
+        if shallow is not None:
+            # Nearly all lines end here, without a measurement of their depth.
+            return values if shallow == array else None
+        if encode_native_json(values) != array:
             return None
     except INEXACT_JSON_ERRORS:
         return None
@@ -285,12 +291,14 @@ def _decode_exact_line(data: bytes, start: int, end: int) -> list[Any] | None:
     """Decode one line that is larger than a chunk, without copying it more than necessary."""
     try:
         value = decode_native_json(memoryview(data)[start:end])
-        encoded = encode_native_json(value)
+        shallow = encode_shallow_json(value)
+        encoded = encode_native_json(value) if shallow is None else shallow
     except INEXACT_JSON_ERRORS:
         return None
     if len(encoded) != end - start or not data.startswith(encoded, start):
         return None
-    return None if is_deeper_than(MAX_NATIVE_DEPTH, value, encoded) else [value]
+    is_too_deep = shallow is None and is_deeper_than(MAX_NATIVE_DEPTH, value, encoded)
+    return None if is_too_deep else [value]
 
 
 # --- Text that may not be plain JSON ---

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from vacr.record.json_text import MAX_DEPTH as MAX_DEPTH
     from vacr.record.json_text import count_opening_brackets as count_opening_brackets
     from vacr.record.json_text import encode_native_json as encode_native_json
+    from vacr.record.json_text import encode_shallow_json as encode_shallow_json
     from vacr.record.json_text import encode_sorted_json as encode_sorted_json
     from vacr.record.json_text import is_deeper_than as is_deeper_than
     from vacr.record.json_text import measure_depth as measure_depth
@@ -115,6 +116,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "MAX_DEPTH",
             "count_opening_brackets",
             "encode_native_json",
+            "encode_shallow_json",
             "encode_sorted_json",
             "is_deeper_than",
             "measure_depth",

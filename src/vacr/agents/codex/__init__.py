@@ -6,11 +6,12 @@ knows what its tools do to files.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from vacr.agents.agent import Agent, CallReports, HookLayout, HookSettings, Source
-from vacr.agents.codex import reader
+from vacr.agents.codex import reader, speakers
 from vacr.agents.tool_calls import CALL_DONE, ToolCall, ToolEffect
 
 if TYPE_CHECKING:
@@ -51,21 +52,15 @@ class Codex(Agent):
 
     def speaker(self, entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
         """Return who wrote a user message."""
-        from vacr.agents.codex.speakers import classify_speaker
-
-        return classify_speaker(entry, record)
+        return speakers.classify_speaker(entry, record)
 
     def outcome(self, result: CallResult) -> Outcome:
         """Return how a call ended."""
-        from vacr.agents.codex.outcomes import classify_outcome
-
-        return classify_outcome(result)
+        return _load_classifier()(result)
 
     def prompt_text(self, entry: dict[str, Any]) -> str:
         """Return the text that a person wrote in an entry."""
-        from vacr.agents.codex.speakers import get_person_text
-
-        return get_person_text(entry)
+        return speakers.get_person_text(entry)
 
     def file_actions(self, call: ToolCall) -> Iterator[FileAction]:
         """Yield the changes that Codex reports of a call, or else the requested changes."""
@@ -136,6 +131,14 @@ class Codex(Agent):
         ),
         notice="Codex runs hooks only after you trust them: type /hooks in Codex, and review them.",
     )
+
+
+@cache
+def _load_classifier() -> Callable[[CallResult], Outcome]:
+    """Import `outcomes` when the first call is labelled; an import for every call takes longer."""
+    from vacr.agents.codex.outcomes import classify_outcome
+
+    return classify_outcome
 
 
 AGENT = Codex()

@@ -66,6 +66,7 @@ _HOST_TOOLS = _COMMAND_TOOLS.union(
     _SCRIPT_TOOLS, _OBJECT_TOOLS, (_PATCH_TOOL, _IMAGE_TOOL, _PLAN_TOOL)
 )
 
+_SUCCESS_WITH_CODE = Outcome(SUCCESS, 0)
 _TIMEOUT_CODE = 124
 _TIMEOUT_LINE = re.compile(
     r"(?:Total output lines: \d+\n\n)?command timed out after \d+ milliseconds(?:\n|\Z)"
@@ -129,7 +130,9 @@ def classify_outcome(result: CallResult) -> Outcome:
     if reported.status:
         if reported.exit_code is None and by_text.exit_code is not None:
             return by_text
-        return reported._replace(left_running=by_text.left_running, saw_end=by_text.saw_end)
+        if by_text == reported:
+            return by_text
+        return Outcome(*reported[:2], by_text.left_running, by_text.saw_end)
     return by_text if by_text.status else _classify_members(result)
 
 
@@ -149,6 +152,8 @@ def _classify_report(report: dict[str, Any]) -> Outcome:
     status = parse_status_word(report.get("status"))
     code = report.get("exit_code")
     if type(code) is int:
+        if code == 0 and status == SUCCESS:
+            return _SUCCESS_WITH_CODE
         is_refused = status in (DENIED, INTERRUPTED, TIMED_OUT)
         return Outcome(status if is_refused else SUCCESS if code == 0 else FAILURE, code)
     answer = report.get("result")
@@ -236,8 +241,11 @@ def _classify_header(tool: str, header: OutputHeader, text: str, result: CallRes
         inner = parse_output_header(text)
         code = inner.code if inner else parse_wrapped_code(text)
         return UNKNOWN_OUTCOME if code is None else _judge_exit_code(code)
+    process = _get_text_argument(result, "session_id")
+    if header.code == 0:
+        return Outcome(SUCCESS, 0, "", process) if process else _SUCCESS_WITH_CODE
     status = _judge_exit_code(header.code, text[header.length : header.length + 200]).status
-    return Outcome(status, header.code, saw_end=_get_text_argument(result, "session_id"))
+    return Outcome(status, header.code, "", process)
 
 
 def _judge_exit_code(code: int, output: str = "") -> Outcome:

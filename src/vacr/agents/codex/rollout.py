@@ -31,6 +31,7 @@ began before this session did.
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -44,6 +45,7 @@ from vacr.agents.lift import (
     Lift,
     Move,
     SessionBuilder,
+    are_counts,
     is_count,
     parse_names,
 )
@@ -200,6 +202,8 @@ CODEX_USAGE_COUNTERS = (
     ("reasoning", "reasoning_output_tokens"),
     ("total", "total_tokens"),
 )
+_USAGE_MEMBERS = tuple(member for member, _ in CODEX_USAGE_COUNTERS)
+_get_all_counters = itemgetter(*(native for _, native in CODEX_USAGE_COUNTERS))
 CODEX_SESSION_MODES = {
     "cli": "interactive",
     "vscode": "interactive",
@@ -389,6 +393,7 @@ def count_codex_tokens(token_counts: NotedEntries, copied: frozenset[int]) -> No
     the total grows by the tokens of the compaction. Then the growth of the total counts.
     """
     total: Any = None
+    total_counts: JsonObject | None = None
     for index, entry in token_counts:
         info = entry["data"].get("info")
         if type(info) is not dict or type(info.get("last_token_usage")) is not dict:
@@ -396,13 +401,16 @@ def count_codex_tokens(token_counts: NotedEntries, copied: frozenset[int]) -> No
         earlier, total = total, info.get("total_token_usage")
         if earlier == total and total is not None:
             get_writable_marks(entry)["repeats"] = True
-        elif index not in copied:
+            continue
+        earlier_counts = total_counts
+        total_counts = _get_usage_counts(total) if type(total) is dict else None
+        if index not in copied:
             usage = info["last_token_usage"]
             counts = _get_usage_counts(usage)
-            growth = _measure_growth(earlier, total)
+            growth = _measure_growth(earlier_counts, total_counts)
             if growth is None and not counts.get("input") and not counts.get("output"):
                 continue  # an estimate of the context, where the total begins anew
-            if growth is not None and any(growth[name] != counts.get(name, 0) for name in growth):
+            if growth is not None and not _has_grown_by(growth, counts):
                 counts = growth
                 get_writable_marks(entry)["usage-from"] = "total"
             elif TOKEN_USAGE_MEMBERS.isdisjoint(usage):
@@ -411,6 +419,13 @@ def count_codex_tokens(token_counts: NotedEntries, copied: frozenset[int]) -> No
 
 
 def _get_usage_counts(usage: JsonObject) -> JsonObject:
+    """Return the canonical counters of a usage; nearly every usage has all of them."""
+    try:
+        counts = _get_all_counters(usage)
+    except KeyError:
+        counts = ()
+    if counts and are_counts(counts):
+        return dict(zip(_USAGE_MEMBERS, counts, strict=True))
     return {
         member: count
         for member, native in CODEX_USAGE_COUNTERS
@@ -418,14 +433,17 @@ def _get_usage_counts(usage: JsonObject) -> JsonObject:
     }
 
 
-def _measure_growth(earlier: Any, total: Any) -> JsonObject | None:
+def _measure_growth(before: JsonObject | None, after: JsonObject | None) -> JsonObject | None:
     """Return by how much a total grew, or None if it began anew or has other members."""
-    if type(earlier) is not dict or type(total) is not dict:
+    if before is None or after is None or before.keys() != after.keys():
         return None
-    before, after = _get_usage_counts(earlier), _get_usage_counts(total)
-    if before.keys() != after.keys() or any(after[name] < before[name] for name in after):
-        return None
-    return {name: after[name] - before[name] for name in after}
+    growth = {name: count - before[name] for name, count in after.items()}
+    return growth if not growth or min(growth.values()) >= 0 else None
+
+
+def _has_grown_by(growth: JsonObject, counts: JsonObject) -> bool:
+    """Return whether a total grew by these counts; a counter that they lack counts as 0."""
+    return growth == counts or all(growth[name] == counts.get(name, 0) for name in growth)
 
 
 def _get_text(value: Any) -> str | None:
