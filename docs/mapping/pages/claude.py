@@ -2,8 +2,31 @@
 
 from __future__ import annotations
 
-from pages.markdown import list_move_rows, quote, render_block_views, render_head, render_table
+from collections.abc import Iterator
+
+from pages.markdown import (
+    INFERRED_AS_HUMAN,
+    INFERRED_AS_UNKNOWN,
+    STATED_BY_HOOK,
+    STATED_BY_HOST,
+    STATED_BY_HUMAN,
+    STATED_BY_PARENT,
+    group_names,
+    list_move_rows,
+    quote,
+    render_block_views,
+    render_head,
+    render_labels,
+    render_table,
+)
 from vacr.agents.claude_code import reader as claude_code
+from vacr.agents.claude_code.outcomes import (
+    _EXIT_ONE_MEANINGS,
+    _FIRST_VERSION_WITH_HEADER,
+    _LAUNCH_STATUSES,
+    _STATUSES_BY_DENIAL,
+    SHELL_TOOLS,
+)
 from vacr.agents.claude_code.reader import (
     CLAUDE_AUTONOMOUS_ENTRYPOINTS,
     CLAUDE_ENVELOPE_MEMBERS,
@@ -16,6 +39,15 @@ from vacr.agents.claude_code.reader import (
     CLAUDE_SYNTHETIC_MODEL,
     CLAUDE_TOOL_LINES,
 )
+from vacr.agents.claude_code.speakers import (
+    _CONTEXT_TAGS,
+    _PAYLOAD_TAGS,
+    _SPEAKERS_BY_ORIGIN,
+    _SPEAKERS_BY_SOURCE,
+    _SPEAKERS_BY_TURN_ORIGIN,
+    _TYPED_ELEMENTS,
+)
+from vacr.agents.labels import HOOK, HOST, HUMAN
 
 
 def render_page() -> str:
@@ -66,6 +98,13 @@ def render_page() -> str:
             f"event. Lines of type {quote(*CLAUDE_TOOL_LINES)} become separate calls and "
             "results.\n",
             render_table(("line type", "event type", "members in data"), events),
+            "A prompt that was typed while the agent worked is an attachment of type "
+            "`queued_command`. It becomes a user message at its place: `content` ← "
+            "`attachment.prompt`. Notices that Claude Code queues in the same way stay events, and "
+            "so does a prompt that a user line repeats.\n",
+            render_labels(
+                list(_list_outcome_rows()), list(_list_speaker_rows()), notes=[_RESOLUTION_NOTE]
+            ),
             "## The session\n",
             render_table(
                 ("canonical", "from"),
@@ -104,3 +143,118 @@ def render_page() -> str:
             ),
         )
     )
+
+
+_RESOLUTION_NOTE = (
+    "If a later call reads the output of a background task that ended, or stops it, the result "
+    "that left the task running is `running` and names that call in `vacr.resolved-by`."
+)
+
+
+def _list_outcome_rows() -> Iterator[tuple[str, str, str]]:
+    """Yield the evidence about results, the strongest first."""
+    yield (
+        "a line of type `tool_result`: `is_error`, else the word in `status`",
+        "`error`, `success` or by the word; otherwise unknown",
+        "–",
+    )
+    any_code = "`N` of a first line as below, if any"
+    for status, kinds in group_names(_STATUSES_BY_DENIAL):
+        yield f"`toolDenialKind` {quote(*kinds)}", quote(status), any_code
+    yield "`permissionDecision.decision` `reject`", "`denied`", any_code
+    yield "`permissionDecision.decision` `cancelled`", "`interrupted`", any_code
+    yield "`toolUseResult.interrupted`", "`interrupted`", any_code
+    version = ".".join(map(str, _FIRST_VERSION_WITH_HEADER))
+    header = (
+        f"`is_error`, and `Exit code N` as the first line of {quote(*sorted(SHELL_TOOLS))}, "
+        f"since version {version}"
+    )
+    yield f"{header}; `[Request interrupted by user` follows", "`interrupted`", "`N`"
+    yield f"{header}; `N` is 143, and `Command timed out after …` follows", "`timeout`", "`N`"
+    yield f"{header}; otherwise", "`error`", "`N`"
+    yield (
+        (
+            "`is_error`, and a sentence of Claude Code about an interruption, such as "
+            "`[Request interrupted by user`"
+        ),
+        "`interrupted`",
+        "–",
+    )
+    yield (
+        (
+            "`is_error`, and `toolUseResult` is `User rejected tool use`, or a sentence of Claude Code "
+            "about a refusal by the user, a rule or a hook"
+        ),
+        "`denied`",
+        "–",
+    )
+    yield "`is_error`, and a shell's `Command timed out after …`", "`timeout`", "–"
+    yield "`is_error` otherwise", "`error`", "–"
+    yield (
+        "`toolUseResult.backgroundTaskId` (this and the next rows: not of MCP tools)",
+        "`running`",
+        "–",
+    )
+    yield "`toolUseResult.timedOut`", "`timeout`", "–"
+    yield (
+        f"`toolUseResult.returnCodeInterpretation` {quote(*sorted(_EXIT_ONE_MEANINGS))}",
+        "`error`",
+        "1",
+    )
+    yield "`toolUseResult.success` is false", "`error`", "–"
+    yield "the state of a background task that the call looked at", "its status", "`exitCode`"
+    yield f"an agent with `status` {quote(*sorted(_LAUNCH_STATUSES))}", "`running`", "–"
+    yield (
+        "a tool at the provider: an error object, or `return_code`",
+        "`error`, or by the code",
+        "`return_code`",
+    )
+    yield "no `is_error`: Claude Code writes it on every failure", "`success`", "–"
+
+
+def _list_speaker_rows() -> Iterator[tuple[str, str, str, str]]:
+    """Yield the evidence about user messages, the strongest first."""
+    own_words = "the words outside the wrappers below, if it has any"
+    yield "`isCompactSummary`", *STATED_BY_HOST
+    for who, kinds in group_names(_SPEAKERS_BY_ORIGIN):
+        prompt = own_words if who == HUMAN else "–"
+        yield f"`origin.kind` {quote(*kinds)}", quote(who), "`stated`", prompt
+    yield (
+        "`isMeta`, `turnCompanion`, `isVisibleInTranscriptOnly`, `sourceToolUseID`",
+        *STATED_BY_HOST,
+    )
+    for member, speakers in (
+        ("promptSource", _SPEAKERS_BY_SOURCE),
+        ("turnOrigin", _SPEAKERS_BY_TURN_ORIGIN),
+    ):
+        for who, values in group_names(speakers):
+            prompt = own_words if who == HUMAN else "–"
+            yield f"`{member}` {quote(*values)}", quote(who), "`stated`", prompt
+    tags = _CONTEXT_TAGS | _PAYLOAD_TAGS
+    host = [tag for tag, who in tags.items() if who == HOST]
+    hook = [tag for tag, who in tags.items() if who == HOOK]
+    yield f"only elements of Claude Code: {quote(*sorted(host))}", *STATED_BY_HOST
+    yield (
+        f"only elements of hooks: {quote(*sorted(hook))}, or a sentence such as "
+        "`Stop hook feedback:`",
+        *STATED_BY_HOOK,
+    )
+    yield (
+        "a fixed sentence of Claude Code, such as `[Request interrupted by user]` or "
+        "`Base directory for this skill:`",
+        *STATED_BY_HOST,
+    )
+    yield (
+        "`isSidechain`, or a message inside a `progress` line (marked `vacr.sub-agent`)",
+        *STATED_BY_PARENT,
+    )
+    yield "a sub-agent's own file", "`parent-agent`", "`inferred`", "–"
+    yield "`entrypoint` begins with `sdk-`", *INFERRED_AS_UNKNOWN, "as above"
+    signs = ", ".join(f"`{tag}` as `{sign}…`" for tag, sign in _TYPED_ELEMENTS.items())
+    yield (
+        "a command in `command-name` and `command-args`, or typed text in "
+        f"{quote(*_TYPED_ELEMENTS)}",
+        *STATED_BY_HUMAN,
+        f"the command as typed: `/goal fix it`; {signs}",
+    )
+    yield "other text, with or without elements of Claude Code", *INFERRED_AS_HUMAN, "as above"

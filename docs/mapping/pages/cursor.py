@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-from pages.markdown import format_moves, quote, render_block_views, render_head, render_table
+from collections.abc import Iterator
+
+from pages.markdown import (
+    INFERRED_AS_HUMAN,
+    STATED_BY_HOOK,
+    STATED_BY_HOST,
+    STATED_BY_HUMAN,
+    STATED_BY_PARENT,
+    UNKNOWN_OUTCOME_ROW,
+    format_moves,
+    quote,
+    render_block_views,
+    render_head,
+    render_labels,
+    render_table,
+)
 from vacr.agents.cursor import reader as cursor
 from vacr.agents.cursor.databases import (
     CURSOR_BUBBLE_MOVES,
@@ -12,12 +27,20 @@ from vacr.agents.cursor.databases import (
     CURSOR_CONTENT_MEMBERS,
     CURSOR_SECRET_MEMBERS,
 )
+from vacr.agents.cursor.outcomes import (
+    _BACKGROUND_MEMBERS,
+    _ENDED_REASONS,
+    _EXIT_CODE_MEMBERS,
+    _RESULT_CASES,
+    _SHELL_TOOLS,
+)
 from vacr.agents.cursor.reader import (
     CURSOR_EVENT_TYPES,
     CURSOR_LINE_MOVES,
     CURSOR_MESSAGE_MOVES,
     CURSOR_TOOL_PARAMETERS,
 )
+from vacr.agents.cursor.speakers import _HOOK_ELEMENT, _HOST_ELEMENTS, _HOST_FLAGS
 from vacr.agents.cursor.stores import CURSOR_AGENT_KINDS, CURSOR_BUBBLE_KIND, CURSOR_COMPOSER_KIND
 
 
@@ -56,6 +79,8 @@ def render_page() -> str:
             "(`output` ← `result` or `error`). JSON inside a text is parsed; the text itself is "
             "kept only if encoding the value would not restore it. Other rows, unknown columns and "
             "rows with a repeated key become events.\n",
+            "A copy of the database may lack one of the editor's two tables, `ItemTable` or "
+            "`cursorDiskKV`. vacr reads the other one.\n",
             "In versions before the composer (`chatdata`), one value holds all chats, each in a tab "
             "with an id. A chat belongs to the composer with that id, if it exists. Chats without "
             "an id form a session without an id; so does a value that cannot be split without "
@@ -70,6 +95,11 @@ def render_page() -> str:
             "content, with the blob's id in `vacr.repeats`. Unfinished messages are marked "
             "`vacr.pending`. All other blobs, rows of other tables and unknown columns become "
             "events.\n",
+            render_labels(
+                list(_list_outcome_rows()),
+                list(_list_speaker_rows()),
+                unanswered="A call in a database without a result",
+            ),
             "## The session\n",
             render_table(
                 ("canonical", "from"),
@@ -99,4 +129,67 @@ def render_page() -> str:
                 ],
             ),
         )
+    )
+
+
+def _list_outcome_rows() -> Iterator[tuple[str, str, str]]:
+    """Yield the evidence about results, the strongest first."""
+    yield "a transcript: it has no results", UNKNOWN_OUTCOME_ROW, "–"
+    codes = quote(*_EXIT_CODE_MEMBERS)
+    editor = "editor"
+    yield (
+        f"{editor}: the user's decision, `rejected`, an edit that was not accepted",
+        "`denied`",
+        "–",
+    )
+    reasons = [reason for reason in _ENDED_REASONS if isinstance(reason, str)]
+    for reason in reasons:
+        status = _ENDED_REASONS[reason]
+        if status != "error":
+            yield f"{editor}: `endedReason` `{reason}`", quote(status), codes
+    yield f"{editor}: {quote(*_BACKGROUND_MEMBERS)}, without an exit code", "`running`", "–"
+    yield (
+        f"{editor}: an exit code in {codes}, unless the `status` is `cancelled`",
+        "`success` for 0, unless a row below says `error`; else `error`",
+        "the code",
+    )
+    yield (
+        f"{editor}: an `error`, an edit that was not applied, "
+        f"`endedReason` `{next(reason for reason in reasons if _ENDED_REASONS[reason] == 'error')}`",
+        "`error`",
+        "–",
+    )
+    yield (
+        f"{editor}: `status` `completed`, `error`, `cancelled`, `loading`",
+        "`success`, `error`, `interrupted`, `running`",
+        "–",
+    )
+    line = "command line"
+    yield (
+        f"{line}: `Exit code: N` above the output of {quote(*sorted(_SHELL_TOOLS))}, or a code in "
+        "the result, unless the kind of the result says `denied`, `timeout` or `running`",
+        "`success` for 0, else `error`",
+        "`N`",
+    )
+    cases = ", ".join(f"`{case}` → `{status}`" for case, status in _RESULT_CASES.items())
+    yield (
+        f"{line}: the kind of the result (`highLevelToolCallResult`)",
+        f"{cases}; `permissionDenied` of a command → `denied`; any other kind → `error`",
+        "–",
+    )
+    yield f"{line}: `isError`", "`error` or `success`", "–"
+    yield f"{line} otherwise", UNKNOWN_OUTCOME_ROW, "–"
+
+
+def _list_speaker_rows() -> Iterator[tuple[str, str, str, str]]:
+    """Yield the evidence about user messages, the strongest first."""
+    yield f"{quote(*_HOST_FLAGS)} in `providerOptions.cursor`", *STATED_BY_HOST
+    yield f"only elements of Cursor: {quote(*sorted(_HOST_ELEMENTS))}", *STATED_BY_HOST
+    yield f"only the element `{_HOOK_ELEMENT}`", *STATED_BY_HOOK
+    yield "the conversation of a sub-agent", *STATED_BY_PARENT
+    yield "the element `user_query`", *STATED_BY_HUMAN, "its text"
+    yield (
+        "other text, for example a bubble of the editor",
+        *INFERRED_AS_HUMAN,
+        "the text after the elements, if there are any",
     )

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from pages.markdown import (
+    INFERRED_AS_HUMAN,
+    STATED_BY_HOOK,
+    STATED_BY_HOST,
+    STATED_BY_HUMAN,
+    STATED_BY_PARENT,
+    UNKNOWN_OUTCOME_ROW,
     format_moves,
     quote,
     render_head,
+    render_labels,
     render_part_views,
     render_table,
     render_usage_sums,
@@ -19,7 +28,6 @@ from vacr.agents.gemini.messages import (
     GEMINI_CALL_SHAPE,
     GEMINI_ENTRY_TYPES,
     GEMINI_EVENT_TYPES,
-    GEMINI_FAILED_STATUSES,
     GEMINI_RESULT_MOVES,
     GEMINI_THOUGHT_SHAPE,
     GEMINI_TURN_SHAPE,
@@ -31,6 +39,7 @@ from vacr.agents.gemini.reader import (
     GEMINI_HEADER_EVENT,
     GEMINI_HISTORY_MEMBERS,
 )
+from vacr.agents.gemini.speakers import _HOOK_ELEMENT, _HOST_ELEMENTS, _HOST_STARTS, _NUDGES
 
 
 def render_page() -> str:
@@ -67,12 +76,15 @@ def render_page() -> str:
                         "`toolCalls[]` with a `result`",
                         f"{quote('tool-result')}, the next child",
                         (
-                            f"{format_moves(GEMINI_RESULT_MOVES)}; `is-error` if the status is "
-                            f"{quote(*sorted(GEMINI_FAILED_STATUSES))}"
+                            f"{format_moves(GEMINI_RESULT_MOVES)}; Gemini writes a call down when "
+                            "it ended, so the time is the result's"
                         ),
                     ),
                 ],
             ),
+            "A call without a `result` keeps its status and time. Version 0.61 writes each result "
+            "again, as a message to the model, and after a compression also the calls. The copies "
+            "are marked `vacr.repeats` with the id of the call, and do not count.\n",
             "## The log (since 0.39)\n",
             f"Lines that change earlier lines become events: {events}. A second header becomes "
             f"{quote(GEMINI_HEADER_EVENT)}. All messages stay, in the order they were written. "
@@ -106,6 +118,7 @@ def render_page() -> str:
             "## Token usage\n",
             "The counts come from `tokens`, a member that stays unchanged.\n",
             render_usage_sums(GEMINI_USAGE_SUMS),
+            render_labels(list(_list_outcome_rows()), list(_list_speaker_rows())),
             "## The session\n",
             render_table(
                 ("canonical", "from"),
@@ -133,4 +146,52 @@ def render_page() -> str:
                 ],
             ),
         )
+    )
+
+
+def _list_outcome_rows() -> Iterator[tuple[str, str, str]]:
+    """Yield the evidence about results, the strongest first."""
+    cancelled = "`cancelled`, or an error that begins with `[Operation Cancelled]`"
+    yield f"{cancelled}; it ends with the words for a call that the user denied", "`denied`", "–"
+    yield cancelled, "`interrupted`", "–"
+    yield "an error of a policy (`Tool execution denied by policy.`) or a hook", "`denied`", "–"
+    shell = "`run_shell_command`"
+    yield (
+        f"{shell}: `Exit Code: N` in the host's last lines, with another `N` than 0; `Signal: N`",
+        "`error`",
+        "`N` of the exit code",
+    )
+    yield f"{shell}: `Command was automatically cancelled because it exceeded …`", "`timeout`", "–"
+    yield f"{shell}: `Command was cancelled by user before …`", "`interrupted`", "–"
+    yield f"{shell}: `Command injection detected: …`", "`denied`", "–"
+    yield f"{shell}: `Command moved to background`, `is running in background`", "`running`", "–"
+    zero = "0, if the host writes it"
+    yield "`status` `error`; in a saved chat, a response with `error`", "`error`", zero
+    yield f"`status` `success`; {shell} with `Exit Code: 0` and no status", "`success`", zero
+    yield "a saved chat otherwise: it has no status", UNKNOWN_OUTCOME_ROW, "–"
+
+
+def _list_speaker_rows() -> Iterator[tuple[str, str, str, str]]:
+    """Yield the evidence about user messages, the strongest first."""
+    yield (
+        f"all parts are texts of Gemini CLI: the elements {quote(*_HOST_ELEMENTS)}; files that a "
+        f"prompt refers to; texts that begin with "
+        f"{', '.join(quote(start.strip().partition(chr(10))[0]) for start in _HOST_STARTS)}",
+        *STATED_BY_HOST,
+    )
+    yield f"all parts are the element `{_HOOK_ELEMENT}`", *STATED_BY_HOOK
+    for text, basis in _NUDGES.items():
+        yield f"the message is `{text}`", "`host`", quote(basis), "–"
+    yield "the session has the `kind` `subagent`", *STATED_BY_PARENT
+    yield "`displayContent`", *STATED_BY_HUMAN, "its text: `/init`"
+    yield (
+        "a hint that was typed while a tool ran (`User steering update:`), or a command that was "
+        "run with `!`",
+        *STATED_BY_HUMAN,
+        "the hint, or `!` and the command",
+    )
+    yield (
+        "other text",
+        *INFERRED_AS_HUMAN,
+        "the text without parts of Gemini CLI, if there are any",
     )

@@ -5,6 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from vacr.agents.agent import SessionStore
+from vacr.agents.labels import (
+    _STATUS_WORDS,
+    FAILED_STATUSES,
+    HOOK,
+    HOST,
+    HUMAN,
+    INFERRED,
+    NO_RESULT,
+    PARENT_AGENT,
+    STATED,
+    SUCCESS,
+    UNKNOWN_SPEAKER,
+)
 from vacr.agents.lift import Lift
 from vacr.model import CANONICAL_ENTRY_MEMBERS
 from vacr.record.message_content import BLOCK_VIEWS, UNTYPED_PART_VIEWS, BlockView
@@ -84,6 +97,59 @@ def render_usage_sums(sums: Iterable[tuple[str, tuple[str, ...]]]) -> str:
     """Return a table of canonical counters as sums of native ones."""
     rows = ((quote(name), " + ".join(map(quote, counters))) for name, counters in sums)
     return render_table(("canonical", "native"), rows)
+
+
+STATED_BY_HUMAN = (quote(HUMAN), quote(STATED))
+STATED_BY_HOST = (quote(HOST), quote(STATED), "–")
+STATED_BY_HOOK = (quote(HOOK), quote(STATED), "–")
+STATED_BY_PARENT = (quote(PARENT_AGENT), quote(STATED), "–")
+INFERRED_AS_HUMAN = (quote(HUMAN), quote(INFERRED))
+INFERRED_AS_UNKNOWN = (quote(UNKNOWN_SPEAKER), quote(INFERRED))
+UNKNOWN_OUTCOME_ROW = "left out: unknown"
+_STATUS_ORDER = tuple(_STATUS_WORDS)
+
+
+def render_labels(
+    outcomes: Iterable[tuple[str, str, str]],
+    speakers: Iterable[tuple[str, str, str, str]],
+    *,
+    unanswered: str = "A call without a result",
+    notes: Iterable[str] = (),
+) -> str:
+    """Return the section about labels: how calls ended, and who wrote user messages.
+
+    In both tables the first row that fits counts. `unanswered` names the calls that are marked as
+    having no result, and `notes` are paragraphs after the tables.
+    """
+    failed = [status for status in _STATUS_ORDER if status in FAILED_STATUSES]
+    return "\n".join(
+        (
+            "## Labels\n",
+            "How a call ended. The first row that fits counts. `is-error` is true for "
+            f"{quote(*failed)}, false for {quote(SUCCESS)}, and left out otherwise. A native "
+            f"`status` moves to `vacr.native.status`. {unanswered} is marked `vacr.status`: "
+            f"{quote(NO_RESULT)}.\n",
+            render_table(("evidence", "`status`", "`vacr.exit-code`"), outcomes),
+            "Who wrote a user message. Again, the first row that fits counts.\n",
+            render_table(
+                ("evidence", "`vacr.speaker`", "`vacr.speaker-basis`", "`vacr.prompt`"), speakers
+            ),
+            *(f"{note}\n" for note in notes),
+        )
+    )
+
+
+def render_status_words() -> str:
+    """Return the words of agents that stand for each status."""
+    return "; ".join(
+        f"{quote(*words.split())} → {quote(status)}" for status, words in _STATUS_WORDS.items()
+    )
+
+
+def group_names(names: dict[str, str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield each value of a table with the names that have it."""
+    for value in dict.fromkeys(names.values()):
+        yield value, [name for name, own in names.items() if own == value]
 
 
 def _render_stores(stores: Iterable[SessionStore]) -> str:

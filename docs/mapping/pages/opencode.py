@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-from pages.markdown import format_moves, quote, render_head, render_table, render_usage_sums
+from collections.abc import Iterator
+
+from pages.markdown import (
+    INFERRED_AS_HUMAN,
+    INFERRED_AS_UNKNOWN,
+    STATED_BY_HOST,
+    STATED_BY_PARENT,
+    UNKNOWN_OUTCOME_ROW,
+    format_moves,
+    quote,
+    render_head,
+    render_labels,
+    render_table,
+    render_usage_sums,
+)
 from vacr.agents.opencode import reader as opencode
+from vacr.agents.opencode.outcomes import _ABORT_ERRORS, _DENIED_STARTS, _INTERRUPTED_ERRORS
 from vacr.agents.opencode.parts import (
     OPENCODE_CALL_MOVES,
     OPENCODE_CONTENT_MEMBERS,
+    OPENCODE_ENCRYPTED_DETAIL_MEMBERS,
     OPENCODE_ENCRYPTED_MEMBERS,
     OPENCODE_EVENT_MEMBERS,
     OPENCODE_OUTPUT_MEMBERS,
@@ -26,6 +42,7 @@ from vacr.agents.opencode.samples import (
     SAMPLE_METADATA_MOVES,
     SAMPLE_RESPONSE_MOVES,
 )
+from vacr.agents.opencode.speakers import HOST_FLAGS, RUN_DENIALS
 from vacr.agents.opencode.stores import OPENCODE_SESSION_TABLES, OPENCODE_SKIPPED_TABLES
 
 
@@ -83,7 +100,9 @@ def render_page() -> str:
             "Parts are sorted by their ids. If the source has another order, or a text follows "
             "another part, `vacr.order` notes where each part went. `encrypted` of reasoning is a "
             "copy of a member of the provider's metadata: "
-            f"{quote(*OPENCODE_ENCRYPTED_MEMBERS)}. Messages that the user took back (`revert`) are marked "
+            f"{quote(*OPENCODE_ENCRYPTED_MEMBERS)}, or "
+            f"{quote(*OPENCODE_ENCRYPTED_DETAIL_MEMBERS)} in `reasoning_details`. If the member of "
+            "`state` with the output does not fit its status, `vacr.output-from` names it. Messages that the user took back (`revert`) are marked "
             f"`vacr.superseded`: {quote(FATE_REVERTED)}.\n",
             "## Token usage\n",
             "The counts come from `info.tokens` of a message, a member that stays unchanged, and "
@@ -110,6 +129,9 @@ def render_page() -> str:
             f"from `tool_calls` ({format_moves(SAMPLE_CALL_MOVES)}, `function.name`, the parsed "
             "`function.arguments`) and from `tool_responses` "
             f"({format_moves(SAMPLE_RESPONSE_MOVES)}).\n",
+            render_labels(
+                list(_list_outcome_rows()), list(_list_speaker_rows()), notes=[_RESOLUTION_NOTE]
+            ),
             "## The session\n",
             render_table(
                 ("canonical", "from"),
@@ -149,3 +171,64 @@ def render_page() -> str:
             ),
         )
     )
+
+
+_RESOLUTION_NOTE = (
+    "If a later call of `task` sees the end of a task in the background, the result that left it "
+    "running names that call in `vacr.resolved-by`."
+)
+
+
+def _list_outcome_rows() -> Iterator[tuple[str, str, str]]:
+    """Yield the evidence about results, the strongest first."""
+    failed = "`state.status` `error`"
+    yield f"{failed}, with `metadata.interrupted`", "`interrupted`", "`metadata.exit`"
+    yield (
+        f"{failed}, with an error that begins with {quote(*_DENIED_STARTS)}, or a dismissed "
+        "question",
+        "`denied`",
+        "`metadata.exit`",
+    )
+    yield (
+        f"{failed}, with the error {quote(*sorted(_INTERRUPTED_ERRORS))}, or of a cancelled task; "
+        f"in an aborted message also {quote(*sorted(_ABORT_ERRORS))}",
+        "`interrupted`",
+        "`metadata.exit`",
+    )
+    yield f"{failed}, with the error of a request that timed out", "`timeout`", "`metadata.exit`"
+    yield f"{failed} otherwise", "`error`", "`metadata.exit`"
+    yield "the tool `invalid`; `execute` with `metadata.error`", "`error`", "–"
+    yield "`metadata.exit`: a number", "`success` for 0, else `error`", "`metadata.exit`"
+    stopped = "`bash`, `metadata.exit` is null"
+    yield "`bash`, `metadata.timeout`", "`timeout`", "–"
+    yield "`bash`, no `metadata.exit`: the user ran the command", UNKNOWN_OUTCOME_ROW, "–"
+    yield f"{stopped}; the output ends with the host's words for a timeout", "`timeout`", "–"
+    yield (
+        f"{stopped}; the output ends with the host's words for an abort, or the message was "
+        "aborted",
+        "`interrupted`",
+        "–",
+    )
+    yield f"{stopped} otherwise", "`error`", "–"
+    yield "`task` with `metadata.background`", "`running`", "–"
+    yield "`state.status` `completed`", "`success`", "–"
+    yield "a sample without a status", UNKNOWN_OUTCOME_ROW, "–"
+
+
+def _list_speaker_rows() -> Iterator[tuple[str, str, str, str]]:
+    """Yield the evidence about user messages, the strongest first."""
+    yield (
+        f"all parts have a flag {quote(*HOST_FLAGS)}, or are a `<system-reminder>`",
+        *STATED_BY_HOST,
+    )
+    yield "the session has a `parentID`", *STATED_BY_PARENT
+    words = (
+        "the person's words, if the message has other parts; a command as it was typed, where "
+        "OpenCode's text shows it: skills, `/init`, `/review` and commands that run as a sub-task"
+    )
+    yield (
+        f"the session forbids {quote(*sorted(RUN_DENIALS))}, as `opencode run` does",
+        *INFERRED_AS_UNKNOWN,
+        words,
+    )
+    yield "other text", *INFERRED_AS_HUMAN, "as above"
