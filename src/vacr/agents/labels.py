@@ -140,7 +140,7 @@ class _LabelPass:
                 if self._agent.has_own_text(entry):
                     _label_speaker(entry, self._agent.speaker(entry, self._record))
             elif kind == "tool-result":
-                if _is_copied_result(entry):
+                if "vacr" in entry and _is_copied_result(entry):
                     self._copies.append(entry)
                 else:
                     self._results.append((entry, message or entry))
@@ -156,16 +156,17 @@ class _LabelPass:
         """Label each result; a later call may resolve a command that ran on."""
         waiting: dict[str, list[tuple[dict[str, Any], Outcome]]] = {}
         for entry, message in self._results:
-            call_id = entry.get("call-id")
             outcome = self._classify_result(entry, message, reports)
+            call_id = entry.get("call-id")
             if type(call_id) is str:
                 self._outcomes[call_id] = outcome
-            if outcome.left_running:
-                waiting.setdefault(outcome.left_running, []).append((entry, outcome))
+            _, _, left_running, saw_end = outcome
+            if left_running:
+                waiting.setdefault(left_running, []).append((entry, outcome))
                 continue
             _label_outcome(entry, outcome)
-            if outcome.saw_end and type(call_id) is str:
-                for earlier, _ in waiting.pop(outcome.saw_end, ()):
+            if saw_end and type(call_id) is str:
+                for earlier, _ in waiting.pop(saw_end, ()):
                     _label_outcome(earlier, Outcome(RUNNING))
                     get_writable_marks(earlier)["resolved-by"] = call_id
         for unresolved in waiting.values():
@@ -196,10 +197,7 @@ class _LabelPass:
 
 def _is_copied_result(entry: dict[str, Any]) -> bool:
     """Return whether a result is a copy of the result of its call, marked by the reader."""
-    marks = entry.get("vacr")
-    if not marks:
-        return False
-    repeated = marks.get("repeats")
+    repeated = entry["vacr"].get("repeats")
     return type(repeated) is str and repeated == entry.get("call-id")
 
 
@@ -279,23 +277,27 @@ def _label_speaker(entry: dict[str, Any], speaker: Speaker) -> None:
 
 def _label_outcome(entry: dict[str, Any], outcome: Outcome) -> None:
     """Write how a call ended; the agent's own status moves to `vacr.native`."""
-    status = outcome.status
+    status, exit_code, _, _ = outcome
     native = {"status": entry.pop("status")} if "status" in entry else {}
     is_error = entry.pop("is-error", None)
     if status:
         entry["status"] = status
-    if status == SUCCESS or status in FAILED_STATUSES:
-        entry["is-error"] = status != SUCCESS
+    if status == SUCCESS:
+        entry["is-error"] = False
+    elif status in FAILED_STATUSES:
+        entry["is-error"] = True
     if is_error is not None and is_error is not entry.get("is-error"):
         native["is-error"] = is_error
-    if native:
+    if native or exit_code is not None:
         marks = get_writable_marks(entry)
-        marks["native"] = {**marks.get("native", {}), **native}
-    if outcome.exit_code is not None:
-        get_writable_marks(entry)["exit-code"] = outcome.exit_code
+        if native:
+            marks["native"] = {**marks["native"], **native} if "native" in marks else native
+        if exit_code is not None:
+            marks["exit-code"] = exit_code
 
 
 def get_writable_marks(entry: dict[str, Any]) -> dict[str, Any]:
     """Return the `vacr` member of an entry, copied because entries may share one."""
-    marks = entry["vacr"] = dict(entry.get("vacr", ()))
+    marks: dict[str, Any] = entry["vacr"].copy() if "vacr" in entry else {}
+    entry["vacr"] = marks
     return marks

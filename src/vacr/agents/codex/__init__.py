@@ -56,7 +56,7 @@ class Codex(Agent):
 
     def outcome(self, result: CallResult) -> Outcome:
         """Return how a call ended."""
-        return _load_classifier()(result)
+        return _load_outcome_rules()(result)
 
     def prompt_text(self, entry: dict[str, Any]) -> str:
         """Return the text that a person wrote in an entry."""
@@ -134,8 +134,8 @@ class Codex(Agent):
 
 
 @cache
-def _load_classifier() -> Callable[[CallResult], Outcome]:
-    """Import `outcomes` when the first call is labelled; an import for every call takes longer."""
+def _load_outcome_rules() -> Callable[[CallResult], Outcome]:
+    """Import `outcomes` when the first call is labelled; an import for each takes longer."""
     from vacr.agents.codex.outcomes import classify_outcome
 
     return classify_outcome

@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from vacr.agents.agent import Agent, HookLayout, HookSettings, Source
@@ -54,15 +55,11 @@ class Gemini(Agent):
 
     def speaker(self, entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
         """Return who wrote a user message, by its parts and by what the screen showed."""
-        from vacr.agents.gemini.speakers import classify_speaker
-
-        return classify_speaker(entry, record)
+        return _load_speaker_rules()(entry, record)
 
     def outcome(self, result: CallResult) -> Outcome:
         """Return how a call ended, by the host's report and the status."""
-        from vacr.agents.gemini.outcomes import find_outcome
-
-        return find_outcome(result)
+        return _load_outcome_rules()(result)
 
     def file_actions(self, call: ToolCall) -> Iterator[FileAction]:
         """Yield a call's file actions; a read of many files is Gemini CLI's own form."""
@@ -145,6 +142,22 @@ class Gemini(Agent):
             "Notification",
         ),
     )
+
+
+@cache
+def _load_outcome_rules() -> Callable[[CallResult], Outcome]:
+    """Import `outcomes` when the first call is labelled; an import for each takes longer."""
+    from vacr.agents.gemini.outcomes import find_outcome
+
+    return find_outcome
+
+
+@cache
+def _load_speaker_rules() -> Callable[[dict[str, Any], dict[str, Any]], Speaker]:
+    """Import `speakers` when the first message is labelled; an import for each takes longer."""
+    from vacr.agents.gemini.speakers import classify_speaker
+
+    return classify_speaker
 
 
 AGENT = Gemini()

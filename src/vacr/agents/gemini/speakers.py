@@ -105,7 +105,8 @@ def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
     prompt = _format_prompt(words.typed + words.own, texts)
     if not has_own:
         return Speaker(HUMAN, STATED, prompt)
-    return infer_speaker(record)._replace(prompt=prompt)
+    speaker = infer_speaker(record)
+    return speaker if prompt is None else speaker._replace(prompt=prompt)
 
 
 def _format_prompt(words: list[str], texts: list[str]) -> str | None:
@@ -137,14 +138,14 @@ class _Words:
 def _separate_words(texts: list[str]) -> _Words:
     """Separate the texts of a message by their authors."""
     words = _Words()
-    files_end = max((i for i, text in enumerate(texts) if text.strip() == _FILES_END), default=-1)
+    trimmed_texts = [text.strip() for text in texts]
     is_file = False
-    for i, text in enumerate(texts):
-        if is_file or text.strip() == _FILES_START:
-            # Without an end, all the rest is files.
-            is_file = i != files_end
+    for i, (text, trimmed) in enumerate(zip(texts, trimmed_texts, strict=True)):
+        if is_file or trimmed == _FILES_START:
+            # The files go on to the last end. Without an end, all the rest is files.
+            is_file = trimmed != _FILES_END or _FILES_END in trimmed_texts[i + 1 :]
             words.authors.add(HOST)
-        elif author := _recognise_host_text(text.strip()):
+        elif author := _recognise_host_text(trimmed):
             words.authors.add(author)
         elif text in _NUDGES and len(texts) == 1:
             words.authors.add(HOST)
@@ -153,7 +154,7 @@ def _separate_words(texts: list[str]) -> _Words:
             words.typed.append(hint[1])
         elif command := _SHELL_COMMAND.match(text):
             words.typed.append("!" + _ESCAPED.sub(r"\1", command[1]))
-        elif text.strip():
+        elif trimmed:
             words.own.append(_strip_added_texts(text))
     return words
 

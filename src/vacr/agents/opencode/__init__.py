@@ -6,11 +6,12 @@ a database or a folder; `tools` knows what its tools do to files.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from vacr.agents.agent import Agent, CacheWrites, Source
-from vacr.agents.opencode import reader
+from vacr.agents.opencode import reader, speakers
 from vacr.agents.opencode.hooks import HOOKS
 from vacr.agents.tool_calls import ToolCall, ToolEffect, get_count
 
@@ -57,27 +58,19 @@ class OpenCode(Agent):
 
     def speaker(self, entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
         """Return who wrote a user message."""
-        from vacr.agents.opencode.speakers import classify_speaker
-
-        return classify_speaker(entry, record)
+        return speakers.classify_speaker(entry, record)
 
     def has_own_text(self, entry: dict[str, Any]) -> bool:
         """Return whether a user message has a text, a file, or a command that the user typed."""
-        from vacr.agents.opencode.speakers import has_typed_command
-
-        return super().has_own_text(entry) or has_typed_command(entry)
+        return super().has_own_text(entry) or speakers.has_typed_command(entry)
 
     def outcome(self, result: CallResult) -> Outcome:
         """Return how a call ended."""
-        from vacr.agents.opencode.outcomes import classify_outcome
-
-        return classify_outcome(result)
+        return _load_outcome_rules()(result)
 
     def prompt_text(self, entry: dict[str, Any]) -> str:
         """Return the text that a person wrote in an entry."""
-        from vacr.agents.opencode.speakers import get_person_text
-
-        return get_person_text(entry)
+        return speakers.get_person_text(entry)
 
     def file_report(self, call: ToolCall) -> FileReport:
         """Return the report in the metadata about the file of a call."""
@@ -126,6 +119,14 @@ class OpenCode(Agent):
         path = entry.get("path")
         folder = path.get("cwd") if isinstance(path, dict) else None
         return folder if isinstance(folder, str) else None
+
+
+@cache
+def _load_outcome_rules() -> Callable[[CallResult], Outcome]:
+    """Import `outcomes` when the first call is labelled; an import for each takes longer."""
+    from vacr.agents.opencode.outcomes import classify_outcome
+
+    return classify_outcome
 
 
 AGENT = OpenCode()
