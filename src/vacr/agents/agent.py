@@ -20,8 +20,10 @@ import gc
 import hashlib
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from vacr.agents.documents import RepairedValue, UndecodableBytes, parse_json_documents
@@ -264,6 +266,16 @@ class HookSettings:
     """Event → the answer, if it differs."""
     notice: str = ""
     """The next step for the user."""
+
+
+@cache
+def load_function(module: str, name: str) -> Callable[..., Any]:
+    """Import a function when it is first needed.
+
+    An import statement in a method that runs for every entry would take longer than the method.
+    """
+    function: Callable[..., Any] = getattr(import_module(module), name)
+    return function
 
 
 class Agent:

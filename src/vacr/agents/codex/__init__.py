@@ -6,11 +6,10 @@ knows what its tools do to files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from vacr.agents.agent import Agent, CallReports, HookLayout, HookSettings, Source
+from vacr.agents.agent import Agent, CallReports, HookLayout, HookSettings, Source, load_function
 from vacr.agents.codex import reader, speakers
 from vacr.agents.tool_calls import CALL_DONE, ToolCall, ToolEffect
 
@@ -56,7 +55,8 @@ class Codex(Agent):
 
     def outcome(self, result: CallResult) -> Outcome:
         """Return how a call ended."""
-        return _load_outcome_rules()(result)
+        outcome: Outcome = load_function("vacr.agents.codex.outcomes", "classify_outcome")(result)
+        return outcome
 
     def prompt_text(self, entry: dict[str, Any]) -> str:
         """Return the text that a person wrote in an entry."""
@@ -131,14 +131,6 @@ class Codex(Agent):
         ),
         notice="Codex runs hooks only after you trust them: type /hooks in Codex, and review them.",
     )
-
-
-@cache
-def _load_outcome_rules() -> Callable[[CallResult], Outcome]:
-    """Import `outcomes` when the first call is labelled; an import for each takes longer."""
-    from vacr.agents.codex.outcomes import classify_outcome
-
-    return classify_outcome
 
 
 AGENT = Codex()

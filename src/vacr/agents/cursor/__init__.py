@@ -7,11 +7,18 @@ ended.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from vacr.agents.agent import Agent, CallReports, HookLayout, HookSettings, ShellBehaviour, Source
+from vacr.agents.agent import (
+    Agent,
+    CallReports,
+    HookLayout,
+    HookSettings,
+    ShellBehaviour,
+    Source,
+    load_function,
+)
 from vacr.agents.cursor import reader
 from vacr.agents.tool_calls import ToolCall, ToolEffect
 
@@ -77,11 +84,15 @@ class Cursor(Agent):
 
     def speaker(self, entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
         """Return who wrote a user message, by the elements that Cursor puts around a query."""
-        return _load_speaker_rules()(entry, record)
+        speaker: Speaker = load_function("vacr.agents.cursor.speakers", "classify_speaker")(
+            entry, record
+        )
+        return speaker
 
     def outcome(self, result: CallResult) -> Outcome:
         """Return how a call ended, where one of the databases tells."""
-        return _load_outcome_rules()(result)
+        outcome: Outcome = load_function("vacr.agents.cursor.outcomes", "find_outcome")(result)
+        return outcome
 
     def expects_results(self, record: dict[str, Any]) -> bool:
         """Return whether a session is from a database: transcripts have no results."""
@@ -147,22 +158,6 @@ class Cursor(Agent):
         answer="{}",
         answers={"beforeSubmitPrompt": '{"continue":true}'},
     )
-
-
-@cache
-def _load_outcome_rules() -> Callable[[CallResult], Outcome]:
-    """Import `outcomes` when the first call is labelled; an import for each takes longer."""
-    from vacr.agents.cursor.outcomes import find_outcome
-
-    return find_outcome
-
-
-@cache
-def _load_speaker_rules() -> Callable[[dict[str, Any], dict[str, Any]], Speaker]:
-    """Import `speakers` when the first message is labelled; an import for each takes longer."""
-    from vacr.agents.cursor.speakers import classify_speaker
-
-    return classify_speaker
 
 
 AGENT = Cursor()

@@ -6,11 +6,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from vacr.agents.agent import Agent, HookLayout, HookSettings, Source
+from vacr.agents.agent import Agent, HookLayout, HookSettings, Source, load_function
 from vacr.agents.gemini import reader
 from vacr.agents.tool_calls import CALL_DONE, ToolCall, ToolEffect
 
@@ -55,11 +54,15 @@ class Gemini(Agent):
 
     def speaker(self, entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
         """Return who wrote a user message, by its parts and by what the screen showed."""
-        return _load_speaker_rules()(entry, record)
+        speaker: Speaker = load_function("vacr.agents.gemini.speakers", "classify_speaker")(
+            entry, record
+        )
+        return speaker
 
     def outcome(self, result: CallResult) -> Outcome:
         """Return how a call ended, by the host's report and the status."""
-        return _load_outcome_rules()(result)
+        outcome: Outcome = load_function("vacr.agents.gemini.outcomes", "find_outcome")(result)
+        return outcome
 
     def file_actions(self, call: ToolCall) -> Iterator[FileAction]:
         """Yield a call's file actions; a read of many files is Gemini CLI's own form."""
@@ -142,22 +145,6 @@ class Gemini(Agent):
             "Notification",
         ),
     )
-
-
-@cache
-def _load_outcome_rules() -> Callable[[CallResult], Outcome]:
-    """Import `outcomes` when the first call is labelled; an import for each takes longer."""
-    from vacr.agents.gemini.outcomes import find_outcome
-
-    return find_outcome
-
-
-@cache
-def _load_speaker_rules() -> Callable[[dict[str, Any], dict[str, Any]], Speaker]:
-    """Import `speakers` when the first message is labelled; an import for each takes longer."""
-    from vacr.agents.gemini.speakers import classify_speaker
-
-    return classify_speaker
 
 
 AGENT = Gemini()

@@ -6,11 +6,10 @@ a database or a folder; `tools` knows what its tools do to files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from vacr.agents.agent import Agent, CacheWrites, Source
+from vacr.agents.agent import Agent, CacheWrites, Source, load_function
 from vacr.agents.opencode import reader, speakers
 from vacr.agents.opencode.hooks import HOOKS
 from vacr.agents.tool_calls import ToolCall, ToolEffect, get_count
@@ -66,7 +65,10 @@ class OpenCode(Agent):
 
     def outcome(self, result: CallResult) -> Outcome:
         """Return how a call ended."""
-        return _load_outcome_rules()(result)
+        outcome: Outcome = load_function("vacr.agents.opencode.outcomes", "classify_outcome")(
+            result
+        )
+        return outcome
 
     def prompt_text(self, entry: dict[str, Any]) -> str:
         """Return the text that a person wrote in an entry."""
@@ -119,14 +121,6 @@ class OpenCode(Agent):
         path = entry.get("path")
         folder = path.get("cwd") if isinstance(path, dict) else None
         return folder if isinstance(folder, str) else None
-
-
-@cache
-def _load_outcome_rules() -> Callable[[CallResult], Outcome]:
-    """Import `outcomes` when the first call is labelled; an import for each takes longer."""
-    from vacr.agents.opencode.outcomes import classify_outcome
-
-    return classify_outcome
 
 
 AGENT = OpenCode()
