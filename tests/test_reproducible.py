@@ -14,11 +14,17 @@ from vacr.record.encoding import assign_record_id
 
 SESSIONS = [
     *(EXAMPLES / name for name in AGENTS.values()),
-    FIXTURES / "claude" / "shapes.jsonl",
+    *(FIXTURES / "claude" / name for name in ("shapes.jsonl", "labels.jsonl")),
     FIXTURES / "codex" / "fork.jsonl",
     *(
         FIXTURES / "gemini" / name
-        for name in ("session.json", "rewound.jsonl", "saved-chat.json", "checkpoint.json")
+        for name in (
+            "session.json",
+            "rewound.jsonl",
+            "outcomes.jsonl",
+            "saved-chat.json",
+            "checkpoint.json",
+        )
     ),
     *(FIXTURES / "opencode" / name for name in ("export-odd.json", "dump.jsonl", "sample.json")),
     *(FIXTURES / "cursor" / name for name in ("drifted.jsonl", "transcript.txt")),
