@@ -151,14 +151,21 @@ def _find_denial(message: dict[str, Any]) -> str:
     kind = message.get("toolDenialKind")
     if isinstance(kind, str) and kind in _STATUSES_BY_DENIAL:
         return _STATUSES_BY_DENIAL[kind]
-    decision = dict_or_empty(message.get("permissionDecision")).get("decision")
+    if "permissionDecision" not in message:
+        return ""
+    decision = dict_or_empty(message["permissionDecision"]).get("decision")
     return {"reject": DENIED, "cancelled": INTERRUPTED}.get(str(decision), "")
 
 
 def _get_tool_use_result(message: dict[str, Any]) -> Any:
     """Return the member that describes the result of a message, if the message has one result."""
-    results = [child for child in message.get("children", ()) if child["type"] == "tool-result"]
-    return message.get("toolUseResult") if len(results) == 1 else None
+    report = message.get("toolUseResult")
+    children = message.get("children", ())
+    if report is None or len(children) == 1:
+        # The only child is the result itself.
+        return report
+    results = [child for child in children if child["type"] == "tool-result"]
+    return report if len(results) == 1 else None
 
 
 def _get_first_text(output: Any) -> str:

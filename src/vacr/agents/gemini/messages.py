@@ -275,16 +275,21 @@ def mark_repeated_children(session: SessionBuilder) -> None:
     history is compressed, the calls are in the content of a message as well.
     """
     own = {id(entry) for entry in session.embedded}
+    # In most sessions, only the members of messages are calls and results, and nothing repeats.
+    messages = [
+        entry
+        for entry in session.entries
+        if "children" in entry and not own.issuperset(map(id, entry["children"]))
+    ]
+    if not messages:
+        return
     known = {
         (entry["type"], entry["call-id"]): entry
         for entry in session.embedded
         if type(entry.get("call-id")) is str
     }
     # A copy that the conversation still holds comes before one that it lost.
-    messages = sorted(
-        (entry for entry in session.entries if "children" in entry),
-        key=lambda entry: "superseded" in entry.get("vacr", ()),
-    )
+    messages.sort(key=lambda entry: "superseded" in entry.get("vacr", ()))
     for child in (child for entry in messages for child in entry["children"]):
         call_id = child.get("call-id")
         if id(child) in own or type(call_id) is not str:

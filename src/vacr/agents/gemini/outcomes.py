@@ -106,9 +106,14 @@ def _get_response(entry: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         for part in (output if type(output) is list else [output])
         if type(part) is dict and type(part.get("functionResponse")) is dict
     ]
-    own = [answer for answer in answers if answer.get("id") == entry.get("call-id")] or answers
-    response = own[0].get("response") if own else None
-    return (own[0].get("name") if own else None), response if type(response) is dict else {}
+    if not answers:
+        return None, {}
+    own = answers[0]
+    if len(answers) > 1:
+        call_id = entry.get("call-id")
+        own = next((answer for answer in answers if answer.get("id") == call_id), own)
+    response = own.get("response")
+    return own.get("name"), response if type(response) is dict else {}
 
 
 def _find_shell_outcome(output: str, display: Any, status: str) -> Outcome:
