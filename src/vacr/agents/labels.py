@@ -112,7 +112,8 @@ def label_entries(agent: Agent, record: dict[str, Any]) -> None:
     labels = _LabelPass(agent, record)
     entries = record["session"]["entries"]
     labels.visit_entries(entries, None)
-    labels.label_results(agent.call_reports(entries))
+    if labels.has_results():
+        labels.label_results(agent.call_reports(entries))
     if agent.expects_results(record):
         labels.mark_unanswered_calls()
 
@@ -151,6 +152,10 @@ class _LabelPass:
                     self._calls_by_id[call_id] = entry
             if "children" in entry:
                 self.visit_entries(entry["children"], entry)
+
+    def has_results(self) -> bool:
+        """Return whether the record has results; short sessions often have none."""
+        return bool(self._results or self._copies)
 
     def label_results(self, reports: CallReports) -> None:
         """Label each result; a later call may resolve a command that ran on."""
@@ -206,7 +211,10 @@ def has_own_text(entry: dict[str, Any]) -> bool:
     content = entry.get("content")
     if type(content) is not list:
         return bool(content)
-    return any(type(block) is not dict or not _is_result_block(block) for block in content)
+    for block in content:  # noqa: SIM110 - a generator would double the cost
+        if type(block) is not dict or not _is_result_block(block):
+            return True
+    return False
 
 
 def _is_result_block(block: dict[str, Any]) -> bool:
@@ -250,6 +258,12 @@ def parse_stated_outcome(entry: dict[str, Any]) -> Outcome:
     return Outcome(status)
 
 
+# The same few speakers answer for nearly every message.
+_INFERRED_PARENT_AGENT = Speaker(PARENT_AGENT, INFERRED)
+_INFERRED_UNKNOWN = Speaker(UNKNOWN_SPEAKER, INFERRED)
+_INFERRED_HUMAN = Speaker(HUMAN, INFERRED)
+
+
 def infer_speaker(record: dict[str, Any]) -> Speaker:
     """Return who most likely wrote the unmarked text of a session.
 
@@ -257,10 +271,10 @@ def infer_speaker(record: dict[str, Any]) -> Speaker:
     a person or a program may have started it, and a person otherwise.
     """
     if "parent" in record.get("vacr", ()):
-        return Speaker(PARENT_AGENT, INFERRED)
+        return _INFERRED_PARENT_AGENT
     if record["session"].get("format") == "autonomous":
-        return Speaker(UNKNOWN_SPEAKER, INFERRED)
-    return Speaker(HUMAN, INFERRED)
+        return _INFERRED_UNKNOWN
+    return _INFERRED_HUMAN
 
 
 # --- writing labels ---

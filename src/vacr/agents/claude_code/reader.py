@@ -39,6 +39,7 @@ from vacr.agents.lift import (
     Move,
     Reading,
     SessionBuilder,
+    are_counts,
     drop_nulls,
     is_count,
     is_one_of,
@@ -556,12 +557,14 @@ def build_claude_usage(usage: JsonObject, entry: JsonObject) -> JsonObject:
 
     Anthropic's input leaves cached tokens out; the canonical input includes them.
     """
-    counters = [usage.get(member) for member in CLAUDE_INPUT_COUNTERS]
     counts: JsonObject = {}
-    if type(counters[0]) is int:
-        counts["input"] = sum(
-            counter for counter in counters if type(counter) is int and counter > 0
-        )
+    if type(usage.get(CLAUDE_INPUT_COUNTERS[0])) is int:
+        total = 0
+        for member in CLAUDE_INPUT_COUNTERS:
+            counter = usage.get(member)
+            if type(counter) is int and counter > 0:
+                total += counter
+        counts["input"] = total
     if type(usage.get("cache_read_input_tokens")) is int:
         counts["cached"] = usage["cache_read_input_tokens"]
     if type(usage.get("output_tokens")) is int:
@@ -571,7 +574,8 @@ def build_claude_usage(usage: JsonObject, entry: JsonObject) -> JsonObject:
         for member in ("thinking_tokens", "reasoning_tokens"):
             if type(details.get(member)) is int:
                 counts["reasoning"] = details[member]
-    counts = {member: count for member, count in counts.items() if is_count(count)}
+    if not are_counts(counts.values()):
+        counts = {member: count for member, count in counts.items() if is_count(count)}
     if TOKEN_USAGE_MEMBERS.isdisjoint(usage):
         return usage | counts
     entry["message"]["usage"] = usage

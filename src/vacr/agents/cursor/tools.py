@@ -50,7 +50,9 @@ class StoredTexts(CallReports):
         """Return the text of the file before and after a call, as far as it is kept."""
         del call_id
         contents: dict[str, str] = {}
-        output = dict_or_empty(result.get("output"))
+        output = result.get("output")
+        if not isinstance(output, dict):
+            return {}
         for name in ("before", "after"):
             stored = self._texts.get(str(output.get(f"{name}ContentId")))
             text = output.get(f"contents{name.title()}Edit", stored)
