@@ -4,7 +4,7 @@
     >>> run_command_line(["record", "examples/codex-cli.jsonl", "-q"])
     0
     >>> run_command_line(["convert", "codex-cli.acr.json", "--to", "v2"])
-    codex-cli.v2.acr.json: 10.5 kB
+    codex-cli.v2.acr.json: 10.7 kB
     0
 
 Converting back gives the same bytes, except from version 1, which holds a part of a record.

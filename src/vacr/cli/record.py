@@ -2,10 +2,10 @@
 
     >>> from vacr.cli import run_command_line
     >>> run_command_line(["record", "examples/codex-cli.jsonl"])
-    codex-cli.acr.json: codex-cli 0.121.0, 22 entries, 9.2 kB
+    codex-cli.acr.json: codex-cli 0.121.0, 22 entries, 9.4 kB
     0
     >>> run_command_line(["record", "examples/codex-cli.jsonl"])
-    codex-cli.acr.json: codex-cli 0.121.0, 22 entries, 9.2 kB, unchanged
+    codex-cli.acr.json: codex-cli 0.121.0, 22 entries, 9.4 kB, unchanged
     0
 
 Files are recorded in order, folders on all cores or on a cluster. A run over a folder continues

@@ -1,4 +1,10 @@
-"""`vacr view`: a conversation as a page that verifies itself; a folder as an archive of pages."""
+"""`vacr view`: a conversation as a page that verifies itself; a folder as an archive of pages.
+
+>>> from vacr.cli import run_command_line
+>>> run_command_line(["view", "examples/codex-cli.jsonl", "-o", "page.html"])
+page.html: not signed (... kB, written)
+0
+"""
 
 from __future__ import annotations
 
