@@ -3,6 +3,10 @@
 `reader` and `databases` turn them into records; `stores` finds sessions in the databases; `tools`
 knows what its tools do to files; `speakers` and `outcomes` label who wrote a message and how a call
 ended.
+
+    >>> from vacr.agents.cursor import AGENT
+    >>> AGENT.name, AGENT.records_results, AGENT.hooks.file
+    ('cursor', False, 'hooks.json')
 """
 
 from __future__ import annotations
