@@ -8,7 +8,7 @@
     User  2026-03-14 09:26:01
       The invoice total is off by a cent for some orders. Find out why and fix it. 🧾
     <BLANKLINE>
-    1 prompt, 4 tool calls, 1 error, 1 file (+6 -1), 97,316 tokens in, 606 out, ~0.07 $ ..., 0 min 18 s
+    1 prompt, 4 tool calls, 1 error, 1 file (+6 -1), 97,316 tokens in, 606 out, ~0.07 $ ...
     0
 
 Each row is printed as soon as it is read, so a large session starts to show at once.
