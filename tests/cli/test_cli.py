@@ -73,7 +73,7 @@ def test_help_lists_the_verbs(vacr):
 def test_record_writes_into_the_current_folder(vacr, tmp_path):
     done = vacr("record", CLAUDE)
     assert done.returncode == 0
-    assert done.out == "claude-code.acr.json: claude-code 2.1.72, 20 entries, 14.8 kB\n"
+    assert done.out == "claude-code.acr.json: claude-code 2.1.72, 20 entries, 15.0 kB\n"
     assert done.err == ""
     assert (tmp_path / "claude-code.acr.json").stat().st_size > 10_000
     assert sorted(path.name for path in tmp_path.iterdir()) == ["claude-code.acr.json"]
