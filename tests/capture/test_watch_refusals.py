@@ -19,8 +19,8 @@ def get_refusal(machine, *options, **variables):
 def test_missing_key_is_refused(machine, tmp_path):
     message = get_refusal(machine, "--key", tmp_path / "nosuch.pem")
     assert message == (
-        f"vacr: {tmp_path}/nosuch.pem: cannot read the key: there is no such file\n  vacr key generate "
-        "makes one.\n"
+        f"vacr: {tmp_path}/nosuch.pem: cannot read the key: there is no such file\n"
+        "  To create a private key: vacr key generate -o FOLDER\n"
     )
     assert not machine.state.exists()
 
