@@ -189,3 +189,27 @@ def test_tokens_add_up(vacr):
     report = json.loads(vacr("stats", EXAMPLES, "--format", "json").out)
     for one in (*report["groups"], report["total"]):
         assert one["tokens"]["total"] == one["tokens"]["input"] + one["tokens"]["output"]
+
+
+def test_prices_of_ones_own_are_used_and_dated(vacr, tmp_path):
+    price = {"input": 1_000, "output": 0}
+    model = {"id": "gpt", "match": {"starts-with": "gpt"}, "prices": [price]}
+    makers = [{"id": "openai", "models": [model]}]
+    (tmp_path / "prices.json").write_text(
+        json.dumps({"date": "2026-02-03", "source": "ours", "makers": makers})
+    )
+    done = vacr("stats", CODEX, "--prices", tmp_path / "prices.json")
+    assert "~28.13 $ estimated, prices of 2026-02-03" in done.out
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [(None, "there is no such file"), ("{}", "not a price file: KeyError")]
+)
+def test_a_bad_price_file_is_named(vacr, tmp_path, text, message):
+    path = tmp_path / "prices.json"
+    if text is not None:
+        path.write_text(text)
+    done = vacr("stats", CODEX, "--prices", path)
+    assert done.returncode == 3
+    assert str(path) in done.err
+    assert message in done.err

@@ -54,6 +54,7 @@ const NO_TOTALS: Totals = {
   prompts: 0,
   calls: 0,
   errors: 0,
+  failed: 0,
   input: 0,
   output: 0,
   cost: "",

@@ -54,7 +54,7 @@ export function Facts({ overview }: { overview: Overview }) {
       totals.input || totals.output ? `${totals.input.toLocaleString("en")} in, ${totals.output.toLocaleString("en")} out` : "",
     ],
     ["Cost", totals.cost],
-    ["Calls", `${totals.calls.toLocaleString("en")}${totals.errors ? `, ${totals.errors} failed` : ""}`],
+    ["Calls", `${totals.calls.toLocaleString("en")}${totals.failed ? `, ${totals.failed} failed` : ""}`],
     ["Files", totals.files ? `${totals.files.toLocaleString("en")} edited (+${totals.added} -${totals.removed})` : ""],
     ["Recorded by", session.recorder],
     ["Record", session.id],

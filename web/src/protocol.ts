@@ -74,7 +74,10 @@ export interface PageRow extends Row {
 export interface Totals {
   prompts: number;
   calls: number;
+  /** Failed calls, and events that report an error. */
   errors: number;
+  /** The failed calls alone. */
+  failed: number;
   input: number;
   output: number;
   /** The cost as text: stated, estimated with the date of the prices, and models without a price. */

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import click
@@ -27,6 +26,7 @@ from vacr.cli.modified import ModifiedRecords
 from vacr.cli.options import EXIT_NO_SESSION, PATH, Verb, voice_options
 from vacr.console import Voice, align_columns, get_terminal_width, truncate_start
 from vacr.errors import NotASession, UnreadableInput, VacrError, escape_unprintable
+from vacr.files import read_bytes
 from vacr.viewer import (
     BY_AGENT,
     COUNTED_TOKENS,
@@ -36,6 +36,7 @@ from vacr.viewer import (
     format_cost,
     list_cost_facts,
     load_price_table,
+    parse_price_table,
     sum_tokens,
 )
 from vacr.workflows import InputRecord, format_count, scan_input_records
@@ -73,14 +74,14 @@ _DROPPABLE_COLUMNS = ("", "cached", "time", "prompts", "calls", "sessions", "err
 )
 @click.option(
     "--prices",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=PATH,
     help="Prices of models, as JSON.  [default: the list prices in this version]",
 )
 @voice_options
 def command(
     paths: tuple[str, ...],
     by: str,
-    prices: Path | None,
+    prices: str | None,
     format: str,
     quiet: bool,
     verbose: int,
@@ -100,7 +101,7 @@ def command(
       vacr stats records/ --by model --format json
     """
     voice = Voice(format, quiet, verbose)
-    table = load_price_table(prices)
+    table = parse_price_table(read_bytes(prices), prices) if prices else load_price_table()
     totals, failed = SessionGroups(by, table), []
     modified = ModifiedRecords(voice)
     for path in paths:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from vacr.viewer.costs import format_cost as format_cost
     from vacr.viewer.costs import list_cost_facts as list_cost_facts
     from vacr.viewer.costs import load_price_table as load_price_table
+    from vacr.viewer.costs import parse_price_table as parse_price_table
     from vacr.viewer.page import Page as Page
     from vacr.viewer.page import PageRecord as PageRecord
     from vacr.viewer.page import PageTrust as PageTrust
@@ -74,6 +75,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "format_cost",
             "list_cost_facts",
             "load_price_table",
+            "parse_price_table",
         ),
         "page": (
             "Page",

@@ -30,7 +30,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from vacr.agents import NO_CACHE_WRITES, CacheWrites, find_record_agent, get_count
@@ -177,25 +176,25 @@ class PriceTable:
 
 
 @cache
-def load_price_table(path: Path | None = None) -> PriceTable:
-    """Return the prices in a file, or the ones of this package.
+def load_price_table() -> PriceTable:
+    """Return the prices that come with this version of vacr."""
+    return PriceTable(
+        json.loads(resources.files("vacr.viewer").joinpath("prices.json").read_bytes())
+    )
+
+
+def parse_price_table(data: bytes, where: str) -> PriceTable:
+    """Return the prices in the bytes of a price file; `where` is its name in messages.
 
     Raises:
-        UnreadableInput: the file cannot be read or is not a price file.
+        UnreadableInput: they are not a price file.
     """
     try:
-        if path is None:
-            text = resources.files("vacr.viewer").joinpath("prices.json").read_text("utf-8")
-        else:
-            text = path.read_text("utf-8")
-        return PriceTable(json.loads(text))
-    except OSError as error:
-        message = f"cannot read the prices: {error.strerror}"
-        raise UnreadableInput(message, where=str(path)) from error
+        return PriceTable(json.loads(data))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, re.error) as error:
         raise UnreadableInput(
             f"not a price file: {type(error).__name__}: {error}",
-            where=str(path),
+            where=where,
             hint="Start from a copy of src/vacr/viewer/prices.json; see docs/costs.md.",
         ) from error
 

@@ -118,6 +118,7 @@ def _describe_totals(records: Sequence[PageRecord]) -> dict[str, Any]:
         "prompts": total.prompts,
         "calls": total.calls,
         "errors": total.errors,
+        "failed": sum(total.failed_tools.values()),
         "input": total.tokens["input"],
         "output": total.tokens["output"],
         "cost": "; ".join(facts) or format_cost(total.cost),
