@@ -344,3 +344,13 @@ def test_utf_16_is_reported(encoding):
     with pytest.raises(UnreadableInput, match="UTF-16") as caught:
         recognise_agent(Source((SourcePart("session", data),)))
     assert "iconv" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("name", ["claude-code", "codex-cli", "gemini-cli", "opencode", "cursor"])
+def test_empty_sample_is_not_recognised(name):
+    assert load_agents()[name].recognises([]) == 0.0
+
+
+def test_share_of_lookalike_lines_is_never_negative():
+    lookalike = {"type": "user", "message": {"role": "user", "parts": ["x"]}}
+    assert load_agents()["claude-code"].recognises([lookalike]) == 0.0

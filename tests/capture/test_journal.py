@@ -304,6 +304,13 @@ def test_missing_journal_has_a_hint(tmp_path):
     assert caught.value.hint == "Run vacr watch to create a journal."
 
 
+def test_unreadable_journal_has_no_hint_to_create_one(tmp_path):
+    (tmp_path / "checkpoints").mkdir()
+    with pytest.raises(UnreadableInput) as caught:
+        check_journal(tmp_path)
+    assert caught.value.hint == ""
+
+
 def test_older_copy_of_the_whole_journal_holds_without_an_anchor(journal, folder, tmp_path):
     """A limit of chains: an attacker who restores a complete older state leaves a journal that
     holds.

@@ -412,6 +412,43 @@ def test_usage_errors_exit_with_2(vacr, arguments):
     assert vacr(*arguments).returncode == 2
 
 
+NO_FOLDER_HINT = "Name a folder for the records: -o DIR/"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem", "hint"),
+    [
+        (("in",), "recording a folder needs -o", NO_FOLDER_HINT),
+        (("in", "-o", "-"), "the sessions of a folder cannot be recorded to -o -", NO_FOLDER_HINT),
+        (
+            ("in", "-o", "file"),
+            "recording a folder writes one file per session, but file is one file",
+            NO_FOLDER_HINT,
+        ),
+        (
+            ("in", "-o", "out/", "--session", "x", "--cluster", "tcp://127.0.0.1:1"),
+            "--cluster cannot be used with --session",
+            "Omit one of them.",
+        ),
+        (
+            (CLAUDE, "--cluster", "tcp://127.0.0.1:1"),
+            "--cluster needs a folder",
+            "Name the folder that holds the sessions.",
+        ),
+        (
+            ("--session", "x"),
+            "--session needs exactly one file or folder",
+            "Name one file or folder: the one that holds the session.",
+        ),
+    ],
+)
+def test_hints_for_folders_fit_the_problem(vacr, tmp_path, arguments, problem, hint):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "file").write_text("x")
+    done = vacr("record", *arguments)
+    assert (done.returncode, done.err) == (2, f"vacr: {problem}\n  {hint}\n")
+
+
 def test_agent_can_be_named(vacr):
     assert vacr("record", CODEX, "--agent", "claude-code", "-o", "-", "-q").returncode == 0
     done = vacr("record", CODEX, "--agent", "nobody")

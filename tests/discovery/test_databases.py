@@ -191,6 +191,21 @@ def test_damaged_database_is_reported(store, damage, message):
     assert state(store.parent) == before
 
 
+def test_wrong_header_is_not_called_another_kind_of_file(store):
+    overwrite(store, 16, 4096)
+    with pytest.raises(UnreadableInput, match="a damaged database: its header is invalid"):
+        list(read_sessions(store))
+
+
+def test_other_columns_are_not_called_damage(tmp_path):
+    path = tmp_path / "store.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE meta (a)")
+        connection.execute("CREATE TABLE blobs (b)")
+    with pytest.raises(UnreadableInput, match="cannot read the database: no such column"):
+        list(read_sessions(path))
+
+
 @pytest.mark.parametrize("name", [b"\xff\xfeQ", b"Q\xffQ"])
 def test_table_names_that_are_not_text_are_damage(store, name):
     with closing(sqlite3.connect(store)) as connection:

@@ -10,9 +10,11 @@ import pytest
 from tests.log.commands import vacr
 from tests.log.running import Running
 from tests.log.statements import statement, statements
+from vacr.errors import UnreadableInput
 from vacr.log.folder import create_log
 from vacr.log.fsck import run_fsck
-from vacr.log.keyring import read_log_descriptions
+from vacr.log.keyring import LogKeyPair, read_log_descriptions
+from vacr.signing import encode_private_pem, generate_key
 from vacr.signing.cose import parse_sign1
 from vacr.signing.statement import build_kccs
 from vacr.transparency.checkpoint import parse_checkpoint, parse_signed_note
@@ -137,3 +139,25 @@ def test_consistency_proof_is_checked(log_with_proofs):
     assert (code, "--older" in str(report)) == (2, True)
     assert run_verify(log_with_proofs, "grown", "--older", "nowhere")[0] == 3
     assert run_verify(log_with_proofs, "statement", "--older", "checkpoint-3")[0] == 1
+
+
+def test_prove_needs_exactly_one_option(log, tmp_path):
+    both = ("--entry", "0", "--consistency", "1", "2")
+    for asked, problem, hint in (
+        ((), "prove needs --entry or --consistency", "Add --entry N, or --consistency A B."),
+        (both, "--entry cannot be used with --consistency", "Omit one of them."),
+    ):
+        done = vacr("log", "prove", log.path, *asked, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (2, f"vacr: {problem}\n  {hint}\n")
+
+
+@pytest.mark.parametrize("algorithms", [("es256", "es256"), ("eddsa", "eddsa"), ("es256",)])
+def test_log_needs_a_key_of_each_kind(tmp_path, algorithms):
+    (tmp_path / "keys").mkdir()
+    for number, algorithm in enumerate(algorithms):
+        (tmp_path / "keys" / f"{number}.pem").write_bytes(
+            encode_private_pem(generate_key(algorithm))
+        )
+    with pytest.raises(UnreadableInput, match="exactly two keys") as caught:
+        LogKeyPair.load(tmp_path)
+    assert "another folder" in caught.value.hint

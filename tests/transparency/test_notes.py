@@ -262,3 +262,10 @@ def test_changed_notes_do_not_verify(data):
 @given(st.binary())
 def test_any_bytes_are_a_note_or_raise_our_error(data):
     assert find_refusal_reason(parse_signed_note, data).startswith("note-")
+
+
+def test_missing_final_newline_is_named():
+    with pytest.raises(InvalidStatement, match="does not end with a newline"):
+        parse_signed_note(GOOD[:-1])
+    with pytest.raises(InvalidStatement, match="no empty line followed by signatures"):
+        parse_signed_note(b"text\n\n")

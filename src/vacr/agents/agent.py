@@ -133,9 +133,10 @@ class SourcePart:
         return str(values[0].reason)
 
     def documents(self) -> Iterator[ValueBatch]:
-        """Yield the JSON values; the caller may change them.
+        """Yield batches of JSON values, each after a line number; the caller may change them.
 
-        The values of earlier samples are not decoded again.
+        Bytes that are not JSON become an `UndecodableBytes` among the values. The values of earlier
+        samples are not decoded again.
         """
         seen, unseen = self._seen, self._unseen or parse_json_documents(self.data)
         self._seen, self._unseen = [], None
@@ -301,9 +302,10 @@ class Agent:
     # --- reading ---
 
     def recognises(self, sample: Sequence[Any]) -> float:
-        """Return how much of a sample of native values is this agent's, from 0 to 1.
+        """Return the share of a sample of native values that is this agent's, from 0 to 1.
 
-        A file that is not JSON is one value: its text.
+        A file that is not JSON is one value: its text. vacr never asks about an empty sample; the
+        agents of vacr return 0 for it.
         """
         del sample
         return 0.0

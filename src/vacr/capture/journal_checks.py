@@ -165,7 +165,7 @@ def _check_checkpoints(
     Return the coverage by the intact checkpoints.
 
     Raises:
-        UnreadableInput: the journal does not exist.
+        UnreadableInput: the journal does not exist, or cannot be read.
     """
     covered = JournalCoverage(str(folder / CHECKPOINTS_FILE))
     scan = ChainScan()
@@ -179,10 +179,11 @@ def _check_checkpoints(
         report.findings.append(str(error))
     except OSError as error:
         if not any(list_session_journals(folder)):
+            is_missing = isinstance(error, FileNotFoundError)
             raise UnreadableInput(
                 describe_file_error(error),
                 where=str(folder / CHECKPOINTS_FILE),
-                hint="Run vacr watch to create a journal.",
+                hint="Run vacr watch to create a journal." if is_missing else "",
             ) from error
         report.findings.append(
             f"{CHECKPOINTS_FILE}: {describe_file_error(error)}, but session journals exist"

@@ -76,7 +76,7 @@ _CANCEL_ANSWERS = ("", "q")
     metavar="FILE|FOLDER/|-",
     type=PATH,
     help="Output file, a folder if it ends in /, or - for standard output.  "
-    "[default: the current folder]",
+    "[default: the current folder; required for all sessions of a FOLDER]",
 )
 @click.option(
     "--session",
@@ -98,8 +98,8 @@ _CANCEL_ANSWERS = ("", "q")
 @click.option(
     "--sub-agents/--no-sub-agents",
     default=True,
-    help="Also record the session's sub-agents. For Codex, record the folder instead.  "
-    "[default: yes]",
+    help="Also record the session's sub-agents. Not for a FILE of Codex: there, name the FOLDER "
+    "with all sessions.  [default: yes]",
 )
 @click.option(
     "--overwrite",
@@ -160,8 +160,10 @@ def command(
     if session is not None and len(paths) != 1:
         raise UsageError(
             "--session needs exactly one file or folder",
-            hint="Name the file or folder that holds the session.",
+            hint="Name one file or folder: the one that holds the session.",
         )
+    if session is not None and cluster:
+        raise UsageError("--cluster cannot be used with --session", hint="Omit one of them.")
     if not paths:
         picked = _choose_session(options["agent"], voice)
         if picked is None:
@@ -346,16 +348,18 @@ def _record_folders(
     Sessions that an earlier run recorded, and that have not changed, are skipped.
 
     Raises:
-        UsageError: `output` is not a folder.
+        UsageError: `output` is missing, or is not a folder.
     """
-    if output is None or output == STDIN or (path_exists(output) and not is_folder(output)):
+    hint = "Name a folder for the records: -o DIR/"
+    if output is None:
+        raise UsageError("recording a folder needs -o", hint=hint)
+    if output == STDIN:
+        raise UsageError("the sessions of a folder cannot be recorded to -o -", hint=hint)
+    has_file_suffix = Path(output).suffix in (".json", ".cbor", ".acr")
+    is_existing_file = path_exists(output) and not is_folder(output)
+    if is_existing_file or (has_file_suffix and not is_output_folder(output)):
         raise UsageError(
-            "recording a folder writes one file per session", hint="Name a folder: -o DIR/"
-        )
-    if not is_output_folder(output) and Path(output).suffix in (".json", ".cbor", ".acr"):
-        raise UsageError(
-            f"recording a folder writes one file per session, but {output} is one file",
-            hint="Name a folder: -o DIR/",
+            f"recording a folder writes one file per session, but {output} is one file", hint=hint
         )
     # In a folder, the files of sub-agents are found on their own.
     recording = replace(recording, sub_agents=False, not_in_stores=False)

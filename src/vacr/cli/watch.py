@@ -189,9 +189,7 @@ def command(
     state = find_state_folder(os.environ)
     roots = list_agent_roots(agent)
     if output is not None and Path(output).exists() and not Path(output).is_dir():
-        raise UsageError(
-            f"{output} is not a folder", hint="Name a folder for sealed records with -o."
-        )
+        raise UsageError(f"{output} is not a folder", hint="Name a folder with -o, or omit -o.")
     signing = pop_signing_options(options)
     # A wrong key is reported before the watch starts.
     named_settings = load_signing_settings(**signing) if signing["key"] and not no_seal else None

@@ -439,11 +439,14 @@ def _make_database_error(error: Exception, path: Path) -> UnreadableInput:
     if isinstance(error, sqlite3.OperationalError):
         if _is_locked_error(error):
             return UnreadableInput(_LOCKED_MESSAGE, where=str(path), hint=_RETRY_HINT)
-        return UnreadableInput(f"cannot be read as a database: {error}", where=str(path))
+        return UnreadableInput(f"cannot read the database: {error}", where=str(path))
     if isinstance(error, MemoryError):
         return UnreadableInput("too large for the available memory", where=str(path))
     if isinstance(error, sqlite3.Error | UnicodeDecodeError):
-        return UnreadableInput(f"a damaged database: {error}", where=str(path))
+        # SQLite says "file is not a database", but only files that begin like one are opened.
+        is_wrong_header = getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_NOTADB
+        problem = "its header is invalid" if is_wrong_header else str(error)
+        return UnreadableInput(f"a damaged database: {problem}", where=str(path))
     return UnreadableInput(
         f"unexpected content in the database: {type(error).__name__}: {error}", where=str(path)
     )

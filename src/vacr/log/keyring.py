@@ -53,7 +53,6 @@ from vacr.transparency import (
 _KEYS_FOLDER_NAME = "keys"
 _KEYS_FOLDER_MODE = 0o700
 _KEY_FILE_MODE = 0o600
-_KEYS_OF_NEW_LOG = 2
 
 
 class Keyring:
@@ -158,19 +157,15 @@ class LogKeyPair:
         """
         paths = sorted((folder / _KEYS_FOLDER_NAME).glob("*.pem"))
         keys = [parse_private_key(read_bytes(path)) for path in paths]
-        checkpoint_first = sorted(
-            keys, key=lambda key: not isinstance(key, ed25519.Ed25519PrivateKey)
-        )
-        if len(keys) != _KEYS_OF_NEW_LOG or isinstance(
-            checkpoint_first[1], ed25519.Ed25519PrivateKey
-        ):
+        checkpoint_keys = [key for key in keys if isinstance(key, ed25519.Ed25519PrivateKey)]
+        receipt_keys = [key for key in keys if not isinstance(key, ed25519.Ed25519PrivateKey)]
+        if len(checkpoint_keys) != 1 or len(receipt_keys) != 1:
             raise UnreadableInput(
-                "the folder must contain the two keys of a new log, one ES256 key and one Ed25519 "
-                "key, and no others",
+                "the folder must contain exactly two keys, one ES256 key and one Ed25519 key",
                 where=str(folder / _KEYS_FOLDER_NAME),
+                hint="Name another folder: vacr log init creates the keys of a new log.",
             )
-        checkpoint, receipt = checkpoint_first
-        return cls(receipt, checkpoint)
+        return cls(receipt_keys[0], checkpoint_keys[0])
 
     def save(self, folder: Path) -> None:
         """Write both keys durably to `keys/` in a log folder, readable by the owner only."""
@@ -247,7 +242,7 @@ def _list_later_descriptions(reader: LogReader) -> list[int]:
 
 def _read_description_at(reader: LogReader, head: StoredHead) -> LogDescription:
     """Return the log's newest description of itself at a head."""
-    return parse_description(_read_log_entry(reader, head.description))
+    return parse_description(_read_log_entry(reader, head.description), head.description)
 
 
 def _read_log_entry(reader: LogReader, position: int) -> bytes:

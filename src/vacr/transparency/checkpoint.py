@@ -250,10 +250,12 @@ def parse_signed_note(data: bytes) -> SignedNote:
         )
     # The text may contain empty lines; the last one in the note ends it.
     text_end = content.rfind("\n\n")
-    if text_end < 0 or not content.endswith("\n") or text_end + 2 == len(content):
+    if text_end < 0 or text_end + 2 == len(content):
         raise InvalidStatement(
             "not a signed checkpoint: no empty line followed by signatures", reason="note-form"
         )
+    if not content.endswith("\n"):
+        raise InvalidStatement("the checkpoint does not end with a newline", reason="note-form")
     lines = content[text_end + 2 : -1].split("\n")
     if len(lines) > MAX_NOTE_SIGNATURES:
         raise InvalidStatement(
@@ -330,7 +332,7 @@ def parse_checkpoint(text: str) -> Checkpoint:
     lines = text.removesuffix("\n").split("\n")
     if not text.endswith("\n") or len(lines) < _MIN_CHECKPOINT_LINES or not all(lines):
         raise InvalidStatement(
-            "not a checkpoint: it must have lines for origin, size and root",
+            "not a checkpoint: it must have lines for origin, size and root, and no empty lines",
             reason="checkpoint-form",
         )
     return Checkpoint(

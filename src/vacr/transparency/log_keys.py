@@ -99,7 +99,7 @@ def parse_first_description(entry: bytes) -> LogDescription:
     Raises:
         InvalidStatement: it is not a description, or another key signed it.
     """
-    parsed = _parse_description_entry(entry)
+    parsed = _parse_description_entry(entry, 0)
     if parsed is None:
         raise InvalidStatement(
             "the first entry is not the log's description", reason="log-description"
@@ -109,16 +109,18 @@ def parse_first_description(entry: bytes) -> LogDescription:
     return description
 
 
-def parse_description(entry: bytes) -> LogDescription:
+def parse_description(entry: bytes, position: int) -> LogDescription:
     """Parse an entry that must be a description of the log, without checking its signature.
+
+    `position` is the position of the entry in the log, for error messages.
 
     Raises:
         InvalidStatement: the entry is not a description of a log.
     """
-    parsed = _parse_description_entry(entry)
+    parsed = _parse_description_entry(entry, position)
     if parsed is None:
         raise InvalidStatement(
-            "the entry is not a description of the log", reason="log-description"
+            f"entry {position} is not a description of the log", reason="log-description"
         )
     return parsed[1]
 
@@ -130,7 +132,7 @@ def parse_next_description(entry: bytes, before: LogDescription, log: str) -> Lo
     receipt key of `before`.
     """
     try:
-        parsed = _parse_description_entry(entry)
+        parsed = _parse_description_entry(entry, None)
         if parsed is None:
             return None
         message, description = parsed
@@ -152,10 +154,13 @@ def _check_description_signature(message: Sign1, key: PublicKey) -> None:
     )
 
 
-def _parse_description_entry(entry: bytes) -> tuple[Sign1, LogDescription] | None:
+def _parse_description_entry(
+    entry: bytes, position: int | None
+) -> tuple[Sign1, LogDescription] | None:
     """Return an entry parsed as COSE_Sign1, and the log description in it.
 
-    Return None if the entry has another content type. The signature is not checked.
+    Return None if the entry has another content type. The signature is not checked. `position` is
+    the position of the entry in the log, for error messages, or None if nobody will see them.
 
     Raises:
         InvalidStatement: the description is malformed.
@@ -174,7 +179,8 @@ def _parse_description_entry(entry: bytes) -> tuple[Sign1, LogDescription] | Non
     except (UnreadableInput, LookupError, TypeError, ValueError, AttributeError) as error:
         problem = f"it lacks {error}" if isinstance(error, KeyError) else error
         raise InvalidStatement(
-            f"cannot read the description of the log: {problem}", reason="log-description"
+            f"entry {position} is a malformed description of the log: {problem}",
+            reason="log-description",
         ) from error
 
 

@@ -265,12 +265,13 @@ _IFLOW_SESSION_ID = re.compile(r"session-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{1
 def recognises(sample: Sequence[Any]) -> float:
     """Return the share of a sample of native values that is Claude Code's.
 
-    A line of a similar format counts against it twice.
+    A line of a similar format counts against it twice; the result is never below 0.
     """
     own_lines = sum(map(_is_claude_line, sample))
     if not own_lines:
         return 0.0
-    return (own_lines - 2 * sum(map(_is_lookalike_line, sample))) / len(sample)
+    score = (own_lines - 2 * sum(map(_is_lookalike_line, sample))) / len(sample)
+    return max(0.0, score)
 
 
 def _is_claude_line(value: Any) -> bool:

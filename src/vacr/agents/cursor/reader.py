@@ -131,10 +131,12 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
 
 
 def recognises(sample: Sequence[Any]) -> float:
-    """Return the share of a sample of native values that is Cursor's.
+    """Return the share of a sample of native values that is Cursor's; 0 if it is empty.
 
     A text that holds no JSON is one value.
     """
+    if not sample:
+        return 0.0
     if is_cursor_export_head(sample[0]):
         return 1.0
     return sum(map(_is_cursor_value, sample)) / len(sample)

@@ -79,7 +79,9 @@ _VALUE_MARKERS = frozenset((*GEMINI_EVENT_NAMES, *_HEADER_MARKERS, "parts", "tim
 
 
 def recognises(sample: Sequence[Any]) -> float:
-    """Return the share of a sample of native values that is Gemini CLI's."""
+    """Return the share of a sample of native values that is Gemini CLI's; 0 if it is empty."""
+    if not sample:
+        return 0.0
     return sum(map(_is_gemini_value, sample)) / len(sample)
 
 

@@ -92,7 +92,9 @@ FATE_REVERTED = "reverted"
 
 
 def recognises(sample: Sequence[Any]) -> float:
-    """Return the share of a sample of native values that is OpenCode's."""
+    """Return the share of a sample of native values that is OpenCode's; 0 if it is empty."""
+    if not sample:
+        return 0.0
     if is_export_head(sample[0], OPENCODE_DATABASE.format_id):
         return 1.0
     return sum(map(_is_opencode_value, sample)) / len(sample)

@@ -78,11 +78,12 @@ def prove_command(
       vacr log prove mylog/ --consistency 100 200
     """
     voice = Voice(format, quiet, verbose)
-    if (entry is None) == (consistency is None):
+    if entry is None and consistency is None:
         raise UsageError(
-            "prove needs either --entry or --consistency",
-            hint="Add --entry N, or --consistency A B.",
+            "prove needs --entry or --consistency", hint="Add --entry N, or --consistency A B."
         )
+    if entry is not None and consistency is not None:
+        raise UsageError("--entry cannot be used with --consistency", hint="Omit one of them.")
     log = open_log(folder, database)
     with closing(log.reader()) as storage:
         if consistency is not None:
