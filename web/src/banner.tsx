@@ -38,12 +38,14 @@ export function summarizeVerdict(verdict: Verdict, stored: StoredVerification | 
       title: "Verification failed",
       text: `The signature is valid, but vacr found a problem when it made this page: ${stored.message}`,
     };
-  if (verdict.state === "not-here")
+  if (verdict.state === "not-here") {
+    const open = verdict.checks.find((check) => check.name === "signature" && check.outcome === "not decidable");
     return {
       look: "fair",
-      title: "Signature not checked",
-      text: "The record matches its statement. To check the signature, run vacr verify.",
+      title: "This page cannot check the signature",
+      text: `The record matches its statement. The signature was not checked: ${open?.told}.`,
     };
+  }
   if (verdict.state === "trusted")
     return {
       look: "good",

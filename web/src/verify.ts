@@ -148,7 +148,10 @@ class Verification {
       ? usable.sort((left, right) => Number(matchesKeyId(right, message)) - Number(matchesKeyId(left, message)))
       : [certified ?? carried].filter((key): key is Key => key !== null && key.kind !== "other");
     if (!candidates.length) {
-      this.leaveOpen("signature", "no key available: the statement contains none, and the author of this page trusts none");
+      this.leaveOpen(
+        "signature",
+        "neither the statement nor the author of this page gives a usable key; run vacr verify with --trust",
+      );
       return [null, trusted];
     }
 
