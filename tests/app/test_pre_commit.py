@@ -123,7 +123,7 @@ def test_hooks_report_each_bad_record(vacr, repo, published, tmp_path):
     assert verdicts == ["Failed"] * 3
     assert "--trust=x.acr.json: valid" in output
     assert "none.acr.json: unreadable" in output
-    assert output.count("not signed: no statement next to it") == 3
+    assert output.count("not signed: there is no ") == 3
     assert "--trust=x.acr.json: attribution recomputed, identical" in output
     assert not list(tmp_path.rglob("trap"))
 

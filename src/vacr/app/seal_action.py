@@ -114,7 +114,10 @@ def _list_service_options(keys: InputKeys) -> list[str]:
 
 
 def _list_seal_options() -> list[str]:
-    """Return `--base`, `--issuer`, `--timestamp` and `--seal-source` from the inputs."""
+    """Return `--base`, `--issuer`, `--timestamp` and `--seal-source` from the inputs that are set.
+
+    The input `base` is a revision of the repository in the working folder: `--base .@REVISION`.
+    """
     options = ["--base", f".@{read_input('base')}"] if read_input("base") else []
     options += _list_given_options("issuer", "timestamp")
     return options + (["--seal-source"] if read_flag_input("seal-source") else [])

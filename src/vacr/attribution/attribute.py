@@ -455,7 +455,7 @@ def _is_changed_without_call(
 
 
 def list_applied_changes(replay: Replay, roots: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield call, path, line ranges, evidence and model for each file that a call changed, by time.
+    """Yield call, path, line ranges, evidence and model of each change of a file, by time.
 
     Lines are numbered as they were right after the call. A path outside of `roots` is absolute.
     """

@@ -430,52 +430,54 @@ MAX_WAITING_OBSERVATIONS = 10
 _MAX_MISSING_EMPTY_LINES = 20
 
 
-def settle_observation(file: FileState, look: ObservedLines) -> ObservedLines | None:
-    """Return an observation with certain line numbers, or `None` while they are uncertain.
+def settle_observation(file: FileState, observed: ObservedLines) -> ObservedLines | None:
+    """Return an observation with settled line numbers, or `None` while they are uncertain.
 
     The output of a command may lack empty lines at its beginning, or the indentation of its first
-    line. Known lines of the file show how many lines are missing, and the indentation.
+    line. Known lines of the file show how many lines are missing, and the indentation. If they do
+    not, an observation from line 1 is assumed to lack none, and a later first line is left out.
     """
-    if look.least and not _is_known_to_reach(file, look.least):
+    if observed.least and not _is_known_to_reach(file, observed.least):
         return None
-    if not look.slack:
-        return _restore_first_indentation(file, look)
+    if not observed.slack:
+        return _restore_first_indentation(file, observed)
     for fresh in (True, False):
         fits = [
             by
-            for by in range(min(look.slack, _MAX_MISSING_EMPTY_LINES) + 1)
-            if _matches_at_offset(file, look, by, fresh=fresh)
+            for by in range(min(observed.slack, _MAX_MISSING_EMPTY_LINES) + 1)
+            if _matches_at_offset(file, observed, by, fresh=fresh)
         ]
         if len(fits) == 1:
             return _restore_first_indentation(
-                file, replace(look, first=look.first + fits[0], slack=0)
+                file, replace(observed, first=observed.first + fits[0], slack=0)
             )
-    if look.first != 1:
+    if observed.first != 1:
         return None
     # Few files begin with an empty line.
-    return _restore_first_indentation(file, replace(look, slack=0))
+    return _restore_first_indentation(file, replace(observed, slack=0))
 
 
-def has_different_line_count(file: FileState, look: ObservedLines) -> bool:
+def has_different_line_count(file: FileState, observed: ObservedLines) -> bool:
     """Return whether a file is known as a whole, and the host counts more or fewer lines."""
-    text = file.text if look.total else None
-    return text is not None and look.total != text.count("\n") + 1
+    text = file.text if observed.total else None
+    return text is not None and observed.total != text.count("\n") + 1
 
 
-def _restore_first_indentation(file: FileState, look: ObservedLines) -> ObservedLines:
+def _restore_first_indentation(file: FileState, observed: ObservedLines) -> ObservedLines:
     """Return an observation with the indentation of its first line, if that was trimmed.
 
-    If the indentation is unknown, the observation loses that line.
+    If the indentation is unknown, the observation loses that line; but line 1 of the file stays as
+    it is.
     """
-    if not look.trimmed or not look.lines:
-        return look
-    known = file.get_line(look.first)
-    if known is not None and _render_bare_line(known).lstrip() == strip_line_end(look.lines[0]):
-        return replace(look, lines=[known, *look.lines[1:]], trimmed=False)
-    if known is not None or look.first == 1:
+    if not observed.trimmed or not observed.lines:
+        return observed
+    known = file.get_line(observed.first)
+    if known is not None and _render_bare_line(known).lstrip() == strip_line_end(observed.lines[0]):
+        return replace(observed, lines=[known, *observed.lines[1:]], trimmed=False)
+    if known is not None or observed.first == 1:
         # The line is a different one, or begins the file, where few lines are indented.
-        return replace(look, trimmed=False)
-    return replace(look, first=look.first + 1, lines=look.lines[1:], trimmed=False)
+        return replace(observed, trimmed=False)
+    return replace(observed, first=observed.first + 1, lines=observed.lines[1:], trimmed=False)
 
 
 def _render_bare_line(line: str) -> str:
@@ -488,19 +490,21 @@ def _is_known_to_reach(file: FileState, number: int) -> bool:
     return any(chunk.fresh and chunk.next > number for chunk in file.chunks)
 
 
-def _matches_at_offset(file: FileState, look: ObservedLines, by: int, *, fresh: bool) -> bool:
+def _matches_at_offset(file: FileState, observed: ObservedLines, by: int, *, fresh: bool) -> bool:
     """Return whether an observation fits if `by` empty lines are missing at its beginning.
 
     At least one known line with text must equal the shown one, and none may differ. Only chunks
     whose `fresh` has this value count.
     """
-    start, lines = look.first, look.lines
+    start, lines = observed.first, observed.lines
     same, first = 0, start + by
     for chunk in [chunk for chunk in file.chunks if chunk.fresh is fresh]:
         for number in range(max(chunk.first, first), min(chunk.next, first + len(lines))):
             known = _render_bare_line(chunk.lines[number - chunk.first])
             seen = strip_line_end(lines[number - first])
-            if known != seen and not (look.trimmed and number == first and known.lstrip() == seen):
+            if known != seen and not (
+                observed.trimmed and number == first and known.lstrip() == seen
+            ):
                 return False
             same += bool(seen.strip())
         if any(

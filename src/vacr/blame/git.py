@@ -327,7 +327,7 @@ def load_git_base(text: str) -> BaseFiles:
         raise first_error
     raise UsageError(
         f"--base {text}: no such folder",
-        hint="Name a repository and a revision: --base ~/repo@HEAD~3",
+        hint="Name the folder of a repository; a revision may follow: --base ~/repo@HEAD~3",
     )
 
 

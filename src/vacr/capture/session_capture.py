@@ -485,7 +485,14 @@ class HookEventCapture:
         progress.size = size
 
     def _find_place(self, spool: Spool) -> SessionPlace | None:
-        """Return the place of a spool's session, or None while its transcript may still come."""
+        """Return the place of a spool's session, or None while its transcript may still come.
+
+        If no transcript has come `settling` seconds after the last event, return a place for events
+        only.
+
+        Raises:
+            OSError, UnreadableInput: the spool cannot be read.
+        """
         events_only = make_events_only_place(spool)
         if self._capturing.journal.has_session(events_only.name):
             return events_only

@@ -269,7 +269,9 @@ class InstanceGenerator:
 
         """
         if least > _MAX_NODES:
-            raise NoSampleError(f"{least} repetitions are too many")
+            raise NoSampleError(
+                f"an entry must occur {least} times, but samples have at most {_MAX_NODES} nodes"
+            )
         if height > room or math.isinf(height):
             return least
         high = least + _MAX_EXTRA_ITEMS

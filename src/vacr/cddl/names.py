@@ -564,6 +564,9 @@ class NameResolver(RuleLookup):
         """Return the node of a rule that is a group, and queue its body the first time.
 
         An undefined socket becomes a group without alternatives.
+
+        Raises:
+            CddlError: another name is undefined, or has the wrong number of generic arguments.
         """
         definition = self.find_definition(name, scope)
         if definition is None:

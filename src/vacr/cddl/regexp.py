@@ -657,7 +657,10 @@ def _find_named_characters(name: str) -> CharacterRanges | None:
 
 @lru_cache(maxsize=1)
 def _build_category_ranges() -> dict[str, CharacterRanges]:
-    """Collect the code points of every general category, when a pattern first names one."""
+    """Return the ranges of code points of each general category, by its name, such as `Lu`.
+
+    They are computed when a pattern first names a category.
+    """
     runs: dict[str, list[tuple[int, int]]] = {}
     start, current = 0, unicodedata.category(chr(0))
     for code in range(1, _LAST_CODE_POINT + 2):

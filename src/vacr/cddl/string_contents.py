@@ -365,7 +365,11 @@ def _encode_base45(data: bytes) -> str:
 
 
 def _decode_hex(text: str) -> bytes:
-    """Decode hexadecimal digits in either case."""
+    """Decode hexadecimal digits in either case.
+
+    Raises:
+        ValueError: the text does not consist of pairs of hexadecimal digits.
+    """
     return binascii.unhexlify(text)
 
 
@@ -401,7 +405,7 @@ def _decode_json(text: str) -> Any:
     import json
 
     def refuse(word: str) -> None:
-        raise ValueError(f"{word} is not JSON")
+        raise ValueError(f"JSON has no {word}")
 
     return json.loads(text, parse_constant=refuse)
 

@@ -432,7 +432,14 @@ class _CddlParser:
         return NameSyntax(token.text, tuple(arguments), token.start)
 
     def _parse_major(self, token: Token) -> TypeSyntax:
-        """Return the type of a `#…` token; parse the `<type>` and the `(content)` of a tag."""
+        """Return the type of a `#…` token, with what follows it.
+
+        That is the `<type>` after `#6.` or `#7.`, and the `(content)` of a tag, which must follow
+        without a space.
+
+        Raises:
+            CddlError: the number or a type is malformed, or too large.
+        """
         major, number = cast("tuple[int | None, int | None]", token.value)
         if major is not None and major > _LARGEST_MAJOR:
             self._fail(f"no major type {major}: major types are 0 to {_LARGEST_MAJOR}", token.start)

@@ -94,7 +94,7 @@ _REFERENCE_FILE, _ATTESTATION_KEY_FILE = "reference.cbor", "ak.pub.pem"
 @click.option(
     "--tcti",
     metavar="NAME",
-    help="TPM to use, such as device:/dev/tpmrm0.  [default: as tpm2-tools]",
+    help="TPM to use, such as device:/dev/tpmrm0.  [default: the one that tpm2-tools use]",
 )
 @click.option(
     "--pcrs",

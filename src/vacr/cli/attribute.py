@@ -61,10 +61,12 @@ _EXIT_FAILED = 1
 @click.option(
     "--history",
     is_flag=True,
-    help="Print a JSON line for each file that a call changed; write nothing.",
+    help="Print a JSON line for each change of a file by a tool call; write no files.",
 )
 @click.option(
-    "--check", is_flag=True, help="Recompute the attribution of records and compare; write nothing."
+    "--check",
+    is_flag=True,
+    help="Recompute the attribution of records and compare; write no files.",
 )
 @click.option("--url", metavar="URL", help="Web address of the conversation.")
 @click.option(
@@ -197,7 +199,7 @@ def _parse_related_link(text: str) -> tuple[str, str]:
 
 
 def _print_call_history(inputs: list[InputRecord], base: BaseFiles | None, voice: Voice) -> int:
-    """Print a JSON line for each file that a call changed; return the exit code, 0."""
+    """Print a JSON line for each change of a file by a tool call; return the exit code, 0."""
     with name_failed_input(inputs):
         replay, roots = replay_records([recording.record for recording in inputs], base)
     for number, recording in enumerate(inputs):

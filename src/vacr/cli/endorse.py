@@ -65,7 +65,7 @@ def _tcti_option(function: F) -> F:
     return click.option(
         "--tcti",
         metavar="NAME",
-        help="TPM to use, such as device:/dev/tpmrm0.  [default: as tpm2-tools]",
+        help="TPM to use, such as device:/dev/tpmrm0.  [default: the one that tpm2-tools use]",
     )(function)
 
 

@@ -245,26 +245,26 @@ def filter_options(function: F) -> F:
             "--only",
             type=click.Choice(ROW_KINDS),
             multiple=True,
-            help="Keep only this kind of row; repeatable.",
+            help="Only rows of this kind; repeatable.",
         ),
         click.option(
             "--tool",
             metavar="NAME",
             multiple=True,
-            help="Keep only calls of this tool; repeatable.",
+            help="Only calls of this tool; repeatable.",
         ),
         click.option(
             "--grep",
             metavar="TEXT",
             default="",
-            help="Keep only rows that contain this text; case is ignored.",
+            help="Only rows that contain this text; case is ignored.",
         ),
-        click.option("--errors", is_flag=True, help="Keep only rows with an error."),
+        click.option("--errors", is_flag=True, help="Only rows with an error."),
         click.option(
             "--entry",
             metavar="ID|POINTER",
             multiple=True,
-            help="Keep only this entry; repeatable.",
+            help="Only this entry; repeatable.",
         ),
     )
 

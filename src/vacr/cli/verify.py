@@ -179,7 +179,7 @@ def command(
     if require_evidence is None and any(evidence_settings):
         raise UsageError(
             "the options for evidence need --require-evidence",
-            hint="Add --require-evidence affirming.",
+            hint="Add --require-evidence affirming, or --require-evidence warning.",
         )
     if STDIN in files:
         raise UsageError(

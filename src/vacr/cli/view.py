@@ -59,14 +59,18 @@ from vacr.workflows import PageRun, VerificationOptions, format_count
 @partial(output_options, default="the current folder; for a FOLDER, site/")
 @click.option("--serve", is_flag=True, help="Serve the pages to a browser instead of writing them.")
 @click.option(
-    "--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="Address for --serve."
+    "--host",
+    metavar="ADDRESS",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to listen at, with --serve.",
 )
 @click.option(
     "--port",
     metavar="N",
     type=click.IntRange(0, 65535),
     default=0,
-    help="Port for --serve.  [default: any free port]",
+    help="Port to listen at, with --serve.  [default: any free port]",
 )
 @click.option("--open", is_flag=True, help="Open the page in a browser.")
 @voice_options

@@ -189,7 +189,11 @@ def parse_messages(data: bytes) -> RatsMessages:
 
 
 def _group_messages(messages: list[tuple[int, bytes]]) -> RatsMessages:
-    """Group tokens by kind, an indicator; raise InvalidStatement for too many of a kind or none."""
+    """Group tokens by their kinds; each comes after the indicator of its kind.
+
+    Raises:
+        InvalidStatement: there are no tokens, or too many of one kind.
+    """
     tokens: dict[int, list[bytes]] = {kind: [] for kind in _MESSAGE_NAMES}
     for kind, token in messages:
         tokens[kind].append(token)
@@ -207,7 +211,7 @@ def _group_messages(messages: list[tuple[int, bytes]]) -> RatsMessages:
             )
     if not messages:
         raise InvalidStatement(
-            "the CMW contains neither evidence nor a result", reason="evidence-missing"
+            "the CMW contains no evidence, result or endorsement", reason="evidence-missing"
         )
     evidence = next(iter(tokens[INDICATOR_EVIDENCE]), None)
     result = next(iter(tokens[INDICATOR_RESULTS]), None)
@@ -511,8 +515,8 @@ def _build_cmw_json(wrapped: WrappedMessage) -> Any:
     if isinstance(wrapped, CmwRecord):
         if not isinstance(wrapped.type, str):
             raise UsageError(
-                f"content format {wrapped.type} cannot be written as JSON",
-                hint="Use its media type instead.",
+                f"the type is the number {wrapped.type}, which JSON cannot express",
+                hint="Use the media type instead.",
             )
         indicators = [] if wrapped.indicator is None else [wrapped.indicator]
         return [wrapped.type, encode_base64url(wrapped.value), *indicators]
@@ -522,7 +526,8 @@ def _build_cmw_json(wrapped: WrappedMessage) -> Any:
     for name, member in wrapped.members.items():
         if not isinstance(name, str):
             raise UsageError(
-                f"the name {name} cannot be written as JSON", hint="Use text as the name."
+                f"a name is the number {name}, which JSON cannot express",
+                hint="Use a text as the name.",
             )
         value[name] = _build_cmw_json(member)
     return value

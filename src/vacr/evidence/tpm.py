@@ -182,7 +182,7 @@ class Tpm:
 
         Raises:
             UsageError: tpm2-tools are not installed.
-            Unreachable: the program fails.
+            Unreachable: the program cannot be run, fails, or takes too long.
         """
         tool = shutil.which(_TPM_TOOL)
         if tool is None:
@@ -204,9 +204,11 @@ class Tpm:
                 timeout=_TIMEOUT_SECONDS,
                 check=False,
             )
-        except (OSError, subprocess.TimeoutExpired) as error:
+        except OSError as error:
+            raise Unreachable(f"cannot run {tool}: {error.strerror or error}") from error
+        except subprocess.TimeoutExpired as error:
             raise Unreachable(
-                f"the TPM does not answer: {type(error).__name__}", hint=_TPM_HINT
+                f"the TPM did not answer within {_TIMEOUT_SECONDS} seconds", hint=_TPM_HINT
             ) from error
         if process.returncode:
             lines = [

@@ -434,7 +434,8 @@ def _check_journal(
                 "journal", "sourced-data", TRUST_NO_CLAIM, f"{finding}, matches the record"
             )
         else:
-            appraisal.add_undecided("journal", "sourced-data", f"{finding} (claimed)")
+            finding += ", claimed by the evidence; the record names no journal to compare with"
+            appraisal.add_undecided("journal", "sourced-data", finding)
     elif "journal" not in policy.required:
         appraisal.add_undecided("journal", "sourced-data", "not used for this recording")
 
@@ -517,7 +518,11 @@ def _parse_measured_components(claims: dict[Any, Any]) -> list[Component]:
 
 
 def _check_component(component: Component, policy: AppraisalPolicy, appraisal: Appraisal) -> None:
-    """Compare a measured component with its reference values in the policy."""
+    """Compare a measured component with its reference values, and add the result to `appraisal`.
+
+    Without a reference value in the policy, the component is unknown; but an agent is undecided,
+    unless the policy requires it.
+    """
     name, claim = component.name, _choose_vector_claim(component.name)
     references = [reference for reference in policy.references if reference.name == name]
     version = "" if component.version is None else f"version {component.version}, "

@@ -69,7 +69,7 @@ class GitAiNote(NamedTuple):
     files: list[tuple[str, list[AttestedLines]]]
     """The path and the attested lines of each file."""
     metadata: dict[str, Any]
-    """The JSON after the hyphens."""
+    """The JSON after the line of three hyphens."""
 
 
 # Export
@@ -316,13 +316,14 @@ def parse_note(data: bytes) -> GitAiNote:
     metadata = decode_json("\n".join(lines[end + 1 :]).encode())
     if not isinstance(metadata, dict):
         raise InvalidRecord(
-            "invalid note of git-ai: no JSON object after the hyphens", where=f"line {end + 2}"
+            "invalid note of git-ai: no JSON object after the line of three hyphens",
+            where=f"line {end + 2}",
         )
     return GitAiNote(_parse_files(lines[:end]), metadata)
 
 
 def _parse_files(lines: list[str]) -> list[tuple[str, list[AttestedLines]]]:
-    """Return the path and the attested lines of each file; `lines` precede the hyphens.
+    """Return the path and the attested lines of each file; `lines` precede the divider.
 
     Raises:
         InvalidRecord: an indented line is malformed, or precedes the first file.

@@ -265,7 +265,10 @@ def parse_service_address(url: str, service: str, example: str) -> ServiceAddres
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise UsageError(f"the address of the {service} is not a URL", hint=example) from error
+        # The address is not shown, because it may contain a password.
+        raise UsageError(
+            f"the address of the {service} has an invalid host or port", hint=example
+        ) from error
     # A password would appear in messages, and would never be sent to the service.
     if "@" in parts.netloc:
         raise UsageError(

@@ -463,7 +463,9 @@ def hold_file_lock(path: Path, wait: float) -> Iterator[None]:
                 break
             except BlockingIOError as error:
                 if time.monotonic() > deadline:
-                    raise TimeoutError(f"another process has locked {path.name}") from error
+                    raise TimeoutError(
+                        f"another process has locked {path} for {wait:g} seconds"
+                    ) from error
                 time.sleep(_LOCK_RETRY_SECONDS)
         yield
     finally:

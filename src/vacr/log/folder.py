@@ -159,8 +159,8 @@ def check_not_rolled_back(
     and the check passes.
 
     Raises:
-        LogDamaged: the database lacks published entries or has another root for that size, or no
-            key of the log signed the checkpoint.
+        LogDamaged: the database lacks published entries or has another root for that size; or the
+            checkpoint cannot be read, is malformed, or is not signed by a key of the log.
     """
     if not path.exists():
         return
@@ -172,8 +172,8 @@ def check_not_rolled_back(
         published = verify_checkpoint(read_bytes(path), *keys)
     except VacrError as error:
         message = (
-            "the published checkpoint is not signed by a key of this log; the database may be "
-            f"an older copy: {error.message}"
+            f"cannot verify the published checkpoint with the keys of this log: {error.message}; "
+            "the database may be an older copy"
         )
         raise LogDamaged(message, where=str(path), hint=_RESTORE_DATABASE_HINT) from error
     current = reader.head()

@@ -271,7 +271,8 @@ def _verify_entries(
 def fetch_tree_edge(log: TiledLog, older: int, newer: int) -> GrowingTree:
     """Return the tree of the first `older` entries, from the tiles of a log of `newer` entries.
 
-    Its root is not checked.
+    Only the right edge of the tree is fetched, so the tree can grow, but has no older tiles. Its
+    root is not checked.
 
     Raises:
         InvalidStatement: a tile is malformed.

@@ -144,9 +144,7 @@ class Publisher:
             except VacrError as error:
                 self._record_failure(error)
             except Exception as error:  # noqa: BLE001 - the thread must survive to try again
-                self._record_failure(
-                    VacrError(f"unexpected error: {type(error).__name__}: {error}")
-                )
+                self._record_failure(VacrError(f"a bug in vacr: {type(error).__name__}: {error}"))
             if self.stopping.wait(self.pause):
                 return
 
@@ -390,7 +388,7 @@ class CosignatureRequester:
         except VacrError as error:
             self._record_failure(error)
         except Exception as error:  # noqa: BLE001 - the thread must survive to try again
-            self._record_failure(VacrError(f"unexpected error: {type(error).__name__}: {error}"))
+            self._record_failure(VacrError(f"a bug in vacr: {type(error).__name__}: {error}"))
         else:
             if self.failure is not None:
                 _log.warning("witness %s cosigns again", self.witness.key.name)
@@ -434,11 +432,7 @@ class WitnessSizeDiffers(Unreachable):
 
     def __init__(self, size: int, url: str) -> None:
         """Keep `size`, the number of entries that the witness at `url` last cosigned."""
-        super().__init__(
-            f"the witness has last cosigned a tree of size {size}",
-            where=url,
-            hint="Send a proof from that size.",
-        )
+        super().__init__(f"the witness has last cosigned a tree of size {size}", where=url)
         self.size = size
 
 
@@ -464,9 +458,7 @@ def request_cosignature(
         headers = {"Content-Type": "text/plain; charset=utf-8"}
         reply = client.ask("POST", path, submission, headers, _MAX_REPLY_SIZE)
     except (OSError, UnicodeError, http.client.HTTPException) as error:
-        raise Unreachable(
-            f"the witness does not answer: {error}", where=witness_url, hint="Try again later."
-        ) from error
+        raise Unreachable(f"the witness does not answer: {error}", where=witness_url) from error
     if reply.status == _HTTP_OK:
         return verify_cosignature_lines(note, reply.body, witness_key)
     if reply.status == _HTTP_CONFLICT:

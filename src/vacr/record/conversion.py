@@ -454,7 +454,10 @@ def _restore_hash_algorithms(metadata: Any, attribution: JsonObject) -> bool:
 
 
 def _walk_ranges(attribution: JsonObject) -> Iterator[tuple[str, JsonObject]]:
-    """Yield the pointer and the line range, for each range of a file attribution."""
+    """Yield each line range of a file attribution, after its pointer.
+
+    The pointer starts at the attribution: `/files/0/conversations/0/ranges/0`.
+    """
     for file_index, file in enumerate(attribution["files"]):
         for index, conversation in enumerate(file["conversations"]):
             for range_index, line_range in enumerate(conversation["ranges"]):

@@ -458,7 +458,10 @@ class SemanticCheck:
             self.remarks.append(Finding(pointer, rule, found, expected))
 
     def _format_pointer(self, path: EntryPath) -> str:
-        """Return the JSON pointer of the entry at a path."""
+        """Return the JSON pointer of an entry, from the root of the record.
+
+        `path` has the index of the entry on each level, so it is never empty.
+        """
         return f"{self._base}/" + "/children/".join(map(str, path))
 
 

@@ -359,8 +359,11 @@ class Registrar:
     def _list_trusted_keys(self) -> Sequence[PublicKey]:
         """Return the trusted keys of this service.
 
-        They are all keys that it publishes, or only the ones in `log_keys` if that is not empty.
-        With `log_keys`, a service that does not publish its keys has no trusted keys.
+        They are all keys that the service publishes, or only the ones in `log_keys` if that is not
+        empty. With `log_keys`, return no keys if the published keys cannot be fetched.
+
+        Raises:
+            Unreachable: without `log_keys`, the published keys cannot be fetched.
         """
         if not self.log_keys:
             return self.client.keys()

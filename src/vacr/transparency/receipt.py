@@ -276,7 +276,10 @@ def parse_receipt(data: Any) -> Receipt:
         or not proofs.keys() <= {VDP_INCLUSION, VDP_CONSISTENCY}
         or not proofs
     ):
-        raise InvalidStatement("the receipt has no valid proofs", reason="receipt-malformed")
+        raise InvalidStatement(
+            "the proofs of the receipt are missing, malformed or of an unknown kind",
+            reason="receipt-malformed",
+        )
     inclusions = _list_proofs(proofs.get(VDP_INCLUSION))
     inclusion_proofs = tuple(InclusionProof(*_decode_proof(proof)) for proof in inclusions)
     consistencies = _list_proofs(proofs.get(VDP_CONSISTENCY))

@@ -104,7 +104,9 @@ def _check_hash_envelope(message: Sign1) -> None:
     if type(number) is not int or number not in HASH_FUNCTIONS:
         raise InvalidStatement(f"unknown hash algorithm {number!r}", reason="hash-alg-unknown")
     if message.payload is None:
-        raise InvalidStatement("the hash envelope contains no hash", reason="payload-missing")
+        raise InvalidStatement(
+            "the hash envelope has no payload, so it contains no hash", reason="payload-missing"
+        )
     if len(message.payload) != HASH_FUNCTIONS[number]().digest_size:
         raise InvalidStatement(
             "the hash has the wrong length for its algorithm", reason="hash-alg-mismatch"

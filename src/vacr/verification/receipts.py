@@ -261,7 +261,9 @@ def _find_receipt_signer(receipt: Receipt, root: bytes, log_keys: Sequence[Publi
         else:
             return key
     raise first_error or InvalidStatement(
-        "no trusted log key to verify the receipt with", reason="receipt-untrusted"
+        "no trusted log key to verify the receipt with",
+        reason="receipt-untrusted",
+        hint="Add --log-key with the log's public key.",
     )
 
 

@@ -156,7 +156,8 @@ def _check_trace_metadata(
         or not metadata.keys() <= _REQUIRED_METADATA | _OPTIONAL_METADATA
     ):
         raise InvalidStatement(
-            "trace-metadata has missing or unknown members", reason="metadata-malformed"
+            "the header trace-metadata is not a map, or has missing or unknown members",
+            reason="metadata-malformed",
         )
     digest = _compute_digest(payload)
     hash_algorithm = metadata.get("content-hash-alg", _CONTENT_HASH_ALG)
@@ -304,6 +305,9 @@ def _check_attribution(record: dict[str, Any], inputs: VerificationInputs, check
 
 def _check_source(record: dict[str, Any], inputs: VerificationInputs, checks: Checks) -> None:
     """Convert the native sessions again, and check that one of them gives this record.
+
+    `inputs` has at least one native session. The ids are not compared, and neither is the file
+    attribution. The result is added to `checks`.
 
     Raises:
         InvalidStatement: none gives it, one cannot be read, or another program or another version

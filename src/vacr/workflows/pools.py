@@ -179,7 +179,7 @@ class DaskCluster:
         self.address = address
         if not _SCHEDULER_ADDRESS.fullmatch(address):
             raise UsageError(
-                f"{address!r} is not a valid scheduler address",
+                f"{address!r} is not the address of a Dask scheduler",
                 hint="An address looks like tcp://127.0.0.1:8786.",
             )
         try:

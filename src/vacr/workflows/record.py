@@ -329,7 +329,7 @@ def _write_record(
         # A process that died may have written the same bytes. Other files are never replaced.
         if not path.is_file() or not has_same_bytes(path, pieces):
             raise UsageError(
-                f"{path} was just written by another process", hint="Run the same command again."
+                f"{path} was just created by another process", hint="Run the same command again."
             ) from error
         return "unchanged"
     return state

@@ -32,7 +32,12 @@ from vacr.registration import (
     find_outbox_folder,
 )
 from vacr.signing import read_log_keys, read_passphrase
-from vacr.workflows.record_files import StatementPair, is_output_folder, write_output_file
+from vacr.workflows.record_files import (
+    STATEMENT_SUFFIX,
+    StatementPair,
+    is_output_folder,
+    write_output_file,
+)
 from vacr.workflows.verify import build_receipt_document
 
 EXIT_REFUSED = 1
@@ -139,7 +144,7 @@ def register_pair(
     else:
         hint = f"To sign: vacr sign {pair.name} --key KEY"
         error = InvalidStatement(
-            "not signed: no statement next to it",
+            f"not signed: there is no {Path(pair.name).name}{STATEMENT_SUFFIX}",
             reason="not-signed",
             where=pair.name,
             hint=hint,

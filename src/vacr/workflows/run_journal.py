@@ -85,8 +85,8 @@ class RunJournal:
         if os.path.lexists(self._path):
             if not stat.S_ISREG(self._path.lstat().st_mode):
                 raise UsageError(
-                    f"{self._path} exists and is not a file",
-                    hint="Remove it, or write elsewhere with -o.",
+                    f"{self._path}, the journal of the output folder, is not a regular file",
+                    hint="Remove it, or name another output folder with -o.",
                 )
             with self._path.open("rb") as file:
                 position = 0

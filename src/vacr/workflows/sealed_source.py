@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from vacr.agents import Source
 
 _ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
+_OTHER_SOURCE_HINT = (
+    "Name another sealed source with --source, or record the session again with --seal-source."
+)
 
 
 def build_sealed_source_path(record: Path) -> Path:
@@ -93,7 +96,9 @@ def unseal_source(
         ) from error
     except (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError) as error:
         raise UnreadableInput(
-            f"the sealed source is damaged, or not a zip file: {error}", where=str(path)
+            f"the sealed source is damaged, or not a zip file: {error}",
+            where=str(path),
+            hint=_OTHER_SOURCE_HINT,
         ) from error
 
 
@@ -108,7 +113,11 @@ def _read_checked_part(archive: ZipFile, part: dict[str, Any], path: Path) -> by
     name, where = part["name"], str(path)
     try:
         if archive.getinfo(name).compress_type not in (ZIP_STORED, ZIP_DEFLATED):
-            raise InvalidRecord(f"{name} is compressed by a method vacr never uses", where=where)
+            raise InvalidRecord(
+                f"{name} is compressed by a method vacr never uses",
+                where=where,
+                hint=_OTHER_SOURCE_HINT,
+            )
         with archive.open(name) as opened:
             # One byte more shows that a part is too long, without unpacking all of it.
             data = opened.read(part["size"] + 1)
@@ -116,13 +125,18 @@ def _read_checked_part(archive: ZipFile, part: dict[str, Any], path: Path) -> by
         raise InvalidRecord(
             f"the sealed source does not contain {name}, which the record lists",
             where=where,
-            hint="Name another sealed source with --source, or record the session again with "
-            "--seal-source.",
+            hint=_OTHER_SOURCE_HINT,
         ) from error
     except RuntimeError as error:
-        raise InvalidRecord(f"{name} cannot be unpacked: {error}", where=where) from error
+        raise InvalidRecord(
+            f"{name} cannot be unpacked: {error}", where=where, hint=_OTHER_SOURCE_HINT
+        ) from error
     if len(data) != part["size"] or hashlib.sha256(data).hexdigest() != part["sha-256"]:
-        raise InvalidRecord(f"{name} does not match the digest in the record", where=where)
+        raise InvalidRecord(
+            f"{name} does not match the digest in the record",
+            where=where,
+            hint=_OTHER_SOURCE_HINT,
+        )
     return data
 
 

@@ -193,8 +193,8 @@ def _compare_record_id(record: Any, *, json: bool) -> tuple[list[Finding], list[
     if not is_made_by_vacr(record):
         agent = record.get("recording-agent")
         made_by = shorten_value(agent.get("name") if isinstance(agent, dict) else "an unnamed tool")
-        remark = Finding("/id", rule, f"recorded by {made_by}", "vacr, whose ids can be checked")
-        return [], [remark]
+        found, expectation = f"recorded by {made_by}", "a record made by vacr"
+        return [], [Finding("/id", "the id cannot be checked", found, expectation)]
     modification = find_record_modification(record, json=json)
     if modification is None:
         return [], []

@@ -197,9 +197,10 @@ def _make_unsigned_error(pair: StatementPair) -> VacrError:
         return UnreadableInput("there is no such file", where=pair.file)
     hint = (
         f"Get the statement from the signer, and save it as {pair.file}{STATEMENT_SUFFIX}. To "
-        f"sign it yourself: vacr sign {pair.file} --key KEY"
+        f"sign the file yourself: vacr sign {pair.file} --key KEY"
     )
-    return InvalidStatement("not signed: no statement next to it", reason="not-signed", hint=hint)
+    message = f"not signed: there is no {Path(pair.file or '').name}{STATEMENT_SUFFIX}"
+    return InvalidStatement(message, reason="not-signed", hint=hint)
 
 
 @cache

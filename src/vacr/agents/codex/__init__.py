@@ -84,7 +84,7 @@ class Codex(Agent):
         return parse_shell_output(call)
 
     def call_reports(self, entries: Sequence[Any]) -> CallReports:
-        """Return what events say about calls."""
+        """Return the reports about calls in the events of a session."""
         from vacr.agents.codex.tools import EventReports
 
         return EventReports(entries)

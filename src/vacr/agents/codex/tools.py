@@ -55,7 +55,7 @@ class EventReports(CallReports):
         # A session has many entries, and few of them report: a comprehension is faster.
         events = [
             entry
-            for entry in (entries if isinstance(entries, list) else ())
+            for entry in (entries if isinstance(entries, list | tuple) else ())
             if type(entry) is dict and entry.get("event-type") in _REPORTING_EVENTS
         ]
         for entry in events:
@@ -191,7 +191,11 @@ _JS_NAMED_ESCAPES = {
 
 
 def derive_script_actions(call: ToolCall) -> Iterator[FileAction]:
-    """Yield the changes that a script made; patches that events report are not counted again."""
+    """Yield the patches in the text of a script, except those that events report.
+
+    If the script may have other effects, also yield a possible change of any file. A call without a
+    script yields nothing.
+    """
     script = call.input
     if not isinstance(script, str):
         script = get_text_argument(call.input, COMMAND_ARGUMENTS)

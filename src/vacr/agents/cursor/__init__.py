@@ -121,7 +121,7 @@ class Cursor(Agent):
         return parse_shown_file(call, path)
 
     def call_reports(self, entries: Sequence[Any]) -> CallReports:
-        """Return the texts of files that the session keeps."""
+        """Return reports with the text of a file before and after a call, if the session has it."""
         from vacr.agents.cursor.tools import StoredTexts
 
         return StoredTexts(entries)

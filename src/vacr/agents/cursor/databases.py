@@ -394,7 +394,10 @@ def _take_json_member(holder: JsonObject, member: str) -> Any:
 
 
 def add_blob_entries(meta: dict[str, Any], blobs: dict[str, Any], session: SessionBuilder) -> None:
-    """Add the entries of a conversation, given its rows by key."""
+    """Add the entries of a conversation, from the rows of its tables `meta` and `blobs` by key.
+
+    A row that is neither a message nor the description of the session becomes an event.
+    """
     head = _parse_session_head(meta.get("0"))
     for key, value in meta.items():
         if key != "0" or head is None:

@@ -158,7 +158,10 @@ class _CommandLineDatabase:
         )
 
     def rows(self, query: DatabaseQuery, session_id: str) -> Iterator[tuple[str, JsonObject]]:
-        """Yield all rows: the database holds nothing else."""
+        """Yield each row of each table, after the name of the table.
+
+        The database has only one session, so `session_id` is not used.
+        """
         del session_id
         for table in _list_tables(query):
             for row in _select_rows(query, table):

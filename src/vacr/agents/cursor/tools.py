@@ -36,7 +36,7 @@ class StoredTexts(CallReports):
     def __init__(self, entries: Any) -> None:
         """Collect the texts from the rows after the conversation."""
         self._texts = {_EMPTY_CONTENT_KEY: ""}
-        for entry in entries if isinstance(entries, list) else ():
+        for entry in entries if isinstance(entries, list | tuple) else ():
             if not isinstance(entry, dict) or entry.get("type") != "system-event":
                 continue
             data = dict_or_empty(entry.get("data"))

@@ -146,7 +146,11 @@ def _assess_joined_commands(
 
 
 def _has_no_error_message(command: ShellCommand, failed_names: frozenset[str] | None) -> bool:
-    """Return whether a command always prints its errors, and printed none."""
+    """Return whether a command always prints its errors, and printed none.
+
+    `failed_names` are the names of the commands that printed an error. It is None if they are
+    unknown; then return False.
+    """
     hides_errors = any(
         redirect.descriptor in ("2", "&") and redirect.operator in (">", ">>")
         for redirect in command.redirects

@@ -283,10 +283,12 @@ def derive_sweep_events(words: CommandWords) -> Iterator[PossibleChange]:
 
 
 def _list_formatter_paths(name: str, words: CommandWords) -> list[str]:
-    """Return the files and folders that a formatter may rewrite; `[""]` if a word is unknown.
+    """Return the files and folders that a formatter may rewrite, relative to its working folder.
 
-    `words` are its arguments. A word after an option may be the value of that option. So the list
-    ends with `.` for the working folder, unless some word surely is a path.
+    `name` is the formatter, `words` are its arguments. If a word is None, which only the shell
+    knows, return `[""]`: any file. A pattern stands for its folder; verbs such as `format`, and
+    numbers, are skipped. A word after an option may be the value of that option. So the list ends
+    with `.` for the working folder, unless some word surely is a path.
     """
     flags = (*_FORMATTERS[name], *_VALUELESS_FLAGS)
     paths, names_path, previous = [], False, ""
