@@ -427,7 +427,7 @@ NO_FOLDER_HINT = "Name a folder for the records: -o DIR/"
         ),
         (
             ("in", "-o", "out/", "--session", "x", "--cluster", "tcp://127.0.0.1:1"),
-            "--cluster cannot be used with --session",
+            "--cluster and --session exclude each other",
             "Omit one of them.",
         ),
         (

@@ -145,7 +145,7 @@ def test_prove_needs_exactly_one_option(log, tmp_path):
     both = ("--entry", "0", "--consistency", "1", "2")
     for asked, problem, hint in (
         ((), "prove needs --entry or --consistency", "Add --entry N, or --consistency A B."),
-        (both, "--entry cannot be used with --consistency", "Omit one of them."),
+        (both, "--entry and --consistency exclude each other", "Omit one of them."),
     ):
         done = vacr("log", "prove", log.path, *asked, cwd=tmp_path)
         assert (done.returncode, done.stderr) == (2, f"vacr: {problem}\n  {hint}\n")

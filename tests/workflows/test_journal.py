@@ -178,7 +178,7 @@ def test_skipped_file_is_not_read_again(tmp_path):
 def test_journal_must_be_a_regular_file(tmp_path, put):
     (tmp_path / "precious").write_text("precious")
     put(tmp_path / RUN_JOURNAL_NAME)
-    with pytest.raises(UsageError, match="is not a file"):
+    with pytest.raises(UsageError, match="is not a regular file"):
         RunJournal(tmp_path)
     assert (tmp_path / "precious").read_text() == "precious"
 

@@ -384,7 +384,9 @@ def find_repository_file(file: str, repository: str | None = None) -> Repository
         hint = f"Correct --repository, or name a file in {top}."
         if repository is None:
             hint = "Name the repository that contains the file: --repository REPOSITORY"
-        raise UsageError(f"{file} is not in the work tree {top}", hint=hint)
+        if real == top:
+            hint = f"Name a file in {top}."
+        raise UsageError(f"{file} is not a file in the work tree {top}", hint=hint)
     container.path = top
     return RepositoryFile(container, real.relative_to(top).as_posix())
 

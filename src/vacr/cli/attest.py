@@ -79,16 +79,23 @@ _REFERENCE_FILE, _ATTESTATION_KEY_FILE = "reference.cbor", "ak.pub.pem"
 
 
 @click.command(no_args_is_help=True, cls=Verb)
-@click.option("--record", metavar="FILE", type=PATH, help="Record that the evidence is about.")
+@click.option(
+    "--record",
+    metavar="FILE",
+    type=PATH,
+    help="Record that the evidence is about; required for evidence.",
+)
 @click.option(
     "--nonce",
     metavar="HEX",
-    help="The verifier's challenge; proves that the evidence is fresh.",
+    help="The verifier's challenge, which proves that the evidence is fresh; required for "
+    "evidence.",
 )
 @click.option(
     "--attester",
     type=click.Choice([KEY_STORAGE_TPM, KEY_STORAGE_SOFTWARE]),
-    help="What signs the evidence: a TPM, or a software key, which proves less.",
+    help="What signs the evidence: a TPM, or a software key, which proves less. Required for "
+    "evidence.",
 )
 @partial(key_options, required=False)
 @click.option(

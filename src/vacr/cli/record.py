@@ -163,7 +163,7 @@ def command(
             hint="Name one file or folder: the one that holds the session.",
         )
     if session is not None and cluster:
-        raise UsageError("--cluster cannot be used with --session", hint="Omit one of them.")
+        raise UsageError("--cluster and --session exclude each other", hint="Omit one of them.")
     if not paths:
         picked = _choose_session(options["agent"], voice)
         if picked is None:

@@ -244,7 +244,10 @@ def _check_freshness(
     now: datetime,
     appraisal: Appraisal,
 ) -> None:
-    """Check the nonce, which proves freshness, and the age that the attester claims."""
+    """Check the nonce, which proves freshness, and the age that the attester claims.
+
+    The results are added to `appraisal`.
+    """
     if claims[EAT_NONCE] != nonce:
         appraisal.add_unbound(
             "nonce",
@@ -270,7 +273,11 @@ def _check_freshness(
 
 
 def _check_record(claims: dict[Any, Any], record: bytes | None, appraisal: Appraisal) -> None:
-    """Check that the evidence is about the record with this SHA-256, or None if it is unknown."""
+    """Check that the evidence is about a record, and add the result to `appraisal`.
+
+    `record` is the SHA-256 of the record, or None if there is no record to compare with: then the
+    check is undecided.
+    """
     digest = claims[CLAIM_RECORD][1]
     if record is None:
         appraisal.add_undecided(
@@ -289,7 +296,10 @@ def _check_record(claims: dict[Any, Any], record: bytes | None, appraisal: Appra
 def _check_attester_identity(
     claims: dict[Any, Any], policy: AppraisalPolicy, appraisal: Appraisal
 ) -> None:
-    """Check the key that vouches for the claims: in a TPM with its quote, or in software."""
+    """Check the key that vouches for the claims: in a TPM with its quote, or in software.
+
+    The results are added to `appraisal`.
+    """
     submodule = claims.get(EAT_SUBMODS, {}).get(TPM_SUBMODULE)
     claims_tpm = claims[CLAIM_KEY_STORAGE] == KEY_STORAGE_TPM
     if claims_tpm and submodule is None:
@@ -311,7 +321,10 @@ def _check_attester_identity(
 
 
 def _check_software_key(key: PublicKey, policy: AppraisalPolicy, appraisal: Appraisal) -> None:
-    """Check that the policy knows a key in software; it warns unless the policy accepts such."""
+    """Check that the policy lists a key in software, and add the result to `appraisal`.
+
+    A listed key is a warning, unless the policy accepts keys in software.
+    """
     name = compute_thumbprint_uri(key)
     if not _is_known_key(key, policy.attester_keys):
         finding = f"the policy does not list the key {name}"
@@ -335,7 +348,10 @@ def _check_software_key(key: PublicKey, policy: AppraisalPolicy, appraisal: Appr
 def _check_tpm_quote(
     submodule: dict[Any, Any], claims: dict[Any, Any], policy: AppraisalPolicy, appraisal: Appraisal
 ) -> None:
-    """Check the quote of a TPM, its attestation key, and the quoted registers."""
+    """Check the quote of a TPM, its attestation key, and the quoted registers.
+
+    The results are added to `appraisal`.
+    """
     # Imported here, because only evidence of a TPM needs it.
     from vacr.evidence.tpm_structures import check_quote
 
@@ -366,7 +382,10 @@ def _list_tpm_counters(quote: Quote) -> dict[str, Any]:
 def _check_attestation_key(
     key: AttestationKey, policy: AppraisalPolicy, appraisal: Appraisal
 ) -> None:
-    """Check that an attestation key is known; only an endorsed key also affirms hardware."""
+    """Check that an attestation key is known, and add the result to `appraisal`.
+
+    Only an endorsed key also affirms the hardware.
+    """
     name = compute_thumbprint_uri(key.key)
     if key.name in policy.endorsed:
         appraisal.add(
@@ -395,7 +414,10 @@ def _check_attestation_key(
 
 
 def _check_pcrs(reported: dict[int, bytes], policy: AppraisalPolicy, appraisal: Appraisal) -> None:
-    """Check that each register in the policy was quoted, with an accepted value."""
+    """Check that each register in the policy was quoted, with an accepted value.
+
+    The results are added to `appraisal`.
+    """
     for register, accepted in sorted(policy.pcrs.items()):
         if register not in reported:
             finding = f"register {register} was not quoted"
@@ -422,7 +444,10 @@ def _check_journal(
     policy: AppraisalPolicy,
     appraisal: Appraisal,
 ) -> None:
-    """Check that the evidence has the journal head of the record, if the record names one."""
+    """Check that the evidence has the journal head of the record, if the record names one.
+
+    The result is added to `appraisal`.
+    """
     if expected is not None and claimed != expected.claim():
         appraisal.add_unbound(
             "journal", "the record names a different journal or journal head", "journal-mismatch"
@@ -434,7 +459,7 @@ def _check_journal(
                 "journal", "sourced-data", TRUST_NO_CLAIM, f"{finding}, matches the record"
             )
         else:
-            finding += ", claimed by the evidence; the record names no journal to compare with"
+            finding += ", claimed by the evidence; the record names none to compare with"
             appraisal.add_undecided("journal", "sourced-data", finding)
     elif "journal" not in policy.required:
         appraisal.add_undecided("journal", "sourced-data", "not used for this recording")
@@ -443,7 +468,10 @@ def _check_journal(
 def _check_required_claims(
     claims: dict[Any, Any], policy: AppraisalPolicy, appraisal: Appraisal
 ) -> None:
-    """Check that the evidence has all required parts, and an accepted version of the recorder."""
+    """Check that the evidence has all required parts, and an accepted version of the recorder.
+
+    The results are added to `appraisal`.
+    """
     missing = {
         "journal": CLAIM_JOURNAL not in claims,
         "agent": CLAIM_AGENT not in claims,

@@ -246,7 +246,7 @@ def check_trajectory(trajectory: JsonObject) -> None:
 def _find_broken_rules(trajectory: JsonObject, base: str) -> Iterator[tuple[str, str]]:
     """Yield the pointer and the description of each broken rule, also in sub-agents.
 
-    `base` is the pointer of the trajectory.
+    Pointers start at the root of the document; `base` is the pointer of the trajectory.
     """
     for number, step in enumerate(trajectory["steps"]):
         place = f"{base}/steps/{number}"

@@ -216,7 +216,7 @@ def open_log_folder(path: str, database: str | None = None) -> LogFolder:
         stored = json.loads(read_bytes(log_file, _MAX_LOG_FILE_SIZE))["database"]
     except (ValueError, KeyError, TypeError) as error:
         raise UnreadableInput(
-            "the location of the log's database is missing",
+            "the location of the log's database is missing or unreadable",
             where=str(log_file),
             hint='For a log in this folder, the file must contain {"database": null}.',
         ) from error
@@ -371,7 +371,9 @@ def check_log_origin(origin: str) -> str:
     if not origin or not origin.isprintable() or " " in origin or "+" in origin or "://" in origin:
         hint = "For example: --origin log.example.org/agents"
         raise UsageError(
-            f"{origin!r} cannot name a log: spaces, + and :// are not allowed", hint=hint
+            f"{origin!r} cannot name a log: a name must not be empty, and must not have spaces, "
+            "+, :// or unprintable characters",
+            hint=hint,
         )
     return origin
 

@@ -203,7 +203,7 @@ def _check_stored_tree(
 def _check_leaf_hashes(
     storage: LogReader, first: int, leaves: list[bytes], findings: Findings
 ) -> None:
-    """Compare the leaf hashes of one bundle with its tile and with the index."""
+    """Compare the leaf hashes of one bundle with its tile and the index; add to `findings`."""
     stored = storage.tile(0, first // TILE_WIDTH) or b""
     indexed = set(storage.positions([compute_index_prefix(leaf) for leaf in leaves]))
     for index, leaf in enumerate(leaves):
@@ -222,7 +222,10 @@ def _check_stored_tile(
 
 
 def _check_row_counts(storage: LogReader, size: int, head_count: int, findings: Findings) -> None:
-    """Compare the number of rows in each table with the number for a log of this size."""
+    """Compare the number of rows in each table with that of such a log; add to `findings`.
+
+    The log has `size` entries and `head_count` heads.
+    """
     tile_count = 0
     width = size
     while width:
@@ -376,7 +379,10 @@ def _check_published_files(storage: LogReader, folder: LogFolder, findings: Find
 def _check_receipt_keys_file(
     path: Path, descriptions: list[LogDescription], findings: Findings
 ) -> None:
-    """Check that a PEM file contains the receipt keys of all descriptions, in this order."""
+    """Check that a PEM file contains the receipt keys of all descriptions, in this order.
+
+    A difference, or an unreadable file, is added to `findings`.
+    """
     expected = [compute_thumbprint(description.receipt_key) for description in descriptions]
     try:
         thumbprints = [compute_thumbprint(key) for key in parse_public_keys(read_bytes(path))]
@@ -393,7 +399,10 @@ def _check_published_checkpoint(
     descriptions: list[LogDescription],
     findings: Findings,
 ) -> None:
-    """Check that the last published checkpoint belongs to this log and has all its tiles."""
+    """Check that the last published checkpoint belongs to this log and has all its tiles.
+
+    Anything wrong is added to `findings`.
+    """
     try:
         check_not_rolled_back(storage, descriptions, folder.checkpoint)
     except VacrError as error:
@@ -408,7 +417,10 @@ def _check_published_checkpoint(
 def _check_published_tile(
     storage: LogReader, path: Path, tile_folder: Path, findings: Findings
 ) -> None:
-    """Compare a published tile or bundle with the database."""
+    """Compare a published tile or bundle with the database, and add a difference to `findings`.
+
+    `path` is the path of the file, inside `tile_folder`.
+    """
     level, _, name = path.relative_to(tile_folder).as_posix().partition("/")
     try:
         number, width = parse_tile_path(name)

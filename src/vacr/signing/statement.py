@@ -316,7 +316,7 @@ def parse_pem_certificates(pem: bytes) -> list[x509.Certificate]:
             certificates = x509.load_pem_x509_certificates(pem)
     except (ValueError, UnsupportedAlgorithm) as error:
         raise UnreadableInput(
-            "contains no PEM certificates",
+            "contains no PEM certificates, or a malformed one",
             hint="A certificate starts with -----BEGIN CERTIFICATE-----",
         ) from error
     try:

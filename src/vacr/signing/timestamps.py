@@ -82,7 +82,9 @@ def ask_time_authority(url: str, request: bytes) -> bytes:
         reply = response.read(_MAX_REPLY_SIZE)
     except (OSError, UnicodeError, http.client.HTTPException) as error:
         raise Unreachable(
-            f"no reply from the timestamp authority: {error}", where=url, hint="Try again later."
+            f"no reply from the timestamp authority: {error}",
+            where=url,
+            hint="Check the address, or try again later.",
         ) from error
     finally:
         connection.close()

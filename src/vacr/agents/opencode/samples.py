@@ -103,7 +103,10 @@ def split_sample(value: Any) -> OpenCodeConversation:
 
 
 def _find_messages(value: Any) -> tuple[str, list[Any]]:
-    """Return the messages with their JSON Pointer; the pointer of a bare list is empty."""
+    """Return the JSON Pointer of the messages in a native value, and the messages.
+
+    The pointer starts at the value; if the value itself is the list, the pointer is empty.
+    """
     if type(value) is list:
         return "", value
     if type(value) is not dict:

@@ -37,7 +37,7 @@ from vacr.workflows import format_count
 
 def log_options(function: F) -> F:
     """Add `FOLDER` and `--database` to a verb."""
-    description = "PostgreSQL database of the log.  [default: from the folder]"
+    description = "PostgreSQL database of the log.  [default: from FOLDER; required without it]"
     function = click.option("--database", metavar="URL", help=description)(function)
     return click.argument("folder", metavar="[FOLDER]", required=False, type=PATH)(function)
 

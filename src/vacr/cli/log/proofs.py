@@ -38,7 +38,10 @@ from vacr.workflows import write_output_file
 @click.command("prove", no_args_is_help=True, cls=Verb)
 @log_options
 @click.option(
-    "--entry", metavar="N", type=click.IntRange(0), help="Prove that entry N is in the log."
+    "--entry",
+    metavar="N",
+    type=click.IntRange(0),
+    help="Prove that entry N is in the log. This or --consistency is required.",
 )
 @click.option(
     "--consistency",
@@ -83,7 +86,7 @@ def prove_command(
             "prove needs --entry or --consistency", hint="Add --entry N, or --consistency A B."
         )
     if entry is not None and consistency is not None:
-        raise UsageError("--entry cannot be used with --consistency", hint="Omit one of them.")
+        raise UsageError("--entry and --consistency exclude each other", hint="Omit one of them.")
     log = open_log(folder, database)
     with closing(log.reader()) as storage:
         if consistency is not None:
@@ -132,13 +135,14 @@ _MAX_INPUT_BYTES = 1 << 18
     "--statement",
     metavar="FILE",
     type=PATH,
-    help="Statement whose entry the receipt proves.",
+    help="Statement whose entry the receipt proves; required for a receipt of an entry.",
 )
 @click.option(
     "--older",
     metavar="FILE|ROOT",
     type=PATH,
-    help="Older state of the log: the file of a checkpoint, or a root in hexadecimal.",
+    help="Older state of the log: the file of a checkpoint, or a root in hexadecimal. Required for "
+    "a receipt of growth.",
 )
 @click.option(
     "--newer",
