@@ -15,11 +15,12 @@ required.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +62,7 @@ _MAX_STATEMENT_BYTES = 1 << 30
 _MIN_STATEMENTS_FOR_PROCESSES = 200
 """For this many statements, starting other processes costs less than it saves."""
 _CHUNK_SIZE = 16
+_MAX_RUNS_REMEMBERED = 8
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,8 @@ class VerificationOptions:
     entry_rule: str = ENTRY_RULE_STATEMENT
     evidence: EvidenceOptions | None = None
     """The requirements for evidence; None if none is required."""
+    run: int = field(default_factory=partial(next, itertools.count()))
+    """The number of the run. Files are read once a run, not once a process: they may change."""
 
 
 def judge_statements(
@@ -170,8 +174,8 @@ def _verify_pair(
         raise _make_unsigned_error(pair)
     payload = read_bytes(pair.file) if pair.file is not None else None
     statement = read_bytes(pair.statement, _MAX_STATEMENT_BYTES)
-    sources = _read_native_sources(options.source) if options.source else ()
-    base = _load_base(options.base) if options.base else None
+    sources = _read_native_sources(options.source, options.run) if options.source else ()
+    base = _load_base(options.base, options.run) if options.base else None
     needs_record = pair.is_record or options.source is not None
     policy = replace(load_verification_policy(options), needs_record=needs_record)
     evidence = None
@@ -185,7 +189,7 @@ def _verify_pair(
         payload=payload,
         source=sources,
         base=base,
-        joint=partial(load_joint_records, run_files),
+        joint=partial(load_joint_records, run_files, options.run),
         evidence=evidence,
         now=now,
     )
@@ -203,19 +207,21 @@ def _make_unsigned_error(pair: StatementPair) -> VacrError:
     return InvalidStatement(message, reason="not-signed", hint=hint)
 
 
-@cache
-def _load_base(name: str) -> BaseFiles:
-    """Return the files before a session, from a git repository; read it once a process."""
+@lru_cache(maxsize=_MAX_RUNS_REMEMBERED)
+def _load_base(name: str, run: int) -> BaseFiles:
+    """Return the files before a session, from a git repository; read it once a run."""
+    del run
     return load_git_base(name)
 
 
-@cache
-def _read_native_sources(path: str) -> tuple[Source, ...]:
-    """Return the native bytes of all sessions at a path.
+@lru_cache(maxsize=_MAX_RUNS_REMEMBERED)
+def _read_native_sources(path: str, run: int) -> tuple[Source, ...]:
+    """Return the native bytes of all sessions at a path; read them once a run.
 
     Raises:
         VacrError: a session cannot be read.
     """
+    del run
     sources = []
     for session in read_sessions(path, keep_source=True):
         if isinstance(session, VacrError):
@@ -225,9 +231,13 @@ def _read_native_sources(path: str) -> tuple[Source, ...]:
     return tuple(sources)
 
 
-@cache
-def load_joint_records(names: tuple[str, ...]) -> JointRecords:
-    """Return the records among some files, one for each id, to check a joint attribution."""
+@lru_cache(maxsize=_MAX_RUNS_REMEMBERED)
+def load_joint_records(names: tuple[str, ...], run: int) -> JointRecords:
+    """Return the records among some files, one for each id, to check a joint attribution.
+
+    The files are read once a run.
+    """
+    del run
     parsed = (parse_signed_record(read_bytes(name)) for name in names)
     records = [
         convert_to_original_version(signed[0], json=signed[1] == "json")
@@ -292,11 +302,11 @@ def _format_utc_time(when: datetime | None) -> str | None:
     return f"{when:%Y-%m-%dT%H:%M:%SZ}" if when is not None else None
 
 
-@cache
+@lru_cache(maxsize=_MAX_RUNS_REMEMBERED)
 def load_verification_policy(options: VerificationOptions) -> Policy:
     """Return the policy for verification, with the keys and certificates read from their files.
 
-    The files are read once a process.
+    The files are read once a run.
 
     Raises:
         UsageError: an algorithm is unknown.

@@ -43,6 +43,7 @@ from vacr.viewer import (
     Page,
     PageRecord,
     PageTrust,
+    PriceTable,
     RowFilter,
     build_index_card,
     format_record_title,
@@ -106,18 +107,29 @@ class Conversation:
         )
         return next(failures, "")
 
-    def page(self, trust: PageTrust, chosen: RowFilter | None, index: str = "") -> Page:
+    def page(
+        self,
+        trust: PageTrust,
+        chosen: RowFilter | None,
+        index: str = "",
+        prices: PriceTable | None = None,
+    ) -> Page:
         """Return the page of the conversation.
 
         `trust` has the keys for verifying it in the browser, `chosen` selects the entries that are
         shown, and `index` is the link to the archive's first page; empty without an archive.
+        `prices` replace the price table of the package.
         """
         title = format_record_title(self.parts[0].record, self.stem)
-        return Page(title, self.shown, trust, chosen, index)
+        return Page(title, self.shown, trust, chosen, index, prices)
 
-    def card(self, href: str) -> dict[str, Any]:
-        """Return the entry for the conversation in an archive's index; `href` links to its page."""
-        return build_index_card(self.parts[0].record, self.stem, href, self.verdict, self.failure)
+    def card(self, href: str, prices: PriceTable | None = None) -> dict[str, Any]:
+        """Return the entry for the conversation in an archive's index; `href` links to its page.
+
+        `prices` replace the price table of the package.
+        """
+        records = [part.record for part in self.parts]
+        return build_index_card(records, self.stem, href, self.verdict, self.failure, prices)
 
 
 def _classify_verdict(verdict: Mapping[str, Any] | None) -> str:
@@ -147,7 +159,10 @@ class WrittenPage:
     def describe(self) -> str:
         """Return a line for the terminal: the file, the verdict, the size and the state."""
         conversation = self.conversation
-        failure = f": {conversation.failure}" if conversation.failure else ""
+        is_modified = conversation.failure in [part.modified for part in conversation.parts]
+        # The warning about a modified record is printed before, with the reason.
+        reason = "modified" if is_modified else conversation.failure
+        failure = f": {reason}" if conversation.failure else ""
         label = _VERDICT_LABELS[conversation.verdict]
         return f"{self.target}: {label}{failure} ({format_size(self.size)}, {self.state})"
 
@@ -181,6 +196,8 @@ class PageRun:
     """Takes each page as soon as it is written."""
     report_modified: Callable[[InputRecord], None] = lambda _: None
     """Takes each modified record, before its page is written."""
+    prices: PriceTable | None = None
+    """Prices instead of those of the package."""
     exit_code: int = 0
     """The exit code so far: 1 if a verification failed or a record was modified, 3 if an item is
     unreadable."""
@@ -215,7 +232,8 @@ class PageRun:
             raise UsageError(
                 "cannot write several pages to standard output", hint="Name a folder: -o site/"
             )
-        return conversations[0].page(self._trust, self.row_filter).pieces(self._template)
+        page = conversations[0].page(self._trust, self.row_filter, prices=self.prices)
+        return page.pieces(self._template)
 
     def write(self, output: str | None, *, overwrite: bool = False) -> list[WrittenPage]:
         """Write the pages, and for an archive its index, and return the written pages.
@@ -244,7 +262,7 @@ class PageRun:
             self.pages.append(page)
             self.report_page(page)
             sources_read += [part.path for part in conversation.parts]
-            cards.append(conversation.card(quote(f"{name}{_PAGE_SUFFIX}")))
+            cards.append(conversation.card(quote(f"{name}{_PAGE_SUFFIX}"), self.prices))
         if self.is_archive and folder is not None:
             self._write_index(folder / _INDEX_FILE, cards, sources_read, overwrite=overwrite)
         return self.pages
@@ -284,7 +302,7 @@ class PageRun:
     ) -> WrittenPage:
         """Write the page of a conversation; an archive may replace its own older page."""
         index = f"{'../' * name.count('/')}{_INDEX_FILE}" if self.is_archive else ""
-        page = conversation.page(self._trust, self.row_filter, index)
+        page = conversation.page(self._trust, self.row_filter, index, self.prices)
         data = b"".join(page.pieces(self._template))
         sources = tuple(part.path for part in conversation.parts)
         state = write_output_file(
@@ -527,7 +545,11 @@ def _judge_signed(
             needs_record=True,
         )
         verified = verify(
-            statement, policy, payload=data, joint=lambda: load_joint_records(run_files), now=now
+            statement,
+            policy,
+            payload=data,
+            joint=lambda: load_joint_records(run_files, options.run),
+            now=now,
         )
     except VerificationFailed as error:
         return {
