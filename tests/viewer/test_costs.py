@@ -14,6 +14,8 @@ from vacr.viewer.costs import (
     Cost,
     PriceTable,
     count_cost,
+    format_cost,
+    list_cost_facts,
     load_price_table,
     parse_price_table,
 )
@@ -176,6 +178,16 @@ def price_file(match, *prices):
         price_file({"equals": "m"}, {"tokens": 1}),
         price_file({"equals": "m"}, {"input": {"base": 1}}),
         price_file({"equals": "m"}),
+        price_file({"equals": "m"}, {"input": float("nan")}),
+        price_file({"equals": "m"}, {"input": float("inf")}),
+        price_file({"equals": "m"}, {"input": 10**400}),
+        price_file({"equals": "m"}, {"input": -1}),
+        price_file({"equals": "m"}, {"input": 1, "from": 5}),
+        price_file({"equals": "m"}, {"input": 1, "between": 5}),
+        price_file({"equals": "m"}, {"input": 1, "between": ["a"]}),
+        price_file({"equals": "m"}, {"input": {"base": 1, "above": [[1]]}}),
+        price_file({"equals": "m"}, {"input": {"base": 1, "above": [[]]}}),
+        price_file({"equals": "m"}, {"input": {"base": 1, "above": [[1, 2, 3]]}}),
         price_file({"regex": "("}, {"input": 1}),
     ],
 )
@@ -205,6 +217,51 @@ def test_a_price_file_of_ones_own_replaces_the_table():
     prices = parse_price_table(json.dumps(document).encode(), "prices.json")
     assert prices.date == "2026-02-03"
     assert count_cost(record(call({"input": 10**6, "output": 10**6})), prices).estimated == 3
+
+
+FREE = {"input": 1_000_000, "output": 0, "cost": 0}
+SHOWN = [
+    ("nothing", [], "", []),
+    ("stated", [call({"input": 9, "cost": 1.5})], "1.50 $", ["1.50 $ stated"]),
+    ("estimated", [call({"input": 100})], "~0.0005 $", ["~0.0005 $ estimated, prices of D"]),
+    (
+        "free",
+        [call(FREE), call(FREE)],
+        "~10.00 $",
+        ["2 calls stated as free, ~10.00 $ by list prices of D"],
+    ),
+    (
+        "all kinds",
+        [
+            call({"input": 9, "cost": 1.5}),
+            call({"input": 1_000_000}),
+            call(FREE),
+            call({"input": 7}, **{"model-id": "mine"}),
+        ],
+        "≥~11.50 $",
+        [
+            "1.50 $ stated",
+            "~5.00 $ estimated, prices of D",
+            "1 call stated as free, ~5.00 $ by list prices of D",
+            "not priced: mine (7 tokens)",
+        ],
+    ),
+    (
+        "free without a price",
+        [call(FREE, **{"model-id": "mine"})],
+        "?",
+        ["1 call stated as free", "not priced: mine (1,000,000 tokens)"],
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("entries", "short", "facts"), [case[1:] for case in SHOWN], ids=[case[0] for case in SHOWN]
+)
+def test_kinds_of_cost_are_shown_separately(entries, short, facts):
+    cost = count_cost(record(*entries))
+    assert format_cost(cost) == short
+    assert list_cost_facts(cost, "D") == facts
 
 
 def test_estimates_agree_with_genai_prices():

@@ -3,13 +3,14 @@
 import tables from "./tables.json";
 
 const MEANINGS: Record<string, string> = tables.exitCodes;
-const QUOTED = /'[^']*'|"(?:[^"\\$`]|\\.)*"/gs;
-/** Whatever may run another program, or change where the exit code comes from. */
-const OTHER_COMMANDS = /[;&`\n\r(){}]|\$\(|\|\||['"]|\\\s*$|^\s*!/;
+const QUOTED = /'[^']*'|"[^"\\$`]*"/g;
+/** Whatever may run another program, or change where the exit code comes from. A redirection may fail by itself. */
+const OTHER_COMMANDS = /[;&`#<>\\\n\r(){}'"]|\$\(|\|\||^\s*!/;
+const MAX_COMMAND_LENGTH = 10_000;
 
 /** Return what the exit code of a command means, or "" if that is not certain. */
 export function explainExitCode(command: string, code: number): string {
-  if (code !== 1) return "";
+  if (code !== 1 || [...command].length > MAX_COMMAND_LENGTH) return "";
   const bare = command.trim().replace(QUOTED, "Q");
   if (OTHER_COMMANDS.test(bare)) return "";
   const last = bare.slice(bare.lastIndexOf("|") + 1).trim();

@@ -372,7 +372,7 @@ def get_prompt_text(entry: Mapping[str, Any]) -> str:
         return ""
     marks = entry.get("vacr")
     speaker = marks.get("speaker") if isinstance(marks, dict) else None
-    if speaker is None:
+    if not isinstance(speaker, str):
         return _guess_prompt_text(entry)
     if speaker not in PROMPTING_SPEAKERS:
         return ""

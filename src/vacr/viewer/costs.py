@@ -23,9 +23,10 @@ as `unpriced`.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -40,8 +41,11 @@ from vacr.record import get_epoch_milliseconds, walk_entries
 _MILLION = 1_000_000
 # A larger cost counts as this one, so that the sum stays a finite number.
 _MAX_COST = 1e15
+_SMALLEST_WITH_TWO_DECIMALS = 0.005
+_MAX_DECIMALS = 9
 _UNKNOWN = "unknown"
 _MILLISECONDS_PER_SECOND = 1000
+_TIER_LENGTH = 2
 _TOKEN_KINDS = frozenset(("input", "cached", "cache-write", "cache-write-1h", "output"))
 
 
@@ -53,10 +57,14 @@ class Cost:
     """The sum of the amounts that agents state."""
     estimated: float = 0.0
     """The estimate for the calls whose cost is not stated, or is stated as zero."""
+    free_estimated: float = 0.0
+    """The part of the estimate for calls whose stated cost is zero."""
     zero_calls: int = 0
     """Calls that used tokens, and whose stated cost is zero. They are estimated as well."""
     estimated_calls: int = 0
     """All calls that are part of the estimate."""
+    free_estimated_calls: int = 0
+    """The calls of the estimate whose stated cost is zero."""
     priced_as: dict[str, str] = field(default_factory=dict)
     """Model → the model in the price table whose price was used."""
     unpriced: Counter[str] = field(default_factory=Counter)
@@ -72,8 +80,10 @@ class Cost:
         return Cost(
             self.stated + other.stated,
             self.estimated + other.estimated,
+            self.free_estimated + other.free_estimated,
             self.zero_calls + other.zero_calls,
             self.estimated_calls + other.estimated_calls,
+            self.free_estimated_calls + other.free_estimated_calls,
             self.priced_as | other.priced_as,
             self.unpriced + other.unpriced,
         )
@@ -228,34 +238,66 @@ def count_cost(
 
 
 def format_cost(cost: Cost) -> str:
-    """Return a cost as short text: `1.20 $`, `~1.20 $` if part of it is estimated, or nothing."""
-    if cost.estimated_calls:
-        return f"~{cost.total:.2f} $"
-    return f"{cost.stated:.2f} $" if cost.stated else ""
+    """Return the stated and the estimated cost together, as short text; empty if there is none.
+
+    `1.20 $` is stated. `~1.20 $` contains an estimate. `≥1.20 $` lacks the tokens of models without
+    a price, and `?` stands for a cost of which nothing is known.
+    """
+    if cost.unpriced and not cost.total:
+        return "?"
+    if not cost.stated and not cost.estimated_calls:
+        return ""
+    marks = ("≥" if cost.unpriced else "") + ("~" if cost.estimated_calls else "")
+    return f"{marks}{_format_dollars(cost.total)}"
 
 
 def list_cost_facts(cost: Cost, date: str) -> list[str]:
     """Return what a reader must know about a cost, each in one line; empty if there is none.
 
-    That is the date of the prices, the amounts that agents state, the models whose prices were
-    used under another name, and the models without a price. `date` is the date of the price table.
+    That is the stated amount, the estimate, the calls that are stated as free and their list price,
+    the models whose prices were used under another name, and the models without a price. No amount
+    is part of two facts. `date` is the date of the price table.
     """
     facts = []
-    if cost.estimated_calls:
-        facts.append(f"~{cost.estimated:.2f} $ estimated, prices of {date}")
-        if cost.stated or cost.zero_calls:
-            facts.append(f"{cost.stated:.2f} $ stated by the agent")
-        others = sorted(
-            f"{model} as {priced}" for model, priced in cost.priced_as.items() if model != priced
-        )
-        if others:
-            facts.append(f"priced: {', '.join(others)}")
+    if cost.stated:
+        facts.append(f"{_format_dollars(cost.stated)} stated")
+    if cost.estimated_calls > cost.free_estimated_calls:
+        amount = _format_dollars(cost.estimated - cost.free_estimated)
+        facts.append(f"~{amount} estimated, prices of {date}")
+    if cost.zero_calls:
+        calls = "1 call" if cost.zero_calls == 1 else f"{cost.zero_calls:,} calls"
+        worth = f", ~{_format_dollars(cost.free_estimated)} by list prices of {date}"
+        facts.append(f"{calls} stated as free{worth if cost.free_estimated_calls else ''}")
+    others = sorted(
+        f"{model} as {priced}" for model, priced in cost.priced_as.items() if model != priced
+    )
+    if others:
+        facts.append(f"priced: {', '.join(others)}")
     if cost.unpriced:
         models = ", ".join(
             f"{model} ({tokens:,} tokens)" for model, tokens in cost.unpriced.most_common()
         )
         facts.append(f"not priced: {models}")
     return facts
+
+
+def list_cost_marks(costs: Iterable[Cost]) -> list[str]:
+    """Return an explanation of each mark that `format_cost` puts before these costs."""
+    shown = "".join(map(format_cost, costs))
+    explained = {
+        "~": "~ is or contains an estimate",
+        "≥": "≥ lacks models without a price",
+        "?": "? no price is known",
+    }
+    return [text for mark, text in explained.items() if mark in shown]
+
+
+def _format_dollars(amount: float) -> str:
+    """Return an amount with two decimals, or with more where it would be rounded to zero."""
+    decimals = 2
+    if 0 < abs(amount) < _SMALLEST_WITH_TWO_DECIMALS:
+        decimals = min(_MAX_DECIMALS, -math.floor(math.log10(abs(amount))))
+    return f"{amount:.{decimals}f} $"
 
 
 def _add_call(
@@ -269,7 +311,9 @@ def _add_call(
     """Add one call: its stated cost, or else the estimate, or else its tokens as unpriced."""
     stated = usage.get("cost")
     tokens = get_count(usage, "input") + get_count(usage, "output")
+    is_stated = False
     if isinstance(stated, int | float) and not isinstance(stated, bool):
+        is_stated = True
         cost.stated += max(-_MAX_COST, min(stated, _MAX_COST))
         if stated or not tokens:
             return
@@ -279,9 +323,13 @@ def _add_call(
     if priced is None:
         cost.unpriced[model] += tokens
         return
+    estimate = min(priced.estimate(usage, time, writes), _MAX_COST)
     cost.estimated_calls += 1
-    cost.estimated += min(priced.estimate(usage, time, writes), _MAX_COST)
+    cost.estimated += estimate
     cost.priced_as[model] = priced.id
+    if is_stated:
+        cost.free_estimated_calls += 1
+        cost.free_estimated += estimate
 
 
 # --- reading the price file ---
@@ -304,20 +352,36 @@ def _read_model(model: JsonObject) -> ModelPrice:
 
 
 def _check_price(price: JsonObject) -> JsonObject:
-    """Return a price whose amounts are numbers.
+    """Return a price whose members all have the right form.
 
     Raises:
-        ValueError: an amount is not a number, or a member is unknown.
+        ValueError: an amount is not a finite number of at least zero, a day or time is not text, or
+            a member is unknown.
     """
-    for name, amount in price.items():
-        if name in ("from", "between"):
-            continue
-        amounts = [amount]
-        if isinstance(amount, dict):
-            amounts = [amount["base"], *(value for tier in amount["above"] for value in tier)]
-        if name not in _TOKEN_KINDS or not all(type(value) in (int, float) for value in amounts):
-            raise ValueError(f"the price {name!r} must be one of {sorted(_TOKEN_KINDS)}, a number")
+    for name, value in price.items():
+        if name == "from":
+            is_valid = type(value) is str
+        elif name == "between":
+            is_valid = type(value) is list and [type(time) for time in value] == [str, str]
+        else:
+            is_valid = name in _TOKEN_KINDS and _is_amount(value)
+        if not is_valid:
+            raise ValueError(f"the member {name!r} of a price has no valid form")
     return price
+
+
+def _is_amount(value: Any) -> bool:
+    """Return whether a value is a price, or a base price with the prices of longer prompts."""
+    if isinstance(value, dict):
+        tiers = value["above"]
+        pairs = [number for tier in tiers for number in tier if len(tier) == _TIER_LENGTH]
+        is_complete = len(pairs) == _TIER_LENGTH * len(tiers)
+        return is_complete and all(map(_is_price, [value["base"], *pairs]))
+    return _is_price(value)
+
+
+def _is_price(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value <= _MAX_COST
 
 
 def _compile_match(clause: JsonObject | None) -> Callable[[str], bool]:

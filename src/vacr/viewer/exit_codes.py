@@ -39,14 +39,16 @@ EXIT_CODE_MEANINGS = {
 }
 """Program → what its exit code 1 means."""
 
-_QUOTED = re.compile(r"""'[^']*'|"(?:[^"\\$`]|\\.)*\"""")
-# Whatever may run another program, or change where the exit code comes from.
-_OTHER_COMMANDS = re.compile(r"[;&`\n\r(){}]|\$\(|\|\||['\"]|\\\s*$|^\s*!")
+_QUOTED = re.compile(r"""'[^']*'|"[^"\\$`]*\"""")
+# Whatever may run another program, or change where the exit code comes from. A redirection may fail
+# by itself, also with exit code 1.
+_OTHER_COMMANDS = re.compile(r"[;&`#<>\\\n\r(){}'\"]|\$\(|\|\||^\s*!")
+_MAX_COMMAND_LENGTH = 10_000
 
 
 def explain_exit_code(command: str, code: int) -> str:
     """Return what the exit code of a command means, or an empty text if that is not certain."""
-    if code != 1:
+    if code != 1 or len(command) > _MAX_COMMAND_LENGTH:
         return ""
     bare = _QUOTED.sub("Q", command.strip())
     if _OTHER_COMMANDS.search(bare):
