@@ -99,7 +99,7 @@ def test_plugin_may_store_calls_outside_the_content(tmp_path):
     )
     done = run(tmp_path, "validate", "session.acr.json")
     assert done.returncode == 1
-    assert "number of calls, results and reasoning: 1, expected 0, as in the content" in done.stdout
+    assert "number of calls, results and reasoning: 1, expected 0, as in the message" in done.stdout
 
 
 def test_record_of_an_agent_that_is_not_installed_is_valid_with_a_remark(tmp_path):
@@ -111,7 +111,7 @@ def test_record_of_an_agent_that_is_not_installed_is_valid_with_a_remark(tmp_pat
     done = run(tmp_path, "validate", record, "--format", "json")
     assert done.returncode == 0, done.stdout
     (verdict,) = json.loads(done.stdout)["results"]
-    assert "1 more children than the content has" in [
+    assert "1 more children than the message has" in [
         remark["found"] for remark in verdict["remarks"]
     ]
 

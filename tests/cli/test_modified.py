@@ -1,7 +1,11 @@
 """A record that was modified after it was made: every verb says so, in the same words."""
 
+import contextlib
 import json
+import os
+import pty
 import re
+import subprocess
 import sys
 
 import pytest
@@ -9,11 +13,13 @@ import pytest
 from tests.cli.test_view import read_page_data
 from tests.conftest import EXAMPLES
 from vacr.cli import run_command_line
+from vacr.record.encoding import assign_record_id
 
 CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"
 WORDS = re.compile(
     r"the record was modified: its id is '[0-9a-f-]{36}', but its content gives '[0-9a-f-]{36}'"
 )
+WARNING = "the record was modified: its id does not match its content"
 NEXT_STEP = "Record the session again (vacr record SESSION)"
 FORMS = {"v3": "json", "cbor": "cbor", "v2": "v2"}
 
@@ -50,6 +56,27 @@ def key(vacr):
     return "keys/signing.pem"
 
 
+def run_on_both_streams(folder, *arguments):
+    """Return what a verb prints on a terminal that shows both of its streams."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "PAGER": "cat", "NO_COLOR": "1"}
+    subprocess.run(
+        [sys.executable, "-m", "vacr", *arguments],
+        stdout=theirs,
+        stderr=theirs,
+        cwd=folder,
+        env=environment,
+        check=False,
+    )
+    os.close(theirs)
+    shown = b""
+    with contextlib.suppress(OSError):
+        while data := os.read(ours, 65536):
+            shown += data
+    os.close(ours)
+    return shown.decode()
+
+
 READING_VERBS = {
     "show": ("show", "{}"),
     "stats": ("stats", "{}"),
@@ -68,26 +95,42 @@ def test_reading_warns_first_and_exits_with_1(vacr, modified, verb):
     done = run(vacr, verb, modified)
     assert done.returncode == 1
     first, *results = done.out.splitlines()
-    assert first.startswith(f"WARNING: {modified}: ")
-    assert WORDS.search(first)
+    assert first == f"WARNING: {modified}: {WARNING}"
     assert results
-    assert len(WORDS.findall(done.err)) == 1
+    assert "\n".join(results).count(WARNING) == 0
+    assert done.err.count(WARNING) == 1
     assert NEXT_STEP in done.err
+
+
+@pytest.mark.parametrize("verb", READING_VERBS)
+def test_verbose_warning_has_both_ids(vacr, bad, verb):
+    done = run(vacr, verb, bad, "-v")
+    assert WORDS.search(done.out.splitlines()[0])
+    assert WORDS.search(done.err)
+
+
+@pytest.mark.parametrize("verb", READING_VERBS)
+@pytest.mark.usefixtures("terminals")
+def test_terminal_shows_the_warning_once(bad, tmp_path, verb):
+    arguments = [part.format(bad) for part in READING_VERBS[verb]]
+    shown = run_on_both_streams(tmp_path, *arguments)
+    assert shown.count("was modified") == 1
+    assert shown.index("was modified") < 200
 
 
 @pytest.mark.parametrize("verb", READING_VERBS)
 def test_quiet_reading_still_warns(vacr, bad, verb):
     done = run(vacr, verb, bad, "-q")
     assert done.returncode == 1
-    assert WORDS.search(done.err)
+    assert WARNING in done.err
 
 
 @pytest.mark.parametrize("verb", READING_VERBS)
 def test_piped_record_is_checked(vacr, modified, verb):
     done = run(vacr, verb, "-", stdin=modified.read_bytes())
     assert done.returncode == 1
-    assert WORDS.search(done.out)
-    assert WORDS.search(done.err)
+    assert WARNING in done.out
+    assert WARNING in done.err
 
 
 @pytest.mark.parametrize("verb", READING_VERBS)
@@ -105,7 +148,7 @@ def test_document_on_standard_output_is_not_mixed_with_the_warning(vacr, bad, ve
     done = run(vacr, verb, bad, "-o", "-")
     assert done.returncode == 1
     assert not done.out.startswith("WARNING")
-    assert WORDS.search(done.err)
+    assert WARNING in done.err
 
 
 def get_facts(verb, document):
@@ -125,7 +168,7 @@ def test_json_output_says_it(vacr, bad, verb):
     done = run(vacr, verb, bad, "--format", "json")
     assert done.returncode == 1
     assert get_facts(verb, json.loads(done.out)) == {True}
-    assert WORDS.search(done.err)
+    assert WARNING in done.err
     vacr("record", CODEX, "-o", "good.acr.json")
     more = () if verb in ("show", "stats") else ("--overwrite",)
     done = run(vacr, verb, "good.acr.json", "--format", "json", *more)
@@ -156,7 +199,7 @@ def test_modified_record_among_good_ones(vacr, tmp_path):
         assert done.returncode == 1, arguments
         warnings = [line for line in done.out.splitlines() if line.startswith("WARNING")]
         assert [str(bad) in line for line in warnings] == [True], arguments
-        assert len(WORDS.findall(done.err)) == 1, arguments
+        assert done.err.count(WARNING) == 1, arguments
         assert "codex" in done.out, arguments
 
 
@@ -173,6 +216,44 @@ def test_larger_exit_code_wins(vacr, tmp_path):
         assert vacr(*arguments).returncode == 3, arguments
     # As in `vacr verify`, a failed check outranks an unreadable record.
     assert vacr("view", "records", "-o", "site/").returncode == 1
+
+
+def claim_success(path):
+    """Let the failed result of a record claim that it succeeded."""
+    text = path.read_text("utf-8")
+    assert '"is-error":true' in text
+    path.write_text(text.replace('"is-error":true', '"is-error":false'), "utf-8")
+    return path
+
+
+def test_edited_result_is_reported_as_modified_first(vacr, tmp_path):
+    vacr("record", CLAUDE, "-o", "bad.acr.json")
+    claim_success(tmp_path / "bad.acr.json")
+    for verb in ("show", "stats"):
+        done = vacr(verb, "bad.acr.json")
+        assert done.returncode == 1
+        modified = WORDS.search(done.err)
+        assert modified.end() < done.err.index("not a valid record")
+        assert "it claims success, expected an error, as in the message" in done.err
+    done = vacr("validate", "bad.acr.json")
+    assert done.returncode == 1
+    _, first, second = done.out.splitlines()
+    assert first.startswith("  /id: the record was modified: ")
+    assert second.endswith(
+        "/is-error: a result must match the message it comes from: it claims success, expected an "
+        "error, as in the message"
+    )
+
+
+def test_invalid_record_with_its_own_id_is_not_called_modified(vacr, tmp_path):
+    vacr("record", CLAUDE, "-o", "bad.acr.json")
+    record = json.loads((tmp_path / "bad.acr.json").read_bytes())
+    record["session"]["entries"][0]["timestamp"] = "yesterday"
+    (tmp_path / "bad.acr.json").write_bytes(b"".join(assign_record_id(record)))
+    for verb in ("show", "validate"):
+        done = vacr(verb, "bad.acr.json")
+        assert done.returncode == 1
+        assert "modified" not in done.out + done.err
 
 
 def test_record_without_its_id_is_modified(vacr, bad, key):
@@ -241,7 +322,7 @@ def test_signing_needs_force(vacr, modified, tmp_path, key):
     done = vacr("sign", modified, "--key", key, "--force", "--format", "json")
     assert done.returncode == 1
     assert json.loads(done.out)["statements"][0]["modified"] is True
-    assert WORDS.search(done.err)
+    assert WARNING in done.err
     assert statement.exists()
     done = vacr("verify", modified, "--trust", "keys/signing.pub.pem")
     assert done.returncode == 1
@@ -252,7 +333,7 @@ def test_signed_statement_on_standard_output_comes_without_the_warning(vacr, bad
     done = vacr("sign", bad, "--key", key, "--force", "-o", "-")
     assert done.returncode == 1
     assert done.stdout[:1] == b"\xd2"
-    assert WORDS.search(done.err)
+    assert WARNING in done.err
 
 
 def test_space_before_a_record_does_not_hide_that_it_was_modified(vacr, bad, key):

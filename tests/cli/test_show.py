@@ -13,6 +13,8 @@ import pytest
 from tests.conftest import EXAMPLES
 from vacr.viewer.rows import ROW_KINDS
 
+CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"
+
 
 def test_session_and_its_record_are_shown_equally(vacr, tmp_path):
     shutil.copy(EXAMPLES / "claude-code.jsonl", tmp_path / "s.jsonl")
@@ -209,3 +211,19 @@ def test_pager_gets_colours_only_if_it_supports_them(tmp_path, settings):
 def test_times_are_shown_alike_for_all_agents(vacr):
     done = vacr("show", EXAMPLES / "opencode.json", "--only", "tool", "--format", "jsonl")
     assert {json.loads(line)["time"][:11] for line in done.out.splitlines()} == {"2026-05-02T"}
+
+
+def test_several_paths_are_shown_one_after_the_other(vacr):
+    done = vacr("show", CLAUDE, CODEX)
+    assert done.returncode == 0
+    heads = [line for line in done.out.splitlines() if line in (str(CLAUDE), str(CODEX))]
+    assert heads == [str(CLAUDE), str(CODEX)]
+    rows = json.loads(vacr("show", CLAUDE, CODEX, "--format", "json").out)["rows"]
+    assert {row["source"] for row in rows} == {str(CLAUDE), str(CODEX)}
+
+
+def test_unreadable_path_does_not_hide_the_others(vacr):
+    done = vacr("show", "missing", CODEX)
+    assert done.returncode == 3
+    assert "missing: there is no such file or folder" in done.err
+    assert "codex-cli" in done.out

@@ -556,3 +556,40 @@ def test_missing_log_keys_are_reported(vacr):
             True,
             False,
         )
+
+
+@pytest.mark.parametrize("damage", ["cut", "invalid", "cut in CBOR"])
+def test_file_that_is_not_a_valid_record_is_signed_only_by_force(vacr, signed_folder, damage):
+    name = "bad.acr.cbor" if damage == "cut in CBOR" else "bad.acr.json"
+    bad = signed_folder / name
+    data = (signed_folder / "s.acr.json").read_bytes()
+    if damage == "cut in CBOR":
+        vacr("convert", "s.acr.json", "--to", "cbor", "-o", "good.acr.cbor")
+        data = (signed_folder / "good.acr.cbor").read_bytes()
+    bad.write_bytes(data[:-500] if damage != "invalid" else b'{"version": "3.0.0-draft"}')
+    done = vacr("sign", name, "--key", "keys/signing.pem")
+    assert done.returncode == 1
+    assert f"{name}: not a valid record: " in done.err
+    assert f"vacr validate {name}" in done.err
+    assert not (signed_folder / f"{name}.cose").exists()
+    done = vacr("sign", name, "--key", "keys/signing.pem", "--force")
+    assert done.returncode == 1
+    assert done.out.startswith(f"WARNING: {name}: not a valid record: ")
+    assert (signed_folder / f"{name}.cose").exists()
+    done = vacr(
+        "sign", name, "--key", "keys/signing.pem", "--force", "--overwrite", "--format", "json"
+    )
+    assert json.loads(done.out)["statements"][0]["valid"] is False
+
+
+def test_damaged_file_without_the_name_of_a_record_is_signed(vacr, signed_folder):
+    (signed_folder / "notes.json").write_text("{")
+    assert vacr("sign", "notes.json", "--key", "keys/signing.pem").returncode == 0
+
+
+@pytest.mark.usefixtures("signed_folder")
+def test_inspect_of_json_names_the_verbs_for_it(vacr):
+    done = vacr("inspect", "s.acr.json")
+    assert done.returncode == 3
+    assert "s.acr.json: this is JSON, and only CBOR can be inspected" in done.err
+    assert "vacr show FILE" in done.err

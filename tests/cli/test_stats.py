@@ -88,6 +88,19 @@ def test_only_the_longest_recording_of_a_session_counts(vacr, tmp_path):
         assert "1 duplicate recording" in done.err
 
 
+def test_unmodified_recording_wins_over_a_longer_modified_one(vacr, tmp_path):
+    vacr("record", CLAUDE, "-o", "long.acr.json")
+    long = tmp_path / "long.acr.json"
+    long.write_bytes(long.read_bytes().replace(b"off by a cent", b"off by a euro"))
+    (tmp_path / "short.jsonl").write_bytes(b"\n".join(CLAUDE.read_bytes().splitlines()[:8]) + b"\n")
+    for order in (("long.acr.json", "short.jsonl"), ("short.jsonl", "long.acr.json")):
+        done = vacr("stats", *order, "--format", "json")
+        report = json.loads(done.out)
+        assert report["total"]["calls"] == 1
+        assert report["repeated"] == 1
+        assert done.returncode == 1
+
+
 def test_equally_named_sessions_of_two_agents_both_count(vacr, tmp_path):
     name, own = (next(read(path))["session"]["session-id"] for path in (CLAUDE, CODEX))
     (tmp_path / "same.jsonl").write_text(CODEX.read_text("utf-8").replace(own, name), "utf-8")
@@ -200,6 +213,31 @@ def test_prices_of_ones_own_are_used_and_dated(vacr, tmp_path):
     )
     done = vacr("stats", CODEX, "--prices", tmp_path / "prices.json")
     assert "~28.13 $ estimated, prices of 2026-02-03" in done.out
+    prices = ("--prices", tmp_path / "prices.json")
+    for shown in (
+        vacr("show", CODEX, *prices).out,
+        vacr("export", CODEX, "--to", "markdown", "-o", "-", *prices).out,
+        vacr("export", CODEX, "--to", "html", "-o", "-", *prices).out,
+        vacr("view", CODEX, "-o", "-", *prices).out,
+    ):
+        assert "~28.13 $ estimated, prices of 2026-02-03" in shown
+    refused = vacr("export", CODEX, "--to", "atif", *prices)
+    assert refused.returncode == 2
+    assert "--prices has no effect on --to atif" in refused.err
+
+
+def test_marks_of_costs_are_explained(vacr, tmp_path):
+    session = CLAUDE.read_text("utf-8").replace("claude-opus-4-6", "my-own-model")
+    (tmp_path / "own.jsonl").write_text(session, "utf-8")
+    name = next(read(CLAUDE))["session"]["session-id"]
+    other = session.replace(name, name[::-1])
+    (tmp_path / "own.jsonl").write_text(other, "utf-8")
+    done = vacr("stats", CLAUDE, "own.jsonl")
+    assert "  ≥~0.07 $  " in done.out
+    assert "not priced: my-own-model (" in done.out
+    assert "(~ is or contains an estimate; ≥ lacks models without a price)" in done.out
+    assert "(? no price is known)" in vacr("stats", "own.jsonl").out
+    assert "by list prices of" in vacr("stats", EXAMPLES / "opencode.json").out
 
 
 @pytest.mark.parametrize(

@@ -157,6 +157,20 @@ def test_folder_becomes_an_archive(vacr, tmp_path):
     assert claude["verdict"] == "unsigned"
 
 
+def test_sums_of_an_index_are_those_of_stats(vacr, tmp_path):
+    """The totals of sub-agents are on the card of their conversation."""
+    project = FIXTURES / "claude" / "project"
+    assert vacr("view", project, "-o", "site/").returncode == 0
+    cards = read_page_data(tmp_path / "site" / "index.html")["site"]["pages"]
+    total = json.loads(vacr("stats", project, "--format", "json").out)["total"]
+    assert len(cards) < total["sessions"]
+    assert sum(card["tokens"] for card in cards) == total["tokens"]["total"]
+    for name in ("prompts", "calls", "errors"):
+        assert sum(card[name] for card in cards) == total[name], name
+    micro_dollars = total["micro-dollars"] + total["estimated-micro-dollars"]
+    assert sum(card["cost"] for card in cards) == pytest.approx(micro_dollars / 1e6, abs=1e-3)
+
+
 def test_pages_of_an_archive_link_to_its_index(vacr, tmp_path):
     for name in ("", "deep/er/"):
         assert vacr("record", CLAUDE, "-o", f"records/{name}").returncode == 0

@@ -42,31 +42,31 @@ CONTRADICTIONS = [
     (
         "another input",
         lambda s: get_edit_call(s).update(input={"file_path": "/etc/passwd"}),
-        "children agree with content",
+        "a child must match the message it comes from",
         "/children/0/input",
     ),
     (
         "another name",
         lambda s: get_edit_call(s).update(name="Read"),
-        "children agree with content",
+        "a child must match the message it comes from",
         "/children/0/name",
     ),
     (
         "another call",
         lambda s: get_edit_call(s).update({"call-id": "toolu_x"}),
-        "children agree with content",
+        "a child must match the message it comes from",
         "/children/0/call-id",
     ),
     (
         "a child too many",
         lambda s: s["entries"][4]["children"].append({"type": "reasoning", "content": "x"}),
-        "children agree",
+        "a child must match",
         "/children",
     ),
     (
         "a child too few",
         lambda s: s["entries"][4].pop("children"),
-        "children agree with content",
+        "a child must match the message it comes from",
         "/children",
     ),
     (
@@ -174,7 +174,7 @@ def test_generated_entries_never_break_the_semantic_checks():
     for seed in range(120):
         report = validate(schema.generate("[* entry]", seed=seed))
         assert all(
-            finding.rule in {"ids are unique", "children agree with content"}
+            finding.rule in {"ids are unique", "a child must match the message it comes from"}
             for finding in report.findings
         )
 

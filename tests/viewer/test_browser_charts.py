@@ -51,7 +51,7 @@ def records():
 @pytest.fixture
 def archive(tmp_path, records) -> str:
     cards = [
-        build_index_card(one, name, f"{name}.html", NAMES[name], "")
+        build_index_card([one], name, f"{name}.html", NAMES[name], "")
         for name, one in records.items()
     ]
     (tmp_path / "index.html").write_bytes(b"".join(render_site_index(TEMPLATE, "Archive", cards)))
@@ -138,7 +138,7 @@ def test_charts_of_a_conversation_agree_with_stats(browser, tmp_path, records):
 
 
 def test_large_archive_shows_its_pages_in_batches(browser, tmp_path, records):
-    card = build_index_card(records["codex-cli"], "one", "one.html", VERDICT_UNSIGNED, "")
+    card = build_index_card([records["codex-cli"]], "one", "one.html", VERDICT_UNSIGNED, "")
     cards = [card | {"name": f"n{number}", "title": f"Title {number}"} for number in range(450)]
     (tmp_path / "index.html").write_bytes(b"".join(render_site_index(TEMPLATE, "Archive", cards)))
     page = open_page(browser, (tmp_path / "index.html").as_uri())

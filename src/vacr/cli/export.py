@@ -28,8 +28,10 @@ from vacr.cli.options import (
     build_filter,
     filter_options,
     key_options,
+    load_prices,
     load_signer_from_options,
     output_options,
+    prices_option,
     voice_options,
 )
 from vacr.console import Voice, format_error_place, write_bytes
@@ -80,6 +82,7 @@ _WRITABLE_FORMATS = [name for name, format_ in EXCHANGE_FORMATS.items() if forma
     force_help="Sign a record that was modified; accept a key that other users can read.",
 )
 @filter_options
+@prices_option
 @output_options
 @voice_options
 def command(
@@ -91,6 +94,7 @@ def command(
     alg: str | None,
     passphrase_file: str | None,
     force: bool,
+    prices: str | None,
     output: str | None,
     overwrite: bool,
     format: str,
@@ -116,13 +120,17 @@ def command(
     """
     voice = Voice(format, quiet, verbose)
     row_filter = build_filter(**filters)
-    _check_options_apply(to, row_filter, atif_version=atif_version, key=key, commit=commit)
+    _check_options_apply(
+        to, row_filter, atif_version=atif_version, key=key, commit=commit, prices=prices
+    )
     signer = (
         load_signer_from_options(key=key, alg=alg, passphrase_file=passphrase_file, force=force)
         if key is not None
         else None
     )
     request = ExportRequest("", row_filter, atif_version, commit=commit, signer=signer)
+    if prices is not None:
+        request = replace(request, prices=load_prices(prices))
     run = _ExportRun(
         EXCHANGE_FORMATS[to], request, output, paths, voice, overwrite=overwrite, force=force
     )
@@ -132,7 +140,13 @@ def command(
 
 
 def _check_options_apply(
-    to: str, chosen: RowFilter, *, atif_version: str | None, key: str | None, commit: str | None
+    to: str,
+    chosen: RowFilter,
+    *,
+    atif_version: str | None,
+    key: str | None,
+    commit: str | None,
+    prices: str | None,
 ) -> None:
     """Check that every option has an effect on the format `to`.
 
@@ -143,6 +157,7 @@ def _check_options_apply(
         ("--atif-version", atif_version, ["atif"]),
         ("--key", key, ["in-toto"]),
         ("--commit", commit, ["in-toto", "git-ai-notes"]),
+        ("--prices", prices, ["markdown", "html"]),
     ):
         if value is not None and to not in formats:
             raise UsageError(

@@ -158,9 +158,14 @@ def _parse_cbor(data: bytes, path: str) -> Any:
     try:
         return CborScanner(data, MAX_DEPTH).read_whole_item()
     except (UnreadableInput, TypeError, ValueError) as error:
-        raise UnreadableInput(
-            f"not CBOR: {error}", where=path, hint="A record in JSON can be read with any editor."
-        ) from error
+        if data.lstrip()[:1] in (b"{", b"["):
+            raise UnreadableInput(
+                "this is JSON, and only CBOR can be inspected",
+                where=path,
+                hint="To read a record: vacr show FILE. To check it: vacr validate FILE",
+            ) from error
+        hint = "To read a record or a session: vacr show FILE"
+        raise UnreadableInput(f"not CBOR: {error}", where=path, hint=hint) from error
 
 
 def _format_statement(message: Sign1) -> list[str]:

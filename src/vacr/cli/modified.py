@@ -6,8 +6,8 @@ work, warn first, and exit with 1:
     >>> from vacr.cli.modified import ModifiedRecords
     >>> from vacr.console import Voice
     >>> modified = ModifiedRecords(Voice("text", False, 0))
-    >>> modified.warn("a.acr.json", "the record was modified")
-    WARNING: a.acr.json: the record was modified
+    >>> modified.warn("a.acr.json", "the record was modified: its id is 'x', but …")
+    WARNING: a.acr.json: the record was modified: its id does not match its content
     >>> modified.exit_code
     1
 """
@@ -21,6 +21,9 @@ from vacr.console import Voice
 from vacr.errors import InvalidRecord
 from vacr.workflows import MODIFIED_RECORD_HINT
 
+MODIFIED_SUMMARY = "the record was modified: its id does not match its content"
+"""The warning without the two ids, which `-v` shows."""
+
 
 @dataclass
 class ModifiedRecords:
@@ -29,6 +32,8 @@ class ModifiedRecords:
     voice: Voice
     in_results: bool = True
     """Whether the warnings also go to standard output, above the results for people."""
+    in_own_results: bool = False
+    """Whether the verb prints the warnings above the results itself, with `format_warning`."""
     documents: list[dict[str, str]] = field(default_factory=list)
     """The path and the message of each modified record, for JSON output."""
 
@@ -43,16 +48,25 @@ class ModifiedRecords:
         It goes to standard error, even with `--quiet`, and above the results. On a terminal that
         shows both, it is printed once.
         """
-        if not modified:
-            return
-        self.documents.append({"source": path, "message": modified})
-        in_results = self.in_results and not self.voice.json and not self.voice.quiet
-        if in_results:
-            self.voice.result(format_modified_warning(path, modified))
-        if not (in_results and sys.stdout.isatty() and sys.stderr.isatty()):
-            self.voice.error(f"vacr: warning: {path}: {modified}", MODIFIED_RECORD_HINT)
+        if modified:
+            text = modified if self.voice.verbose else MODIFIED_SUMMARY
+            self._warn(path, modified, text, MODIFIED_RECORD_HINT)
 
+    def warn_invalid(self, path: str, reason: str) -> None:
+        """Print the warning about a record that is not valid; do nothing if `reason` is empty."""
+        if reason:
+            self._warn(path, reason, reason, "To see all findings: vacr validate FILE")
 
-def format_modified_warning(path: str, modified: str) -> str:
-    """Return the line about a modified record for the output that people read."""
-    return f"WARNING: {path}: {modified}"
+    def _warn(self, path: str, message: str, text: str, hint: str) -> None:
+        """Print a warning, and keep its message for JSON output."""
+        self.documents.append({"source": path, "message": message})
+        is_text = not self.voice.json and not self.voice.quiet
+        if self.in_results and is_text:
+            self.voice.result(f"WARNING: {path}: {text}")
+        is_shown = self.in_results or self.in_own_results
+        if not (is_shown and is_text and sys.stdout.isatty() and sys.stderr.isatty()):
+            self.voice.error(f"vacr: warning: {path}: {text}", hint)
+
+    def format_warning(self, path: str, modified: str) -> str:
+        """Return the line about a modified record for the output that people read."""
+        return f"WARNING: {path}: {modified if self.voice.verbose else MODIFIED_SUMMARY}"

@@ -32,7 +32,7 @@ from vacr.errors import UsageError
 
 if TYPE_CHECKING:
     from vacr.signing import Signer
-    from vacr.viewer import RowFilter
+    from vacr.viewer import PriceTable, RowFilter
     from vacr.workflows import ServiceSettings, SigningSettings
 
 EXIT_FINDINGS = 5
@@ -237,15 +237,15 @@ def complete_agent(_context: click.Context, _parameter: click.Parameter, typed: 
 
 def filter_options(function: F) -> F:
     """Add `--only`, `--tool`, `--grep`, `--errors` and `--entry` to a verb that shows rows."""
-    from vacr.viewer import ROW_KINDS
+    from vacr.viewer import PROMPTS, ROW_KINDS
 
     return _add_options(
         function,
         click.option(
             "--only",
-            type=click.Choice(ROW_KINDS),
+            type=click.Choice((PROMPTS, *ROW_KINDS)),
             multiple=True,
-            help="Only rows of this kind; repeatable.",
+            help="Only rows of this kind; repeatable. A prompt is a user message by a person.",
         ),
         click.option(
             "--tool",
@@ -276,6 +276,31 @@ def build_filter(
     from vacr.viewer import RowFilter
 
     return RowFilter(frozenset(only), frozenset(tool), grep, errors, frozenset(entry))
+
+
+def prices_option(function: F) -> F:
+    """Add `--prices` to a verb that shows costs."""
+    return _add_options(
+        function,
+        click.option(
+            "--prices",
+            metavar="FILE",
+            type=PATH,
+            help="Prices of models, as JSON.  [default: the list prices in this version]",
+        ),
+    )
+
+
+def load_prices(path: str | None) -> PriceTable:
+    """Return the prices in the file of `--prices`, or those of this version without one.
+
+    Raises:
+        UnreadableInput: the file cannot be read, or is not a price file.
+    """
+    from vacr.files import read_bytes
+    from vacr.viewer import load_price_table, parse_price_table
+
+    return load_price_table() if path is None else parse_price_table(read_bytes(path), path)
 
 
 def key_options(

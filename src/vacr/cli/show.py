@@ -8,7 +8,7 @@
     User  2026-03-14 09:26:01
       The invoice total is off by a cent for some orders. Find out why and fix it. 🧾
     <BLANKLINE>
-    1 prompt, 4 tool calls, 1 error, 1 file (+6 -1), 97,316 tokens in, 606 out, ~0.07 $ ...
+    1 prompt, 4 tool calls, 1 failed, 1 file (+6 -1), 97,316 tokens in, 606 out, ~0.07 $ ...
     0
 
 Each row is printed as soon as it is read, so a large session starts to show at once.
@@ -18,20 +18,32 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from vacr.cli.modified import ModifiedRecords, format_modified_warning
-from vacr.cli.options import PATH, Verb, build_filter, filter_options, streaming_voice_options
+from vacr.cli.modified import ModifiedRecords
+from vacr.cli.options import (
+    PATH,
+    Verb,
+    build_filter,
+    filter_options,
+    load_prices,
+    prices_option,
+    streaming_voice_options,
+)
 from vacr.console import Voice, print_text
 from vacr.errors import VacrError
 from vacr.record import format_timestamp
 from vacr.viewer import (
+    ASSISTANT_ROW,
     DETAIL_LEVELS,
     NORMAL_DETAIL,
+    REASONING_ROW,
+    USER_ROW,
+    PriceTable,
     Row,
     RowFilter,
     RowFormatter,
@@ -40,9 +52,9 @@ from vacr.viewer import (
     add_usage,
     build_rows,
     count_passing_rows,
-    format_cost,
+    get_working_folder,
+    join_texts,
     list_cost_facts,
-    load_price_table,
     make_visible_line,
 )
 from vacr.workflows import InputRecord, format_count, read_input_records
@@ -55,11 +67,12 @@ _ANSI_STYLES = {
     "removed": "31",
     "call": "36",
 }
+_MESSAGE_ROWS = (USER_ROW, ASSISTANT_ROW, REASONING_ROW)
 _EXIT_NO_MATCH = 1
 
 
 @click.command(no_args_is_help=True, cls=Verb)
-@click.argument("path", metavar="RECORD|SESSION|FOLDER", type=PATH)
+@click.argument("paths", nargs=-1, required=True, metavar="RECORD|SESSION|FOLDER...", type=PATH)
 @click.option(
     "--detail",
     type=click.Choice(DETAIL_LEVELS),
@@ -68,6 +81,7 @@ _EXIT_NO_MATCH = 1
     help="How much of each row to show.",
 )
 @filter_options
+@prices_option
 @click.option(
     "--color",
     type=click.Choice(["auto", "always", "never"]),
@@ -77,10 +91,11 @@ _EXIT_NO_MATCH = 1
 @click.option("--no-pager", is_flag=True, help="Do not use a pager.")
 @streaming_voice_options
 def command(
-    path: str,
+    paths: tuple[str, ...],
     detail: str,
     color: str,
     no_pager: bool,
+    prices: str | None,
     format: str,
     quiet: bool,
     verbose: int,
@@ -88,11 +103,12 @@ def command(
 ) -> int:
     """Show a conversation in the terminal.
 
-    The rows are prompts, answers, tool calls and edits as diffs; totals follow. For a FOLDER, all
-    conversations are shown; with a filter, only the conversations with a match. -v shows the place
-    of each row in the record, for --entry and for links. Control characters are escaped, so a
-    session cannot affect your terminal. No signature is verified; use `vacr verify` for that. If a
-    record was modified after it was made, a warning comes first, and the exit code is 1.
+    The rows are prompts, answers, tool calls and edits as diffs; totals follow. Of several
+    records, or of a FOLDER, all conversations are shown; with a filter, only the conversations with
+    a match. -v shows the place of each row in the record, for --entry and for links. Control
+    characters are escaped, so a session cannot affect your terminal. No signature is verified; use
+    `vacr verify` for that. If a record was modified after it was made, a warning comes first, and
+    the exit code is 1.
 
     \b
     Example:
@@ -103,7 +119,7 @@ def command(
     """
     voice = Voice(format, quiet, verbose)
     row_filter = build_filter(**filters)
-    run = _ShowRun(path, row_filter, voice)
+    run = _ShowRun(paths, row_filter, load_prices(prices), voice)
     if voice.json:
         run.print_rows()
     else:
@@ -123,27 +139,32 @@ def command(
         )
     if run.count or row_filter == RowFilter():
         return run.exit_code
-    voice.notice(f"vacr: {path}: no entries match")
+    voice.notice(f"vacr: {', '.join(paths)}: no entries match")
     if row_filter.tools and run.tools:
         voice.notice(f"  Tools that occur: {', '.join(sorted(run.tools))}.")
     return run.exit_code or _EXIT_NO_MATCH
 
 
 class _ShowRun:
-    """One run of `vacr show`: reads the records at a path, and counts the rows that match."""
+    """One run of `vacr show`: reads the records at some paths, and counts the rows that match."""
 
-    def __init__(self, path: str, row_filter: RowFilter, voice: Voice) -> None:
-        """Take the path of a record or a folder, and the filter for rows."""
-        self.path, self.row_filter, self.voice = path, row_filter, voice
-        self.is_folder = Path(path).is_dir()
+    def __init__(
+        self, paths: Sequence[str], row_filter: RowFilter, prices: PriceTable, voice: Voice
+    ) -> None:
+        """Take the paths of records and folders, the filter for rows, and the prices of models."""
+        self.paths, self.row_filter, self.voice = paths, row_filter, voice
+        self.prices = prices
+        self.are_several = len(paths) > 1 or Path(paths[0]).is_dir()
         self.count = self.exit_code = 0
-        self.modified = ModifiedRecords(voice, in_results=False)
+        # With a filter, the head of a record with its warning is shown only above a match.
+        in_head = row_filter == RowFilter()
+        self.modified = ModifiedRecords(voice, in_results=False, in_own_results=in_head)
         self.tools: set[str] = set()
 
     def print_rows(self) -> None:
         """Print the matching rows as JSON."""
         documents = []
-        for recording in read_input_records(self.path, changed=True, failed=self._report_failure):
+        for recording in self._read_records():
             self._warn_if_modified(recording)
             for row in self._select_rows(recording, Totals()):
                 described = _build_row_document(recording, row)
@@ -158,22 +179,47 @@ class _ShowRun:
         With a filter, sessions without a match yield nothing.
         """
         between: list[TerminalLine] = []
-        for recording in read_input_records(self.path, changed=True, failed=self._report_failure):
+        for recording in self._read_records():
             self._warn_if_modified(recording)
             totals = Totals(sessions=1)
-            head = [*between, *_format_session_head(recording, named=self.is_folder)]
+            head = [*between, *self._format_warning(recording)]
+            head += _format_session_head(recording, named=self.are_several)
             has_head = self.row_filter == RowFilter()
             if has_head:
                 yield head
-            for row in self._select_rows(recording, totals):
+            shown = formatter.conversation(self._select_rows(recording, totals))
+            for lines in shown:
                 if not has_head:
                     yield head
                 has_head = True
-                yield formatter.lines(row)
+                yield lines
             if has_head:
-                add_usage(recording.record, totals)
-                yield TerminalLine(""), TerminalLine(_format_totals(totals), "dim")
+                add_usage(recording.record, totals, self.prices)
+                yield (
+                    TerminalLine(""),
+                    TerminalLine(_format_totals(totals, self.prices.date), "dim"),
+                )
                 between = [TerminalLine("")]
+
+    def _read_records(self) -> Iterator[InputRecord]:
+        """Yield the records at all paths; if there are several, report one that is unreadable.
+
+        Raises:
+            VacrError: the only path cannot be read, or has no records.
+        """
+        for path in self.paths:
+            try:
+                yield from read_input_records(path, changed=True, failed=self._report_failure)
+            except VacrError as error:
+                if len(self.paths) == 1:
+                    raise
+                self._report_failure(error)
+
+    def _format_warning(self, recording: InputRecord) -> Iterator[TerminalLine]:
+        """Yield the line that warns about a modified record; nothing for another record."""
+        if recording.modified:
+            warning = self.modified.format_warning(recording.path, recording.modified)
+            yield TerminalLine(make_visible_line(warning), "error")
 
     def _warn_if_modified(self, recording: InputRecord) -> None:
         """Warn on standard error about a modified record, and raise the exit code."""
@@ -187,7 +233,8 @@ class _ShowRun:
 
     def _select_rows(self, recording: InputRecord, totals: Totals) -> Iterator[Row]:
         """Yield the rows that match the filter; add all rows to the totals."""
-        rows = count_passing_rows(build_rows(recording.record), totals)
+        folder = get_working_folder(recording.record)
+        rows = count_passing_rows(build_rows(recording.record), totals, folder)
         for row in self.row_filter.chosen(rows):
             self.count += 1
             yield row
@@ -211,6 +258,8 @@ def _build_row_document(recording: InputRecord, row: Row) -> dict[str, Any]:
         "exit-code": row.exit_code,
         "meaning": row.meaning or None,
         "speaker": row.speaker or None,
+        "text": join_texts(row.shown_parts) if row.kind in _MESSAGE_ROWS else None,
+        "reason": row.reason or None,
     }
 
 
@@ -235,19 +284,17 @@ def _colorize_lines(lines: Iterable[TerminalLine], *, coloured: bool) -> str:
 def _format_session_head(recording: InputRecord, *, named: bool) -> Iterator[TerminalLine]:
     """Yield a line with agent and models, and a line with id, folder and start of a session.
 
-    If `named`, the path of the record comes first. A modified record gets a warning above all.
+    If `named`, the path of the record comes first.
     """
-    if recording.modified:
-        warning = format_modified_warning(recording.path, recording.modified)
-        yield TerminalLine(make_visible_line(warning), "error")
     if named:
         yield TerminalLine(make_visible_line(recording.path), "head")
     session = recording.record["session"]
     meta = session.get("agent-meta", {})
     agent = " ".join(str(meta[name]) for name in ("cli-name", "cli-version") if name in meta)
-    models = ", ".join(map(str, meta.get("models") or [meta.get("model-id", "unknown")]))
+    models = map(str, meta.get("models") or [meta.get("model-id", "")])
     where = session.get("environment", {}).get("working-dir", "")
-    yield TerminalLine(make_visible_line(f"{agent}, {models}"), "head")
+    known = ", ".join(name for name in (agent, *models) if name not in ("", "unknown"))
+    yield TerminalLine(make_visible_line(known), "head")
     session_id = session.get("session-id", "")
     shown_id = session_id.hex() if isinstance(session_id, bytes) else session_id
     start = format_timestamp(session["session-start"]) if "session-start" in session else None
@@ -256,29 +303,27 @@ def _format_session_head(recording: InputRecord, *, named: bool) -> Iterator[Ter
     yield TerminalLine(make_visible_line(facts), "dim")
 
 
-def _format_totals(totals: Totals) -> str:
-    """Return the totals of a session, such as `1 prompt, 4 tool calls, 1 error`."""
+def _format_totals(totals: Totals, price_date: str) -> str:
+    """Return the totals of a session, such as `1 prompt, 4 tool calls, 1 failed`."""
     parts = [
         format_count(totals.prompts, "prompt"),
         format_count(totals.calls, "tool call"),
-        format_count(totals.errors, "error"),
     ]
+    if totals.failed_calls:
+        parts.append(f"{totals.failed_calls:,} failed")
+    if totals.error_events:
+        parts.append(format_count(totals.error_events, "error event"))
     if totals.files:
         parts.append(
-            f"{format_count(len(totals.files), 'file')} (+{totals.added} -{totals.removed})"
+            f"{format_count(len(totals.files), 'file')} (+{totals.added:,} -{totals.removed:,})"
         )
     if totals.tokens:
         parts.append(f"{totals.tokens['input']:,} tokens in, {totals.tokens['output']:,} out")
-    parts += list_cost_facts(totals.cost, load_price_table().date) or _list_stated_cost(totals)
+    if cost := list_cost_facts(totals.cost, price_date):
+        parts.append("; ".join(cost))
     if totals.milliseconds:
         parts.append(_format_duration(totals.milliseconds // 1000))
     return ", ".join(parts)
-
-
-def _list_stated_cost(totals: Totals) -> list[str]:
-    """Return the cost as a list of one text, or an empty list if there is none."""
-    cost = format_cost(totals.cost)
-    return [cost] if cost else []
 
 
 def _format_duration(seconds: int) -> str:

@@ -18,6 +18,7 @@ from vacr.cli.options import (
     voice_options,
 )
 from vacr.console import Voice, write_bytes
+from vacr.errors import InvalidRecord
 from vacr.files import STDIN
 from vacr.signing import (
     ALGORITHMS,
@@ -43,7 +44,7 @@ from vacr.workflows import (
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
 @partial(
     signing_options,
-    force_help="Sign a record that was modified; accept a key that other users can read.",
+    force_help="Sign a modified or invalid record; accept a key that other users can read.",
 )
 @click.option(
     "--profile",
@@ -73,8 +74,9 @@ def command(
 
     For each FILE, vacr writes a signed statement, FILE.cose. FILE does not change. The statement
     about a record is written next to it; a statement about another file goes into the current
-    folder. A record that was modified after it was made is refused. With --force it is signed, a
-    warning comes first, and the exit code is 1; `vacr verify` still fails for it.
+    folder. A record that was modified after it was made is refused. So is a file named .acr.json or
+    .acr.cbor that is not a valid record. With --force it is signed, a warning comes first, and the
+    exit code is 1; `vacr verify` still fails for it.
 
     \b
     Example:
@@ -97,7 +99,15 @@ def command(
             )
         if file.modified and not options["force"]:
             raise make_modified_error(path, file.modified, "To sign it anyway, add --force.")
+        if file.invalid and not options["force"]:
+            raise InvalidRecord(
+                file.invalid,
+                where=path,
+                hint=f"To see all findings: vacr validate {path}. If the file was cut off, record "
+                "the session again. To sign it anyway, add --force.",
+            )
         modified.warn(path, file.modified)
+        modified.warn_invalid(path, file.invalid)
         statement = signing.sign_file(file, subject)
         if output == STDIN:
             write_bytes([statement])
@@ -105,7 +115,7 @@ def command(
         target = _choose_target(path, output)
         write_output_file(target, statement, path, files, overwrite=overwrite)
         document = _report_statement(path, target, statement, signing.signer, voice)
-        documents.append({**document, "modified": bool(file.modified)})
+        documents.append({**document, "modified": bool(file.modified), "valid": not file.invalid})
     if output != STDIN:
         voice.data({"statements": documents})
     return modified.exit_code

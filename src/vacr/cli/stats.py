@@ -6,7 +6,7 @@
     claude-code         1        1      4       1     97,316  95,784         606  ~0.07 $  0:00:18
     models, by tokens out: claude-opus-4-6 606
     tools: Edit 2, Read 1, Bash 1 (1 failed)
-    cost: ~0.07 $ estimated, prices of 2026-11-18
+    cost: ~0.07 $ estimated, prices of 2026-11-18 (~ is or contains an estimate)
     files: 1 edited (+6 -1)
     0
 
@@ -23,10 +23,16 @@ import click
 from rich.cells import cell_len
 
 from vacr.cli.modified import ModifiedRecords
-from vacr.cli.options import EXIT_NO_SESSION, PATH, Verb, voice_options
+from vacr.cli.options import (
+    EXIT_NO_SESSION,
+    PATH,
+    Verb,
+    load_prices,
+    prices_option,
+    voice_options,
+)
 from vacr.console import Voice, align_columns, get_terminal_width, truncate_start
-from vacr.errors import NotASession, UnreadableInput, VacrError, escape_unprintable
-from vacr.files import read_bytes
+from vacr.errors import InvalidRecord, NotASession, UnreadableInput, VacrError, escape_unprintable
 from vacr.viewer import (
     BY_AGENT,
     COUNTED_TOKENS,
@@ -35,8 +41,7 @@ from vacr.viewer import (
     Totals,
     format_cost,
     list_cost_facts,
-    load_price_table,
-    parse_price_table,
+    list_cost_marks,
     sum_tokens,
 )
 from vacr.workflows import InputRecord, format_count, scan_input_records
@@ -51,7 +56,7 @@ _COLUMN_NAMES = (
     "sessions",
     "prompts",
     "calls",
-    "errors",
+    "failed",
     "tokens in",
     "cached",
     "tokens out",
@@ -59,7 +64,7 @@ _COLUMN_NAMES = (
     "time",
 )
 _PLAIN_OUTCOMES = frozenset(("success", "error", "unknown"))
-_DROPPABLE_COLUMNS = ("", "cached", "time", "prompts", "calls", "sessions", "errors", "cost")
+_DROPPABLE_COLUMNS = ("", "cached", "time", "prompts", "calls", "sessions", "failed", "cost")
 """The columns that a narrow terminal drops, in this order; the bars have no name."""
 
 
@@ -72,11 +77,7 @@ _DROPPABLE_COLUMNS = ("", "cached", "time", "prompts", "calls", "sessions", "err
     show_default=True,
     help="How to group the sessions.",
 )
-@click.option(
-    "--prices",
-    type=PATH,
-    help="Prices of models, as JSON.  [default: the list prices in this version]",
-)
+@prices_option
 @voice_options
 def command(
     paths: tuple[str, ...],
@@ -89,10 +90,16 @@ def command(
     """Add up the tokens, cost, models, tools, errors and time of sessions.
 
     The arguments are records, native sessions, or folders of them. If a session was recorded
-    several times, only the longest recording counts. Entries copied from another session are not
-    counted twice. A cost is what the agent states. If it states none, or zero for tokens used, vacr
-    estimates it from the list price of the model on that day; `~` marks an estimate. If a record
-    was modified after it was made, it counts, but a warning comes first, and the exit code is 1.
+    several times, only the longest unmodified recording counts. Entries copied from another session
+    are not counted twice. The time of a session is from its first to its last entry.
+
+    A cost is what the agent states. If it states none, or zero for tokens used, vacr estimates it
+    from the list price of the model on that day. The column adds up both: `~` marks a sum with an
+    estimate, `≥` a sum without the models that have no price. The line below the table shows them
+    separately.
+
+    If a record was modified after it was made, it counts, but a warning comes first, and the exit
+    code is 1.
 
     \b
     Example:
@@ -101,14 +108,14 @@ def command(
       vacr stats records/ --by model --format json
     """
     voice = Voice(format, quiet, verbose)
-    table = parse_price_table(read_bytes(prices), prices) if prices else load_price_table()
+    table = load_prices(prices)
     totals, failed = SessionGroups(by, table), []
     modified = ModifiedRecords(voice)
     for path in paths:
         for item in _scan_input_path(path):
             if isinstance(item, InputRecord):
                 modified.warn(item.path, item.modified)
-                totals.add(item.record)
+                totals.add(item.record, is_modified=bool(item.modified))
             elif isinstance(item, NotASession):
                 voice.notice(f"vacr: {item}", 1)
             else:
@@ -153,6 +160,9 @@ def _scan_input_path(path: str) -> Iterator[InputRecord | VacrError]:
             has_items = has_items or isinstance(item, InputRecord)
             yield item
     except VacrError as error:
+        if isinstance(error, InvalidRecord):
+            yield error
+            return
         # A named file must not be skipped silently.
         yield UnreadableInput(error.message, where=error.where or path, hint=error.hint)
         return
@@ -172,6 +182,7 @@ def _build_totals_document(totals: Totals) -> dict[str, Any]:
         "answers": totals.answers,
         "calls": totals.calls,
         "errors": totals.errors,
+        "failed-calls": totals.failed_calls,
         "entries": totals.entries,
         "lines-added": totals.added,
         "lines-removed": totals.removed,
@@ -224,11 +235,14 @@ def _format_stats_table(
             lines.append(f"{name}: {', '.join(parts)}{rest}")
     facts = list_cost_facts(total.cost, price_date)
     if facts:
-        lines.append(f"cost: {'; '.join(facts)}")
+        marks = "; ".join(list_cost_marks(totals.cost for _, totals in shown))
+        lines.append(f"cost: {'; '.join(facts)}{f' ({marks})' if marks else ''}")
     others = {name: count for name, count in total.outcomes.items() if name not in _PLAIN_OUTCOMES}
     if others:
         parts = [f"{count:,} {name}" for name, count in sorted(others.items())]
         lines.append(f"calls: {', '.join(parts)}")
+    if total.error_events:
+        lines.append(f"events: {format_count(total.error_events, 'error')}")
     if total.files:
         lines.append(f"files: {len(total.files):,} edited (+{total.added:,} -{total.removed:,})")
     return lines
@@ -255,7 +269,7 @@ def _format_totals_cells(totals: Totals) -> list[str]:
         totals.sessions,
         totals.prompts,
         totals.calls,
-        totals.errors,
+        totals.failed_calls,
         totals.tokens["input"],
         totals.tokens["cached"],
         totals.tokens["output"],

@@ -22,8 +22,10 @@ from vacr.cli.options import (
     Verb,
     build_filter,
     filter_options,
+    load_prices,
     log_key_option,
     output_options,
+    prices_option,
     voice_options,
 )
 from vacr.console import Voice, write_bytes
@@ -56,6 +58,7 @@ from vacr.workflows import PageRun, VerificationOptions, format_count
     "Must match the log.",
 )
 @filter_options
+@prices_option
 @partial(output_options, default="the current folder; for a FOLDER, site/")
 @click.option("--serve", is_flag=True, help="Serve the pages to a browser instead of writing them.")
 @click.option(
@@ -79,6 +82,7 @@ def command(
     trust: tuple[str, ...],
     log_key: tuple[str, ...],
     entry_rule: str,
+    prices: str | None,
     output: str | None,
     overwrite: bool,
     serve: bool,
@@ -117,6 +121,7 @@ def command(
 
     run = PageRun(path, options, row_filter if row_filter != RowFilter() else None, report_error)
     modified = ModifiedRecords(voice, in_results=output != STDIN)
+    run.prices = load_prices(prices)
     run.report_modified = lambda part: modified.warn(part.path, part.modified)
     if serve:
         return _serve_pages(run, host, port, voice, opens=open)

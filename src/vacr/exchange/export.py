@@ -42,6 +42,7 @@ from vacr.viewer import (
     TOOL_ROW,
     USER_ROW,
     ContentPart,
+    PriceTable,
     Row,
     RowFilter,
     build_rows,
@@ -92,6 +93,8 @@ class ExportRequest:
     """The key for formats that are signed."""
     statement: bytes | None = None
     """The signed statement stored with the record."""
+    prices: PriceTable | None = None
+    """Prices for the cost, instead of those of the package."""
     modified: str = ""
     """How the id of a modified record contradicts its content; empty for all others."""
 

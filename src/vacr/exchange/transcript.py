@@ -21,6 +21,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -49,8 +50,9 @@ from vacr.viewer import (
     TextPart,
     Totals,
     count_totals,
-    format_cost,
+    format_changes,
     format_json,
+    is_silent_start,
     join_texts,
     list_cost_facts,
     load_price_table,
@@ -124,6 +126,7 @@ _BASE64_TEXT = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 _HTML_HEADINGS = {ASSISTANT_ROW: "Assistant", REASONING_ROW: "Thought"}
 _DIFF_CLASSES = {"+": "added", "-": "removed"}
 _MAX_PROMPT_LENGTH = 80
+_UNNAMED = ("", "unknown")
 
 
 # Markdown
@@ -152,6 +155,7 @@ def export_markdown(record: JsonObject, request: ExportRequest) -> ExportedDocum
         lines.append(f"- {name}: {format_code(value)}")
     hidden_places = {row.place for row in hidden}
     in_list = False
+    previous: Row | None = None
     for row in kept:
         if row.place in hidden_places or is_encrypted_reasoning(row):
             continue
@@ -159,10 +163,13 @@ def export_markdown(record: JsonObject, request: ExportRequest) -> ExportedDocum
         # Items that follow each other are one list.
         if not (is_item and in_list and lines[-1].startswith("- ")):
             lines.append("")
+        if is_silent_start(row, previous):
+            lines += [_render_markdown_heading(replace(row, kind=ASSISTANT_ROW)), ""]
         lines += _render_markdown_row(row, losses)
         in_list = is_item
+        previous = row if row.kind != EVENT_ROW else previous
     lines += ["", "---", ""]
-    lines += [f"- {name}: {value}" for name, value in _list_totals(count_totals(record, kept))]
+    lines += [f"- {name}: {value}" for name, value in _list_totals(record, kept, request)]
     return ExportedDocument(("\n".join(lines) + "\n").encode(), losses, left_out)
 
 
@@ -170,19 +177,25 @@ def _render_markdown_row(row: Row, losses: ExportLosses) -> Iterator[str]:
     """Yield the Markdown lines of a row: an item for a call or event, or a message."""
     if row.kind == EVENT_ROW:
         failed = " ✗" if row.is_error else ""
-        yield f"- {format_code(row.summary)} {_format_row_time(row)}{failed}".rstrip()
+        reason = f": {format_code(row.reason)}" if row.reason else ""
+        yield f"- {format_code(row.summary)}{reason} {_format_row_time(row)}{failed}".rstrip()
         if "data" in row.entry:
             losses["data of events"] += 1
     elif row.kind == TOOL_ROW:
         yield from _render_markdown_call(row, losses)
     else:
-        model = row.model if row.kind != USER_ROW else ""
-        details = (row.agent, model, row.superseded, _format_row_time(row))
-        shown = [escape_markdown(detail) for detail in details if detail]
-        heading = f"## {row.speaker_name}" if row.kind == USER_ROW else _MARKDOWN_HEADINGS[row.kind]
-        yield " · ".join([heading, *shown])
+        yield _render_markdown_heading(row)
         _count_hidden_text(row, losses)
         yield from _render_markdown_parts(row.shown_parts, losses)
+
+
+def _render_markdown_heading(row: Row) -> str:
+    """Return the heading of a message: who speaks, the sub-agent, the model, and the time."""
+    model = row.model if row.kind != USER_ROW else ""
+    details = (row.agent, model, row.superseded, _format_row_time(row))
+    shown = [escape_markdown(detail) for detail in details if detail]
+    heading = f"## {row.speaker_name}" if row.kind == USER_ROW else _MARKDOWN_HEADINGS[row.kind]
+    return " · ".join([heading, *shown])
 
 
 def _count_hidden_text(row: Row, losses: ExportLosses) -> None:
@@ -214,7 +227,7 @@ def _render_markdown_call(row: Row, losses: ExportLosses) -> Iterator[str]:
 def _render_markdown_diff(diff: FileDiff) -> Iterator[str]:
     """Yield the lines of a diff: path and counts, then the changed lines as code."""
     yield ""
-    yield f"{format_code(diff.path)} (+{diff.added} -{diff.removed})"
+    yield f"{format_code(diff.path)} ({format_changes([diff])})"
     if diff.lines:
         lines = [visible for line in diff.lines for visible in make_visible(line).split("\n")]
         yield ""
@@ -359,13 +372,11 @@ def export_html(record: JsonObject, request: ExportRequest) -> ExportedDocument:
     count_lost_members(record, losses, *_OMITTED_ENTRY_MEMBERS, about=_SHOWN_SESSION_MEMBERS)
     title = _escape_html(_format_title(record))
     facts = _list_session_facts(record, request, left_out)
-    facts += _list_totals(count_totals(record, kept))
+    facts += _list_totals(record, kept, request)
     about = "".join(
         f"<dt>{_escape_html(name)}</dt><dd>{_escape_html(value)}</dd>" for name, value in facts
     )
-    body = "\n".join(
-        _render_html_section(row, losses) for row in kept if not is_encrypted_reasoning(row)
-    )
+    body = "\n".join(_render_html_sections(kept, losses))
     warning = ""
     if request.modified:
         message = f"<strong>Warning: {_escape_html(request.modified)}.</strong>"
@@ -403,6 +414,21 @@ def _make_anchor(row: Row) -> str:
     return "e" + position.replace("/", "")
 
 
+def _render_html_sections(kept: list[Row], losses: ExportLosses) -> Iterator[str]:
+    """Yield the section of each row, and a heading before calls without a message of the model."""
+    previous: Row | None = None
+    for row in kept:
+        if is_encrypted_reasoning(row):
+            continue
+        if is_silent_start(row, previous):
+            details = (row.agent, row.model, _format_row_time(row))
+            detail_line = " · ".join(_escape_html(detail) for detail in details if detail)
+            heading = f"<h2>{_HTML_HEADINGS[ASSISTANT_ROW]} {detail_line}</h2>"
+            yield f'<section class="{ASSISTANT_ROW}">{heading}</section>'
+        yield _render_html_section(row, losses)
+        previous = row if row.kind != EVENT_ROW else previous
+
+
 def _render_html_section(row: Row, losses: ExportLosses) -> str:
     """Return a row as an HTML section; add what HTML cannot show to `losses`."""
     classes = f"{row.kind} error" if row.is_error else row.kind
@@ -422,7 +448,8 @@ def _render_html_section(row: Row, losses: ExportLosses) -> str:
 def _render_html_row(row: Row, detail_line: str, losses: ExportLosses) -> Iterator[str]:
     """Yield the HTML inside the section of a row; `detail_line` is escaped."""
     if row.kind == EVENT_ROW:
-        head = f"{_escape_html(row.summary)} {detail_line}"
+        reason = f": {_escape_html(row.reason)}" if row.reason else ""
+        head = f"{_escape_html(row.summary)}{reason} {detail_line}"
         yield _render_html_details(head, _render_html_json(row.entry.get("data")))
     elif row.kind == TOOL_ROW:
         yield from _render_html_call(row, detail_line, losses)
@@ -478,8 +505,8 @@ def _render_html_diff(diff: FileDiff) -> str:
         f'<div class="{_DIFF_CLASSES.get(line[:1], "same")}">{_escape_html(line) or " "}</div>'
         for line in diff.lines
     )
-    head = f"{_escape_html(diff.path)} (+{diff.added} -{diff.removed})"
-    return f'<p>{head}</p><pre class="diff">{lines}</pre>'
+    head = f"<p>{_escape_html(diff.path)} ({format_changes([diff])})</p>"
+    return f'{head}<pre class="diff">{lines}</pre>' if lines else head
 
 
 def _render_html_json(value: Any) -> str:
@@ -499,8 +526,8 @@ def _format_title(record: JsonObject) -> str:
     """Return the name and version of the agent, and its models, as a title."""
     meta = record["session"].get("agent-meta", {})
     agent = " ".join(str(meta[name]) for name in ("cli-name", "cli-version") if name in meta)
-    models = ", ".join(map(str, meta.get("models") or [meta.get("model-id", "unknown")]))
-    return f"{agent or 'an agent'}, {models}"
+    models = map(str, meta.get("models") or [meta.get("model-id", "")])
+    return ", ".join([agent or "an agent", *(name for name in models if name not in _UNNAMED)])
 
 
 def _list_session_facts(
@@ -531,22 +558,31 @@ def _format_time(time: Timestamp | None) -> str:
     return (format_timestamp(time) if time is not None else None) or ""
 
 
-def _list_totals(totals: Totals) -> list[tuple[str, str]]:
+def _list_totals(
+    record: JsonObject, kept: list[Row], request: ExportRequest
+) -> list[tuple[str, str]]:
     """Return the totals of a conversation, as (name, value); files, tokens and cost if known."""
+    prices = request.prices or load_price_table()
+    totals = count_totals(record, kept, prices)
     facts = [
         ("prompts", str(totals.prompts)),
-        ("tool calls", str(totals.calls)),
-        ("errors", str(totals.errors)),
+        ("tool calls", f"{totals.calls:,}{_format_failed_calls(totals)}"),
     ]
+    if totals.error_events:
+        facts.append(("error events", f"{totals.error_events:,}"))
     if totals.files:
-        facts.append(("files", f"{len(totals.files)} (+{totals.added} -{totals.removed})"))
+        facts.append(("files", f"{len(totals.files):,} (+{totals.added:,} -{totals.removed:,})"))
     if totals.tokens:
         tokens = totals.tokens
         facts.append(("tokens", f"{tokens['input']:,} in, {tokens['output']:,} out"))
-    if cost := format_cost(totals.cost):
-        shown = ", ".join(list_cost_facts(totals.cost, load_price_table().date)) or cost
-        facts.append(("cost", shown))
+    if cost := list_cost_facts(totals.cost, prices.date):
+        facts.append(("cost", "; ".join(cost)))
     return facts
+
+
+def _format_failed_calls(totals: Totals) -> str:
+    """Return the number of failed calls, such as `, 1 failed`; empty if none failed."""
+    return f", {totals.failed_calls:,} failed" if totals.failed_calls else ""
 
 
 def _format_row_time(row: Row) -> str:

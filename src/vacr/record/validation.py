@@ -373,17 +373,17 @@ class SemanticCheck:
         views = [
             (child, index) for index, child in enumerate(children) if child["type"] in _VIEWED_TYPES
         ]
-        rule = "children agree with content"
+        rule = "a child must match the message it comes from"
         if self._strict_views and len(views) > len(expected):
             allowed = self._allows_more_children()
             if allowed is None:
-                found = f"{len(views) - len(expected)} more children than the content has"
+                found = f"{len(views) - len(expected)} more children than the message has"
                 self._add_remark(path, "children", rule, found, "an agent that knows this format")
             if allowed is not False:
                 views = views[: len(expected)]
         if self._strict_views and len(views) != len(expected):
             found = f"number of calls, results and reasoning: {len(views)}"
-            self._add_finding(path, "children", rule, found, f"{len(expected)}, as in the content")
+            self._add_finding(path, "children", rule, found, f"{len(expected)}, as in the message")
             return
         pairs = (
             zip(expected, views, strict=True)
@@ -395,7 +395,7 @@ class SemanticCheck:
             for member in _VIEW_MEMBERS:
                 if view.get(member) != child.get(member):
                     found = shorten_value(child.get(member))
-                    wanted = f"{shorten_value(view.get(member))}, as in the content"
+                    wanted = f"{shorten_value(view.get(member))}, as in the message"
                     self._add_finding((*path, index), member, rule, found, wanted)
 
     def _compare_flags(self, view: JsonObject, child: JsonObject, path: EntryPath) -> None:
@@ -407,11 +407,12 @@ class SemanticCheck:
         stated, flag = view.get("is-error"), child.get("is-error")
         if stated is None or stated == flag:
             return
-        rule, wanted = "children agree with content", f"{stated!r}, as in the content"
+        rule = "a result must match the message it comes from"
+        wanted = f"{'an error' if stated else 'a success'}, as in the message"
         if flag is None:
             self._add_remark(path, "is-error", rule, "no flag", wanted)
         elif stated is True:
-            self._add_finding(path, "is-error", rule, repr(flag), wanted)
+            self._add_finding(path, "is-error", rule, "it claims success", wanted)
 
     def _check_usage(self, usage: JsonObject, path: EntryPath) -> None:
         """Add a remark for each counter of tokens that exceeds the counter that includes it."""

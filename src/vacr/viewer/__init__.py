@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from vacr.viewer.costs import PriceTable as PriceTable
     from vacr.viewer.costs import format_cost as format_cost
     from vacr.viewer.costs import list_cost_facts as list_cost_facts
+    from vacr.viewer.costs import list_cost_marks as list_cost_marks
     from vacr.viewer.costs import load_price_table as load_price_table
     from vacr.viewer.costs import parse_price_table as parse_price_table
     from vacr.viewer.page import Page as Page
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from vacr.viewer.page import render_site_index as render_site_index
     from vacr.viewer.rows import ASSISTANT_ROW as ASSISTANT_ROW
     from vacr.viewer.rows import EVENT_ROW as EVENT_ROW
+    from vacr.viewer.rows import PROMPTS as PROMPTS
     from vacr.viewer.rows import REASONING_ROW as REASONING_ROW
     from vacr.viewer.rows import ROW_KINDS as ROW_KINDS
     from vacr.viewer.rows import TOOL_ROW as TOOL_ROW
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
     from vacr.viewer.rows import Row as Row
     from vacr.viewer.rows import RowFilter as RowFilter
     from vacr.viewer.rows import build_rows as build_rows
+    from vacr.viewer.rows import format_changes as format_changes
+    from vacr.viewer.rows import is_silent_start as is_silent_start
     from vacr.viewer.terminal import DETAIL_LEVELS as DETAIL_LEVELS
     from vacr.viewer.terminal import NORMAL_DETAIL as NORMAL_DETAIL
     from vacr.viewer.terminal import RowFormatter as RowFormatter
@@ -53,6 +57,7 @@ if TYPE_CHECKING:
     from vacr.viewer.totals import count_passing_rows as count_passing_rows
     from vacr.viewer.totals import count_totals as count_totals
     from vacr.viewer.totals import format_record_title as format_record_title
+    from vacr.viewer.totals import get_working_folder as get_working_folder
     from vacr.viewer.totals import sum_tokens as sum_tokens
 
 __getattr__, __dir__, __all__ = export_lazily(
@@ -74,6 +79,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "PriceTable",
             "format_cost",
             "list_cost_facts",
+            "list_cost_marks",
             "load_price_table",
             "parse_price_table",
         ),
@@ -87,6 +93,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "ASSISTANT_ROW",
             "EVENT_ROW",
             "FileDiff",
+            "PROMPTS",
             "REASONING_ROW",
             "ROW_KINDS",
             "Row",
@@ -94,6 +101,8 @@ __getattr__, __dir__, __all__ = export_lazily(
             "TOOL_ROW",
             "USER_ROW",
             "build_rows",
+            "format_changes",
+            "is_silent_start",
         ),
         "terminal": (
             "DETAIL_LEVELS",
@@ -116,6 +125,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "count_passing_rows",
             "count_totals",
             "format_record_title",
+            "get_working_folder",
             "sum_tokens",
         ),
     },

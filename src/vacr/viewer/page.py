@@ -28,7 +28,7 @@ from vacr.signing import PublicKey, build_cose_key
 from vacr.transparency import ENTRY_RULE_STATEMENT
 from vacr.version import __version__
 from vacr.viewer.content import make_visible
-from vacr.viewer.costs import format_cost, list_cost_facts, load_price_table
+from vacr.viewer.costs import PriceTable, list_cost_facts, load_price_table
 from vacr.viewer.rows import RowFilter
 from vacr.viewer.totals import Totals, count_totals
 
@@ -71,6 +71,8 @@ class Page:
     """The rows that the page shows at first; it contains all of them."""
     index: str = ""
     """The address of the index, if the page is part of an archive."""
+    prices: PriceTable | None = None
+    """Prices instead of those of the package."""
 
     def pieces(self, template: str) -> Iterator[bytes]:
         """Yield the HTML of the page, piece by piece, from the template `page.html`."""
@@ -83,7 +85,7 @@ class Page:
             "entryRule": self.trust.entry_rule,
             "index": self.index,
             "filter": _describe_filter(self.filter) if self.filter is not None else None,
-            "totals": _describe_totals(self.records),
+            "totals": _describe_totals(self.records, self.prices),
             "records": [
                 {"name": make_visible(record.name), "verification": record.verification}
                 for record in self.records
@@ -98,7 +100,7 @@ class Page:
         yield from _fill_template(template, self.title, islands)
 
 
-def _describe_totals(records: Sequence[PageRecord]) -> dict[str, Any]:
+def _describe_totals(records: Sequence[PageRecord], prices: PriceTable | None) -> dict[str, Any]:
     """Return the totals of a page for its description; the duration is that of the first record.
 
     They are computed here and not in the page, so that page and terminal show the same numbers. A
@@ -108,20 +110,20 @@ def _describe_totals(records: Sequence[PageRecord]) -> dict[str, Any]:
     for number, shown in enumerate(records):
         try:
             record = decode(shown.data) if shown.record is None else shown.record
-            own = count_totals(record)
+            own = count_totals(record, prices=prices)
         except (VacrError, LookupError, TypeError, AttributeError, ValueError):
             continue
         total += own
         milliseconds = own.milliseconds if number == 0 else milliseconds
-    facts = list_cost_facts(total.cost, load_price_table().date)
+    facts = list_cost_facts(total.cost, (prices or load_price_table()).date)
     return {
         "prompts": total.prompts,
         "calls": total.calls,
         "errors": total.errors,
-        "failed": sum(total.failed_tools.values()),
+        "failed": total.failed_calls,
         "input": total.tokens["input"],
         "output": total.tokens["output"],
-        "cost": "; ".join(facts) or format_cost(total.cost),
+        "cost": "; ".join(facts),
         "milliseconds": milliseconds,
         "files": len(total.files),
         "added": total.added,

@@ -20,15 +20,16 @@ does not matter.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from vacr.edits import make_absolute_path
 from vacr.model import JsonObject
 from vacr.record import find_session_title, format_timestamp, get_epoch_milliseconds, walk_entries
 from vacr.viewer.content import make_visible
 from vacr.viewer.costs import Cost, PriceTable, count_cost
-from vacr.viewer.rows import ASSISTANT_ROW, TOOL_ROW, Row, build_rows
+from vacr.viewer.rows import ASSISTANT_ROW, MOVE_ARROW, TOOL_ROW, Row, build_rows
 
 COUNTED_TOKENS = ("input", "cached", "output", "reasoning", "total")
 VERDICT_VERIFIED = "verified"
@@ -69,7 +70,20 @@ class Totals:
     tools: Counter[str] = field(default_factory=Counter)
     failed_tools: Counter[str] = field(default_factory=Counter)
     files: Counter[str] = field(default_factory=Counter)
-    """How many changes of each file calls asked for, without the calls that failed."""
+    """How many changes of each file calls asked for, without the calls that failed.
+
+    Relative paths are resolved against the working folder of the session.
+    """
+
+    @property
+    def failed_calls(self) -> int:
+        """The number of calls that failed."""
+        return sum(self.failed_tools.values())
+
+    @property
+    def error_events(self) -> int:
+        """The number of errors outside of calls: events, and results without their call."""
+        return self.errors - self.failed_calls
 
     def __add__(self, other: Totals) -> Totals:
         """Return new totals with each count added up."""
@@ -91,20 +105,30 @@ def count_totals(
     of its session's entries.
     """
     totals = Totals(sessions=1)
-    for _ in count_passing_rows(build_rows(record) if shown is None else shown, totals):
+    rows = build_rows(record) if shown is None else shown
+    for _ in count_passing_rows(rows, totals, get_working_folder(record)):
         pass
     add_usage(record, totals, prices, is_part=is_part)
     return totals
 
 
-def count_passing_rows(shown: Iterable[Row], totals: Totals) -> Iterator[Row]:
-    """Yield rows unchanged, and add each of them to the totals as it passes."""
+def count_passing_rows(shown: Iterable[Row], totals: Totals, folder: str = "") -> Iterator[Row]:
+    """Yield rows unchanged, and add each of them to the totals as it passes.
+
+    `folder` is the working folder of the session, for relative paths; empty if it is unknown.
+    """
     for row in shown:
-        _count_row(row, totals)
+        _count_row(row, totals, folder)
         yield row
 
 
-def _count_row(row: Row, totals: Totals) -> None:
+def get_working_folder(record: JsonObject) -> str:
+    """Return the working folder of a session; empty if the record has none."""
+    folder = record["session"].get("environment", {}).get("working-dir")
+    return folder if isinstance(folder, str) else ""
+
+
+def _count_row(row: Row, totals: Totals, folder: str) -> None:
     """Add a row to totals, unless it is inherited from another session or repeats an entry."""
     if row.is_inherited or row.is_repeated:
         return
@@ -117,9 +141,14 @@ def _count_row(row: Row, totals: Totals) -> None:
         totals.failed_tools[row.tool] += row.is_error
         totals.outcomes[row.meaning or row.status or _UNKNOWN] += 1
     for diff in row.diffs if not row.is_error else ():
-        totals.files[diff.path] += 1
+        totals.files[_resolve_path(diff.path, folder)] += 1
         totals.added += diff.added
         totals.removed += diff.removed
+
+
+def _resolve_path(path: str, folder: str) -> str:
+    """Return the absolute path of a file, of a moved one the new path."""
+    return make_absolute_path(path.rpartition(MOVE_ARROW)[2], folder)
 
 
 def add_usage(
@@ -179,27 +208,37 @@ def format_record_title(record: JsonObject, otherwise: str) -> str:
 
 
 def build_index_card(
-    record: JsonObject, name: str, href: str, verdict: str, reason: str
+    records: Sequence[JsonObject],
+    name: str,
+    href: str,
+    verdict: str,
+    reason: str,
+    prices: PriceTable | None = None,
 ) -> dict[str, Any]:
-    """Return the card of a record for the index of an archive: link, title, totals, verdict.
+    """Return the card of a conversation for the index of an archive: link, title, totals, verdict.
 
-    `href` is the address of its page, and `reason` explains the verdict.
+    `records` are the session and its sub-agents. The totals are those of all of them, so that the
+    sums of an index are those of `vacr stats`. `href` is the address of the page, and `reason`
+    explains the verdict.
     """
-    session = record["session"]
+    session = records[0]["session"]
     meta = session.get("agent-meta", {})
-    totals = count_totals(record)
+    totals = sum((count_totals(record, prices=prices) for record in records), Totals())
     start = format_timestamp(session["session-start"]) if "session-start" in session else None
     return {
         "href": href,
         "name": make_visible(name),
-        "title": format_record_title(record, name),
+        "title": format_record_title(records[0], name),
         "agent": str(meta.get("cli-name", "")),
-        "models": [str(model) for model in meta.get("models") or [meta.get("model-id", "")]],
+        "models": list(
+            dict.fromkeys(model for record in records for model in _list_models(record))
+        ),
         "project": str(session.get("environment", {}).get("working-dir", "")),
         "start": (start or "")[:19].replace("T", " "),
         "prompts": totals.prompts,
         "calls": totals.calls,
         "errors": totals.errors,
+        "failed": totals.failed_calls,
         "tokens": sum_tokens(totals),
         "spent": [{"name": model, "value": count} for model, count in totals.models.items()],
         "tools": [
@@ -213,12 +252,21 @@ def build_index_card(
     }
 
 
+def _list_models(record: JsonObject) -> list[str]:
+    """Return the names of the models of a session."""
+    meta = record["session"].get("agent-meta", {})
+    return [str(model) for model in meta.get("models") or [meta.get("model-id", "")]]
+
+
 # Groups of sessions
 
 
 @dataclass
 class SessionGroups:
-    """Totals of many sessions; if a session was recorded twice, the longer recording counts."""
+    """Totals of many sessions; of several recordings of a session, one counts.
+
+    An unmodified recording wins over a modified one, then the longest wins.
+    """
 
     by: str
     prices: PriceTable | None = None
@@ -226,17 +274,19 @@ class SessionGroups:
     sessions: dict[tuple[str, str], dict[str, Totals]] = field(default_factory=dict)
     """By agent and id, because two agents may use one id; then by group."""
     repeated: int = 0
+    _ranks: dict[tuple[str, str], tuple[bool, int]] = field(default_factory=dict)
+    """How good the recording of each session is: whether it is unmodified, and its entries."""
 
-    def add(self, record: JsonObject) -> None:
-        """Add a record; of two recordings of the same session, keep only the longer one."""
+    def add(self, record: JsonObject, *, is_modified: bool = False) -> None:
+        """Add a record; of two recordings of the same session, keep only the better one."""
         key = _get_group(record, BY_AGENT), str(record["session"]["session-id"])
         parts = _split_totals(record, self.by, self.prices)
-        other = self.sessions.get(key)
-        if other is not None:
+        rank = not is_modified, _count_entries(parts)
+        if key in self.sessions:
             self.repeated += 1
-            if _count_entries(other) >= _count_entries(parts):
+            if self._ranks[key] >= rank:
                 return
-        self.sessions[key] = parts
+        self.sessions[key], self._ranks[key] = parts, rank
 
     def groups(self) -> dict[str, Totals]:
         """Return the totals of each group: days in their order, others by tokens, most first."""

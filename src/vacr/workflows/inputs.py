@@ -39,9 +39,11 @@ from vacr.errors import InvalidRecord, NotASession, PluginError, UnreadableInput
 from vacr.files import STDIN, is_folder, read_bytes
 from vacr.record import (
     RecordEncoding,
+    RecordModification,
     assign_record_id,
     convert_to_original_version,
     find_record_modification,
+    parse_major_version,
 )
 from vacr.workflows.record_files import RECORD_SUFFIXES, decode_json_or_cbor, read_json_or_cbor
 
@@ -117,6 +119,8 @@ def scan_input_records(path: str, *, changed: bool = False) -> Iterator[InputRec
         InvalidRecord: the named record is invalid, or was modified.
     """
     if not is_folder(path):
+        if path != STDIN and not os.path.lexists(path):
+            raise UnreadableInput("there is no such file or folder", where=path, hint=_INPUT_HINT)
         yield from _read_input_file(path, changed=changed)
         return
     records = (file for file in Path(path).rglob("*") if file.name.endswith(RECORD_SUFFIXES))
@@ -238,9 +242,11 @@ def _build_checked_input(
         validate_record(record, json=is_json).raise_for_errors()
     except InvalidRecord as error:
         hint = error.hint or "To see all findings: vacr validate FILE"
-        raise InvalidRecord(
-            f"not a valid record: {error.where}: {error.message}", where=path, hint=hint
-        ) from error
+        reason = f"not a valid record: {error.where}: {error.message}"
+        if modification := find_modification_of_invalid(record, json=is_json):
+            reason = f"{modification}. It is also {reason}"
+            hint = f"{MODIFIED_RECORD_HINT} {hint}"
+        raise InvalidRecord(reason, where=path, hint=hint) from error
     if not isinstance(record, dict) or not isinstance(record.get("session"), dict):
         hint = "The file may be a part of a record, or have version 1. To see: vacr validate FILE"
         raise UnreadableInput("not the record of a session", where=path, hint=hint)
@@ -250,6 +256,21 @@ def _build_checked_input(
     if modified and not changed:
         raise make_modified_error(path, modified)
     return InputRecord(path, stem, form, original, stored=True, data=data, modified=modified)
+
+
+def find_modification_of_invalid(record: Any, *, json: bool) -> RecordModification | None:
+    """Return how the id of a record that is not valid contradicts its content, if it does.
+
+    An id is that of version 3. A record of version 2 that is not valid cannot be converted, so
+    nothing is known about its id.
+    """
+    version = record.get("version") if isinstance(record, dict) else None
+    if not isinstance(version, str) or parse_major_version(version) != "3":
+        return None
+    # An invalid record may have anything in any place.
+    with suppress(VacrError, TypeError, ValueError, LookupError, AttributeError, RecursionError):
+        return find_record_modification(record, json=json)
+    return None
 
 
 def make_modified_error(path: str, modified: str, more_hint: str = "") -> InvalidRecord:
@@ -291,20 +312,25 @@ def drop_duplicate_recordings(
 ) -> list[InputRecord]:
     """Return one recording of each session, and notify the user of the others.
 
-    The recording with the most entries is kept, or the first of several.
+    An unmodified recording wins over a modified one, then the one with the most entries wins, then
+    the first.
     """
-    longest: dict[str, InputRecord] = {}
+    kept_by_id: dict[str, InputRecord] = {}
     for recording in inputs:
-        best = longest.setdefault(_get_session_id(recording), recording)
-        if _count_entries(recording) > _count_entries(best):
-            longest[_get_session_id(recording)] = recording
+        best = kept_by_id.setdefault(_get_session_id(recording), recording)
+        if _rank_recording(recording) > _rank_recording(best):
+            kept_by_id[_get_session_id(recording)] = recording
     kept = []
     for recording in inputs:
-        best = longest[_get_session_id(recording)]
+        best = kept_by_id[_get_session_id(recording)]
         if recording is best:
             kept.append(recording)
             continue
-        which = "a shorter" if _count_entries(recording) < _count_entries(best) else "another"
+        which = "another"
+        if recording.modified and not best.modified:
+            which = "a modified"
+        elif _count_entries(recording) < _count_entries(best):
+            which = "a shorter"
         notify(f"{recording.path}: skipped: {which} recording of the session in {best.path}")
     return kept
 
@@ -312,6 +338,11 @@ def drop_duplicate_recordings(
 def _get_session_id(recording: InputRecord) -> str:
     session_id: str = recording.record["session"]["session-id"]
     return session_id
+
+
+def _rank_recording(recording: InputRecord) -> tuple[bool, int]:
+    """Return how good a recording is: whether it is unmodified, and its number of entries."""
+    return not recording.modified, _count_entries(recording)
 
 
 def _count_entries(recording: InputRecord) -> int:

@@ -27,7 +27,7 @@ from typing import Any
 import msgspec
 from cryptography import x509
 
-from vacr.agents import Source, SourcePart, recognise_agent
+from vacr.agents import Source, SourcePart, recognise_agent, validate_record
 from vacr.errors import UnreadableInput, VacrError
 from vacr.files import (
     describe_file_error,
@@ -58,6 +58,7 @@ from vacr.signing import (
     read_passphrase,
     sign,
 )
+from vacr.workflows.record_files import RECORD_SUFFIXES
 
 LARGE_FILE_SIZE = 1 << 26
 """Files of this size and above are hashed while they are read, and not parsed."""
@@ -95,6 +96,8 @@ class SignableFile:
     """The trace metadata of the record or session in the file; None for another file."""
     modified: str = ""
     """How the id of a modified record contradicts its content; empty for all other files."""
+    invalid: str = ""
+    """Why a file with the name of a record is not a valid record; empty for all other files."""
 
 
 def read_signable_file(path: str, *, whole: bool) -> SignableFile:
@@ -122,9 +125,10 @@ def read_signable_file(path: str, *, whole: bool) -> SignableFile:
     try:
         record_id, metadata = _summarise_content(data)
         modified = _describe_modification(data)
+        invalid = _find_invalidity(data) if path.endswith(RECORD_SUFFIXES) else ""
     finally:
         hasher.join()
-    return SignableFile(digests[0], data, content_type, record_id, metadata, modified)
+    return SignableFile(digests[0], data, content_type, record_id, metadata, modified, invalid)
 
 
 def _hash_file(path: str) -> bytes:
@@ -171,6 +175,17 @@ def _describe_modification(data: bytes) -> str:
     except VacrError:
         return ""
     return str(find_record_modification(record, json=form == "json") or "")
+
+
+def _find_invalidity(data: bytes) -> str:
+    """Return why the bytes of a record file are not a valid record; an empty text if they are."""
+    try:
+        record, form = detect_and_decode(data)
+        validate_record(record, json=form == "json").raise_for_errors()
+    except VacrError as error:
+        place = f"{error.where}: " if error.where else ""
+        return f"not a valid record: {place}{error.message}"
+    return ""
 
 
 class _SessionHead(msgspec.Struct, rename="kebab"):

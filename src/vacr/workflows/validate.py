@@ -26,6 +26,7 @@ from vacr.errors import InvalidSchema, UnreadableInput, UsageError, VacrError
 from vacr.files import describe_file_error, is_folder, read_bytes, walk_files
 from vacr.record import (
     RecordEncoding,
+    RecordModification,
     ValidationReport,
     choose_rule,
     convert_to_original_version,
@@ -38,6 +39,7 @@ from vacr.record import (
     report_schema_errors,
     shorten_value,
 )
+from vacr.workflows.inputs import find_modification_of_invalid
 from vacr.workflows.record_files import read_json_or_cbor
 
 EXIT_INVALID = 1
@@ -143,8 +145,12 @@ def _validate_file(path: str, rule: str | None, schema: Schema | None) -> FileVe
         value, form = read_json_or_cbor(path)
         is_json = form == "json"
         report = validate_record(value, rule=rule, schema=schema, json=is_json)
-        if not report.findings and (schema is None or is_record_schema(schema)):
-            report = _check_beyond_schema(value, report, json=is_json)
+        if schema is None or is_record_schema(schema):
+            if not report.findings:
+                report = _check_beyond_schema(value, report, json=is_json)
+            elif modification := find_modification_of_invalid(value, json=is_json):
+                findings = [_describe_modification(modification), *report.findings]
+                report = replace(report, findings=findings)
     except VacrError as error:
         return FileVerdict(path, error)
     return FileVerdict(
@@ -188,7 +194,6 @@ def _compare_record_id(record: Any, *, json: bool) -> tuple[list[Finding], list[
     Return a finding if they differ, or a remark if another program made the record: its ids cannot
     be checked. The other list is empty, and both are if the id is correct.
     """
-    rule = "the id must match the content"
     record = convert_to_original_version(record, json=json)
     if not is_made_by_vacr(record):
         agent = record.get("recording-agent")
@@ -198,12 +203,17 @@ def _compare_record_id(record: Any, *, json: bool) -> tuple[list[Finding], list[
     modification = find_record_modification(record, json=json)
     if modification is None:
         return [], []
+    return [_describe_modification(modification)], []
+
+
+def _describe_modification(modification: RecordModification) -> Finding:
+    """Return the finding that a record was modified, or that its content gives no id."""
     if modification.cause is not None:
         cause, expectation = modification.cause, "a value that JSON can represent"
-        return [Finding(cause.where, rule, cause.message, expectation)], []
+        return Finding(cause.where, "the id must match the content", cause.message, expectation)
     found = f"its id is {modification.found}"
     wanted = f"{modification.expected}, computed from its content"
-    return [Finding("/id", "the record was modified", found, wanted)], []
+    return Finding("/id", "the record was modified", found, wanted)
 
 
 def _validate_signed_payload(payload: bytes, header: Any) -> tuple[list[Finding], bool]:
