@@ -11,6 +11,7 @@ SHOWN_ONLY = {"github-action.md", "pre-commit.md"}
 """Pages whose commands run elsewhere; tests/app tests them."""
 GUIDES = [
     ROOT / "docs" / "getting-started.md",
+    ROOT / "docs" / "costs.md",
     *sorted(
         page for page in (ROOT / "docs" / "how-to").glob("*.md") if page.name not in SHOWN_ONLY
     ),

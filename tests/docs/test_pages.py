@@ -1,6 +1,6 @@
 """The commands on the pages work, and print the output that the pages show.
 
-In "getting started" and in the how-to pages, blocks marked `console` are run; other blocks are only
+In "getting started", "costs" and the how-to pages, blocks marked `console` are run; other blocks are only
 shown. In a `console` block
 
 - a line that begins with `$ ` is a command, continued by lines that begin with `> `, as in a shell;
@@ -23,7 +23,7 @@ import shutil
 import pytest
 
 from tests.docs import home
-from tests.docs.pages import GUIDES, README, matches_shown_output, read_steps
+from tests.docs.pages import GUIDES, README, Step, matches_shown_output, read_steps
 from tests.docs.shell import run_steps
 
 
@@ -64,6 +64,27 @@ def test_guide_can_be_followed(page, clone):
         if result.step.shown:
             check_output(result)
     assert len(results) == len(read_steps(page)) > 0
+
+
+def test_guide_can_be_followed_after_the_readme_in_one_folder(clone):
+    """The names of files on both pages must not collide."""
+    if shutil.which("jq") is None:
+        pytest.skip("jq is not installed, but the page needs it")
+    log_verbs = ("vacr log init", "vacr log serve", "vacr seal", "vacr verify", "vacr log monitor")
+    overview = [
+        step
+        for step in read_steps(README)
+        if step.shown or ("demo-" in step.command and step.command.startswith(log_verbs))
+    ]
+    assert sum("demo-log" in step.command for step in overview) > 2
+    ended = Step("kill %1; wait", "")
+    guide = read_steps(GUIDES[0])
+    results = run_steps([*overview, ended], clone.parent, clone, after_failures=True)
+    for result in results[: len(overview)]:
+        assert result.step.shown or result.exit_code == 0, result.printed
+    for result in (results := run_steps(guide, clone.parent, clone)):
+        assert result.exit_code == 0, f"$ {result.step.command}\n{result.printed}"
+    assert len(results) == len(guide)
 
 
 def test_the_readme_shows_the_main_job():
