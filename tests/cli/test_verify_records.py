@@ -32,9 +32,10 @@ def verify_records(vacr):
     reason of a failure.
     """
 
-    def run(*names, **options):
+    def run(*names, force=False, **options):
+        more = ("--overwrite", "--force") if force else ("--overwrite",)
         for name in names:
-            assert vacr("sign", name, "--key", "keys/signing.pem", "--overwrite").returncode == 0
+            assert vacr("sign", name, "--key", "keys/signing.pem", *more).returncode == force
         given = [word for option, value in options.items() for word in (f"--{option}", value)]
         done = vacr("verify", *names, *TRUST, *given, "--format", "json")
         results = json.loads(done.out)["results"]
@@ -150,7 +151,7 @@ def test_record_that_json_cannot_encode_fails(vacr, tmp_path):
     record = json.loads((tmp_path / "s.acr.json").read_bytes())
     record["session"]["entries"][0]["odd"] = b"\x00"
     (tmp_path / "r.acr.cbor").write_bytes(encode(record, "cbor"))
-    done = vacr("sign", "r.acr.cbor", "--key", "keys/signing.pem", "--force")
+    done = vacr("sign", "r.acr.cbor", "--key", "keys/signing.pem", "--force", "-v")
     assert "but its content gives no id: /session/entries/0/odd: " in done.err
     done = vacr("verify", "r.acr.cbor", *TRUST, "--format", "json")
     assert done.returncode == 1
@@ -166,11 +167,13 @@ def test_record_of_a_later_version_keeps_its_summary(vacr, verify_records, tmp_p
     assert (outcomes["metadata"], reason) == ("passed", None)
 
 
-def test_version_of_any_type_can_be_signed(vacr, tmp_path):
+def test_version_of_any_type_can_be_signed_by_force(vacr, tmp_path):
     (tmp_path / "r.acr.cbor").write_bytes(
         encode({"version": [3], "session": {"session-start": "x"}}, "cbor")
     )
-    assert vacr("sign", "r.acr.cbor", "--key", "keys/signing.pem").returncode == 0
+    done = vacr("sign", "r.acr.cbor", "--key", "keys/signing.pem", "--force")
+    assert done.returncode == 1
+    assert (tmp_path / "r.acr.cbor.cose").exists()
 
 
 def test_file_named_like_a_record_must_be_a_record(vacr, verify_records, tmp_path):
@@ -178,13 +181,12 @@ def test_file_named_like_a_record_must_be_a_record(vacr, verify_records, tmp_pat
     written = (tmp_path / "s.acr.json").read_bytes()
     (tmp_path / "twice.acr.json").write_bytes(written[:-1] + b',"version":"3.0.0-draft"}')
     (tmp_path / "more.acr.json").write_bytes(written + b"{}")
-    assert [verify_records(name)[1] for name in ("twice.acr.json", "more.acr.json")] == [
-        "not-a-record",
-        "not-a-record",
-    ]
+    names = ("twice.acr.json", "more.acr.json")
+    reasons = [verify_records(name, force=True)[1] for name in names]
+    assert reasons == ["not-a-record", "not-a-record"]
     (tmp_path / "more.acr.json").unlink()
-    arguments = ("--key", "keys/signing.pem", "--profile", "attached", "--overwrite")
-    assert vacr("sign", "twice.acr.json", *arguments).returncode == 0
+    arguments = ("--key", "keys/signing.pem", "--profile", "attached", "--overwrite", "--force")
+    assert vacr("sign", "twice.acr.json", *arguments).returncode == 1
     (tmp_path / "twice.acr.json").unlink()
     assert "(not-a-record)" in vacr("verify", "twice.acr.json.cose", *TRUST).err
 
