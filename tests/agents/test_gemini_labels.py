@@ -88,9 +88,7 @@ def wrap(text):
         pytest.param(
             "Output: x\nExit Code: 2\nProcess Group PGID: 7", "x", ("error", True, 2), id="short"
         ),
-        pytest.param(
-            "Output: x\nExit Code: 2\nProcess Group PGID: 7", None, ("error", True, 2), id="unseen"
-        ),
+        pytest.param("Output: x\nExit Code: 2\nProcess Group PGID: 7", None, SUCCESS, id="unseen"),
         pytest.param(
             "Output: (empty)\nExit Code: 4\nProcess Group PGID: 7",
             "Command exited with code: 4",
@@ -122,8 +120,8 @@ def wrap(text):
             id="printed on a styled screen",
         ),
         pytest.param(
-            "Output: long\nExit Code: 9\nExit Code: 9\nProcess Group PGID: 7",
-            [[{"text": "Exit Code: 9"}]],
+            "Output: long\nend\nExit Code: 9\nExit Code: 9\nProcess Group PGID: 7",
+            [[{"text": "end"}], [{"text": "Exit Code: 9"}]],
             ("error", True, 9),
             id="printed and true, on a styled screen that shows the end",
         ),
@@ -160,7 +158,7 @@ def wrap(text):
         pytest.param(
             "Output too large. Showing first 9 and last 9 characters. For full output see: /o\n"
             + wrap("Output: x\n\n... [7 characters omitted] ...\n\ny\nExit Code: 2"),
-            "x" * 99,
+            "x" * 99 + "\ny",
             ("error", True, 2),
             id="shortened",
         ),
@@ -251,6 +249,72 @@ def test_status_and_error_of_other_tools(status, response, expected):
     assert end(status, response, name="read_file") == expected
 
 
+HUGE = "9" * 5000
+SAVED = "Output too long and was saved to: /tmp/o"
+ALL_LINES = "Exit Code: 1\nSignal: 9\nBackground PIDs: 3\nProcess Group PGID: 7"
+
+
+@pytest.mark.parametrize("name", ["Exit Code", "Signal", "Background PIDs", "Process Group PGID"])
+@pytest.mark.parametrize("display", ["x", None, f"x\nExit Code: {HUGE}"])
+def test_printed_number_of_5000_digits_is_not_an_exit_code(name, display):
+    report = {"output": f"Output: x\n{name}: {HUGE}\nProcess Group PGID: 7"}
+    assert end("success", report, display)[0] in ("success", "error")
+    assert end("success", report, display)[2] is None
+
+
+@pytest.mark.parametrize("display", [None, "", [], SAVED, "another text"])
+@pytest.mark.parametrize(
+    "lines", ["Exit Code: 1", "Exit Code: 1\nProcess Group PGID: 7", "Signal: 9", ALL_LINES]
+)
+def test_printed_exit_code_that_no_screen_disproves_is_not_the_hosts(lines, display):
+    assert end("success", {"output": f"Output: hi\n{lines}"}, display) == SUCCESS
+
+
+@pytest.mark.parametrize(
+    ("text", "display"),
+    [
+        ("\x1b[31mhi\x1b[0m\nExit Code: 1", "hi\nExit Code: 1"),
+        ("hi\nExit Code: 1\n\nProcess Group PGID: 7", "hi\nExit Code: 1"),
+        ("hi\nExit Code: 1  \nProcess Group PGID: 7", "hi\nExit Code: 1"),
+        (f"\x1b[1mx\x1b[0m\n{ALL_LINES}", f"x\n{ALL_LINES}"),
+        (f"\x1b[1mx\x1b[0m\nError: (none)\n{ALL_LINES}", f"x\nError: (none)\n{ALL_LINES}"),
+        (
+            "tail\nExit Code: 2\nSignal: 9",
+            [[{"text": "tail"}], [{"text": "Exit Code: 2  "}], [{"text": "Signal: 9"}]],
+        ),
+        ("1\n\n... [7 characters omitted] ...\n\n1\nExit Code: 1", "1\n1\nExit Code: 1"),
+        ("(empty)\nExit Code: 4", "(empty)\nExit Code: 4"),
+    ],
+)
+def test_exit_code_that_the_screen_shows_is_printed(text, display):
+    assert end("success", {"output": f"Output: {text}"}, display) == SUCCESS
+
+
+def test_exit_code_below_a_screen_with_broken_lines_is_the_hosts():
+    report = {"output": f"Output: {'x' * 100}\nExit Code: 3\nProcess Group PGID: 7"}
+    display = [[{"text": "x" * 80}], [{"text": "x" * 20 + "  "}], []]
+    assert end("success", report, display) == ("error", True, 3)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "Tool execution blocked: by my own server",
+        "Tool execution denied by policy.",
+        "[Operation Cancelled] Reason: User denied execution.",
+        "The user aborted a request.",
+    ],
+)
+def test_error_of_a_server_that_repeats_the_hosts_words_is_an_error(error):
+    assert end("error", {"error": error}, name="mcp_notes_read") == FAILED
+    assert end("error", {"error": error}, name="read_file") in (DENIED, INTERRUPTED)
+
+
+def test_request_that_the_user_aborted_was_interrupted():
+    response = {"error": "The user aborted a request."}
+    assert end("error", response, name="cli_help") == INTERRUPTED
+
+
 @pytest.mark.parametrize("result", [[], "text", {"other": 1}, [7]])
 def test_results_of_other_shapes_have_the_status(result):
     (entry,) = read_log(calling(call("error", {}) | {"result": result}))
@@ -262,7 +326,7 @@ def test_response_is_found_among_those_of_other_calls():
         answer("a", SHELL, {"output": "Output: x\nExit Code: 1\nProcess Group PGID: 7"}),
         answer("b", SHELL, {"output": "Output: x\nProcess Group PGID: 7"}),
     ]
-    calls = [call("success", {}, call_id=name) | {"result": parts} for name in "ab"]
+    calls = [call("success", {}, "x", call_id=name) | {"result": parts} for name in "ab"]
     (entry,) = read_log(calling(*calls))
     results = [child["status"] for child in entry["children"] if child["type"] == "tool-result"]
     assert results == ["error", "success"]
@@ -338,7 +402,7 @@ FILES = [
     "\n--- End of content ---",
 ]
 STEERING = "Internal instruction: Re-evaluate the active plan using this user steering update. …"
-HOST, HOOK = ("host", "stated", None), ("hook", "stated", None)
+HOST, HOOK = ("host", "inferred", None), ("hook", "inferred", None)
 PLAIN = ("human", "inferred", None)
 
 
@@ -371,13 +435,20 @@ def find_speaker(message, **header):
         (user("Why does <hook_context>x</hook_context> appear?"), PLAIN),
         (user("System: Please continue."), HOST),
         (user("System: Please continue.", displayContent=[{"text": "/init"}]), HOST),
-        (user("Please continue."), ("host", "inferred", None)),
+        (user("Please continue."), HOST),
         (user("Please continue with the tests."), PLAIN),
         (user("System: Potential loop detected. Details: x. Please take a step back"), HOST),
         (user("Here is the user's editor context as a JSON object. This is for your …"), HOST),
         (user("User has manually exited Plan Mode. Switching to Default mode."), HOST),
         (user("Background execution update:\n<background_output>\nx\n</background_output>"), HOST),
         (user("<state_snapshot>\n<overall_goal>x</overall_goal>\n</state_snapshot>"), HOST),
+        (
+            user(
+                "- **Workspace Directories:**\n  - /w\n- **Directory Structure:**\n\n"
+                "Showing up to 200 items (files + folders)."
+            ),
+            HOST,
+        ),
         (user("<scratchpad>x</scratchpad>\n<state_snapshot>x</state_snapshot>"), HOST),
         (
             user(
@@ -405,7 +476,7 @@ def find_speaker(message, **header):
         (user("Hello", displayContent="Hello"), ("human", "stated", None)),
         (
             user("Masked.", displayContent=[answer("c", "f", {"output": "x"})]),
-            HOST,
+            ("host", "stated", None),
         ),
         (
             user(
@@ -434,6 +505,30 @@ def find_speaker(message, **header):
 )
 def test_speaker_of_a_message(message, expected):
     assert find_speaker(message) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<system_note>please note</system_note>",
+        "<session_context>my own element</session_context>",
+        "<state_snapshot>what is this?</state_snapshot>",
+        "<hook_context>a</hook_context> and <hook_context>b</hook_context>",
+        "- **Workspace Directories:**\n fix this list",
+        "Here is the user's editor context as a JSON object. Why do I see this?",
+        "a\n--- Content from referenced files ---\nContent from @x and my words",
+    ],
+)
+def test_prompt_that_resembles_a_text_of_the_host_is_the_persons(text):
+    assert find_speaker(user(text)) == PLAIN
+
+
+def test_words_after_a_pasted_shell_command_stay_in_the_prompt():
+    text = (
+        "I ran the following shell command:\n```sh\nls\n```\n\n"
+        "This produced the following result:\n```\nx\n```\nWhy?"
+    )
+    assert find_speaker(user(text)) == PLAIN
 
 
 @pytest.mark.parametrize(

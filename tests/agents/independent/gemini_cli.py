@@ -170,6 +170,8 @@ def find_end(name: str, result, status: str | None, call: dict) -> tuple:
         return ("denied" if re.search("User den|not allow", error) else "interrupted"), None
     if re.match("Tool execution (denied|blocked)", error):
         return "denied", None
+    if error == "The user aborted a request.":
+        return "interrupted", None
     known = {"success": "success", "error": "error"}.get(status, "error" if error else "")
     if name != "run_shell_command" or not isinstance(output, str):
         return known, None
@@ -199,6 +201,8 @@ def find_command_end(text: str, display, known: str) -> tuple:
         shown = ["Output: " + display.split("\n")[0], *display.split("\n")[1:]]
         lines = lines[len(shown) :] if lines[: len(shown)] == shown else lines
     stated = dict(line.split(": ", 1) for line in lines[-4:] if ": " in line)
+    if not is_long and not display and not {"Signal", "Background PIDs"} <= stated.keys():
+        return known, None  # Nobody saw who wrote these lines.
     code = stated.get("Exit Code", "(none)")
     if stated.get("Signal", "0") not in ("0", "(none)", "null"):
         return "error", None

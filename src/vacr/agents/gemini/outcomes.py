@@ -16,8 +16,11 @@ the result decides first. Its last lines state the exit code:
 
 A program may print such a line at its end. Newer versions leave out an exit code of zero, so the
 text alone does not tell who wrote the line. The screen does: it shows only the program's output.
+Without it, the line counts for nothing, unless all lines of the older versions are there.
 
     >>> end("success", "Exit Code: 1", "Output: Exit Code: 1\nProcess Group PGID: 7")
+    ('success', None)
+    >>> end("success", None, "Output: no\nExit Code: 1\nProcess Group PGID: 7")
     ('success', None)
 
 | evidence | outcome |
@@ -26,10 +29,14 @@ text alone does not tell who wrote the line. The screen does: it shows only the 
 | an error that begins like the host's refusals: by a policy, by a hook | denied |
 | a command that the host refused because of a command substitution | denied |
 | `cancelled` otherwise; a command that was cancelled by the user | interrupted |
+| the error of a request that the user aborted | interrupted |
 | a command that exceeded the timeout | timeout |
 | a command that the host moved to the background | running |
 | an exit code other than zero; a signal; `error` | error |
 | `success`; exit code 0 | success |
+
+The words of an error count only for the tools of Gemini CLI itself. A server writes the errors of
+its own tools.
 
 Saved chats have no status. There, a response with an `error` failed. Without an error the outcome
 is unknown, because early versions wrote many failures as plain output.
@@ -53,8 +60,18 @@ from vacr.agents.labels import (
     Outcome,
     parse_status_word,
 )
+from vacr.agents.lift import parse_names
 
 _SHELL_TOOL = "run_shell_command"
+_OWN_TOOLS = parse_names(
+    """
+    activate_skill ask_user cli_help codebase_investigator complete_task delegate_to_agent edit
+    edit_file enter_plan_mode exit_plan_mode generalist get_internal_docs glob google_web_search
+    grep_search list_directory read_file read_many_files replace run_shell_command save_memory
+    search_file_content web_fetch write_file write_todos
+    """
+)
+_ABORTED_REQUEST = "The user aborted a request."
 _CANCELLED_START = "[Operation Cancelled]"
 _USER_DENIALS = ("Reason: User denied execution.", "Reason: User did not allow tool call")
 _DENIAL_STARTS = (
@@ -79,11 +96,14 @@ def find_outcome(result: CallResult) -> Outcome:
     error, output = response.get("error"), response.get("output")
     message = error if type(error) is str else ""
     status = parse_status_word(entry.get("status"))
-    if status == INTERRUPTED or message.startswith(_CANCELLED_START):
-        return Outcome(DENIED if message.endswith(_USER_DENIALS) else INTERRUPTED)
-    if message.startswith(_DENIAL_STARTS):
-        return Outcome(DENIED)
     tool = tool or (result.call or {}).get("name")
+    is_own = type(tool) is str and tool in _OWN_TOOLS
+    if status == INTERRUPTED or (is_own and message.startswith(_CANCELLED_START)):
+        return Outcome(DENIED if message.endswith(_USER_DENIALS) else INTERRUPTED)
+    if is_own and message.startswith(_DENIAL_STARTS):
+        return Outcome(DENIED)
+    if is_own and message == _ABORTED_REQUEST:
+        return Outcome(INTERRUPTED)
     if tool == _SHELL_TOOL and type(output) is str:
         return _find_shell_outcome(output, entry.get("resultDisplay"), status)
     if status:

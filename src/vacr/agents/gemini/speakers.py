@@ -11,7 +11,7 @@ them begins and ends.
     ...     parts = [{"text": text} for text in texts]
     ...     return classify_speaker({"type": "user", "content": parts, **members}, record)
     >>> say("<session_context>\nThis is the Gemini CLI.\n</session_context>")
-    Speaker(who='host', basis='stated', prompt=None)
+    Speaker(who='host', basis='inferred', prompt=None)
     >>> say("Fix @a.py", "\n--- Content from referenced files ---", "\nContent from @a.py:\n", "x")
     Speaker(who='human', basis='inferred', prompt='Fix @a.py')
 
@@ -22,9 +22,10 @@ are recognised first.
     >>> say("Analyze the directory and write GEMINI.md.", displayContent=[{"text": "/init"}])
     Speaker(who='human', basis='stated', prompt='/init')
     >>> say("System: Please continue.", displayContent=[{"text": "/init"}])
-    Speaker(who='host', basis='stated', prompt=None)
+    Speaker(who='host', basis='inferred', prompt=None)
 
-A text counts as the host's only where it is all of a part. A person may quote it:
+A text counts as the host's only where it is all of a part and has the whole form that Gemini CLI
+writes. A person may quote it, so the basis is `inferred`:
 
     >>> say("What does <session_context> mean?")
     Speaker(who='human', basis='inferred', prompt=None)
@@ -51,18 +52,25 @@ from vacr.agents.labels import (
     infer_speaker,
 )
 
-_HOST_ELEMENTS = ("session_context", "state_snapshot", "intent_summary", "system_note")
+_HOST_ELEMENTS = {
+    "session_context": "\nThis is the Gemini CLI.",
+    "state_snapshot": "\n",
+    "intent_summary": "\n",
+    "system_note": "\nThe user has explicitly selected the following agent",
+}
+"""Gemini CLI's elements → how their text begins."""
 _HOOK_ELEMENT = "hook_context"
 _HOOK_START, _HOOK_END = "<hook_context>", "</hook_context>\n\n"
 _HOST_STARTS = (
     "This is the Gemini CLI. We are setting up the context for our chat.",
     "System: Potential loop detected. Details: ",
-    "Here is the user's editor context as a JSON object.",
-    "Here is a summary of changes in the user's editor context, in JSON format.",
+    "Here is the user's editor context as a JSON object. This is for your ",
+    "Here is a summary of changes in the user's editor context, in JSON format. This is for your ",
     "User has manually exited Plan Mode. Switching to ",
     "Background execution update:\n<background_output>\n",
-    "- **Workspace Directories:**\n",
 )
+_DIRECTORIES_START = "- **Workspace Directories:**\n  - "
+_DIRECTORIES_HEADING = "\n- **Directory Structure:**\n"
 _FOLDER_START = "I'm currently working in the "
 _FOLDER_SENTENCE = "\nHere is the folder structure of the current working directories:\n"
 _SCRATCHPAD_START, _SNAPSHOT_END = "<scratchpad>", "</state_snapshot>"
@@ -70,7 +78,7 @@ _LAST_CHANCE = re.compile(
     r"You have (?:exceeded the (?:time limit|maximum number of turns)"
     r"|stopped calling tools without finishing)\. You have one final chance to complete the task "
 )
-_NUDGES = {"System: Please continue.": STATED, "Please continue.": INFERRED}
+_NUDGES = ("System: Please continue.", "Please continue.")
 """The texts that make the model go on; a person may type the second one as well."""
 
 _FILES_START, _FILES_END = "--- Content from referenced files ---", "--- End of content ---"
@@ -82,7 +90,7 @@ _HINT = re.compile(
 )
 _SHELL_COMMAND = re.compile(
     r"I ran the following shell command:\n```sh\n(.*?)\n```\n\n"
-    r"This produced the following result:\n```\n",
+    r"This produced the following result:\n```\n.*\n```\s*\Z",
     re.DOTALL,
 )
 _ESCAPED = re.compile(r"\\([\\`])")
@@ -95,7 +103,7 @@ def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
     words = _separate_words(texts)
     has_own = bool(words.own) or not (words.typed or words.authors)
     if not has_own and not words.typed:
-        return Speaker(HOOK if words.authors == {HOOK} else HOST, words.basis)
+        return Speaker(HOOK if words.authors == {HOOK} else HOST, INFERRED)
     if has_own and record["session"].get("kind") == "subagent":
         return Speaker(PARENT_AGENT, STATED)
     if entry.get("displayContent") is not None:
@@ -132,7 +140,6 @@ class _Words:
     """Texts that the host wraps as typed by the person."""
     authors: set[str] = field(default_factory=set)
     """Who wrote the other texts."""
-    basis: str = STATED
 
 
 def _separate_words(texts: list[str]) -> _Words:
@@ -149,7 +156,6 @@ def _separate_words(texts: list[str]) -> _Words:
             words.authors.add(author)
         elif text in _NUDGES and len(texts) == 1:
             words.authors.add(HOST)
-            words.basis = _NUDGES[text]
         elif hint := _HINT.match(text):
             words.typed.append(hint[1])
         elif command := _SHELL_COMMAND.match(text):
@@ -164,20 +170,25 @@ def _strip_added_texts(text: str) -> str:
     if text.startswith(_HOOK_START):
         context, end, prompt = text.partition(_HOOK_END)
         text = prompt if end else context
-    return text.partition(_FILES_IN_TEXT)[0]
+    if text.rstrip().endswith(_FILES_END):
+        text = text.partition(_FILES_IN_TEXT)[0]
+    return text
 
 
 def _recognise_host_text(text: str) -> str:
     """Return `host` or `hook` if a text is one that Gemini CLI writes, else an empty text."""
     if text.startswith("<"):
         element = text[1 : text.find(">", 0, 40)]
-        if text.endswith(f"</{element}>"):
+        if text.endswith(f"</{element}>") and text.count(f"<{element}>") == 1:
             if element == _HOOK_ELEMENT:
                 return HOOK
-            if element in _HOST_ELEMENTS:
+            start = _HOST_ELEMENTS.get(element)
+            if start is not None and text.startswith(start, len(element) + 2):
                 return HOST
         is_summary = text.startswith(_SCRATCHPAD_START) and text.endswith(_SNAPSHOT_END)
         return HOST if is_summary else ""
     if text.startswith(_HOST_STARTS) or _LAST_CHANCE.match(text):
         return HOST
-    return HOST if text.startswith(_FOLDER_START) and _FOLDER_SENTENCE in text[:4000] else ""
+    is_folder = text.startswith(_FOLDER_START) and _FOLDER_SENTENCE in text[:4000]
+    is_directory = text.startswith(_DIRECTORIES_START) and _DIRECTORIES_HEADING in text
+    return HOST if is_folder or is_directory else ""

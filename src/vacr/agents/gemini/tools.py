@@ -184,8 +184,21 @@ _CHANGED_END = " modified by a hook before execution."
 
 _LONG_START, _SHORT_START = "Command: ", "Output: "
 _LONG_HEAD = re.compile(r"\ACommand: [\s\S]*?\nDirectory: .*\n(?:Output|Stdout): ")
-_TRAILER_NAMES = ("Exit Code", "Signal", "Background PIDs", "Process Group PGID")
-_TRAILER_VALUE = re.compile(r"-?\d{1,10}|SIG[A-Z0-9]+|\d+(?:, \d+)*|\(none\)|null")
+_TRAILER_VALUES = {
+    "Exit Code": re.compile(r"-?[0-9]{1,10}|\(none\)|null"),
+    "Signal": re.compile(r"[0-9]{1,3}|SIG[A-Z0-9+-]{1,12}|\(none\)|null"),
+    "Background PIDs": re.compile(r"[0-9]{1,10}(?:, [0-9]{1,10})*|\(none\)"),
+    "Process Group PGID": re.compile(r"-?[0-9]{1,10}|\(none\)"),
+}
+"""The host's last lines in their order: name → the values that it can have."""
+_TRAILER_NAMES = tuple(_TRAILER_VALUES)
+_HOST_DISPLAYS = {
+    "Exit Code": "Command exited with code: ",
+    "Signal": "Command terminated by signal: ",
+}
+"""The screen's text for a command without output → the line that states the same."""
+_OMISSION = re.compile(r"\n\n\.\.\. \[[0-9,]{1,15} characters omitted\] \.\.\.\n\n")
+_BLANK_OR_STYLE = re.compile(r"\s+|\x1b\[[0-9;]*[A-Za-z]")
 _NO_SIGNAL = ("0", "(none)", "null")
 _EMPTY_OUTPUTS = ("(empty)", "(none)")
 
@@ -207,7 +220,8 @@ def parse_shell_report(text: str, display: Any = None) -> ShellReport | None:
 
     The last lines of the report are the host's: `Exit Code: 1`, `Signal: 9` and others. Newer
     versions write only those that matter, and a program may print such a line at its end. So the
-    output as the screen showed it, `display`, decides where the lines of the host begin.
+    output as the screen showed it, `display`, decides where the lines of the host begin. Without
+    it, only the complete lines of the older versions count.
     """
     text = unwrap_shell_text(text)
     if text.startswith(_LONG_START) and "\n" not in text:
@@ -256,7 +270,7 @@ def _split_trailer(text: str) -> tuple[str, dict[str, str]]:
     end = len(text)
     for line in reversed(text.rsplit("\n", len(_TRAILER_NAMES))[1:]):
         name, _, value = line.partition(": ")
-        if name not in allowed or not _TRAILER_VALUE.fullmatch(value):
+        if name not in allowed or not _TRAILER_VALUES[name].fullmatch(value):
             break
         del allowed[allowed.index(name) :]
         fields[name] = value
@@ -279,18 +293,45 @@ def _split_short_report(text: str, display: Any) -> tuple[str, str, dict[str, st
     rest = text[len(shown) :]
     if shown.strip() and text.startswith(shown) and rest[:1] in ("", "\n"):
         error, fields = _split_trailer(rest)
-        return shown, error.removeprefix("\nError: "), fields
+        if not error.strip() or error.startswith("\nError: "):
+            return shown, error.removeprefix("\nError: ").strip("\n"), fields
     body, fields = _split_trailer(text)
-    if len(fields) == len(_TRAILER_NAMES):
+    if not fields or _states_same(shown, body, fields):
+        return body, "", fields
+    count = _count_unseen_lines(text, shown, len(fields))
+    if count is not None:
+        return text.rsplit("\n", count)[0], "", dict(list(fields.items())[:count])
+    if len(fields) == len(_TRAILER_NAMES) and "\nError: " in body:
         # Some versions leave out only the lines before the output.
         return *_split_section(body, "\nError: "), fields
-    last_shown = shown.rstrip().rpartition("\n")[2].rstrip()
-    name, _, value = last_shown.partition(": ")
-    if fields.get(name) == value and body.rpartition("\n")[2] != last_shown:
-        # The program printed this line itself, and those before it.
-        printed = _TRAILER_NAMES[: _TRAILER_NAMES.index(name) + 1]
-        fields = {name: fields[name] for name in fields if name not in printed}
-    return body, "", fields
+    # The program may have printed these lines.
+    return body, "", {}
+
+
+def _states_same(shown: str, body: str, fields: dict[str, str]) -> bool:
+    """Return whether the screen shows, in place of an output, how the command ended."""
+    return body in _EMPTY_OUTPUTS and any(
+        shown == start + fields.get(name, "") for name, start in _HOST_DISPLAYS.items()
+    )
+
+
+def _count_unseen_lines(text: str, shown: str, most: int) -> int | None:
+    """Return how many of the last lines of a report the screen did not show.
+
+    The screen may show only the end of an output, with its lines broken, so blanks do not count.
+    Return None if the screen shows another text.
+    """
+    seen = _BLANK_OR_STYLE.sub("", shown)
+    for count in range(most + 1):
+        body = text.rsplit("\n", count)[0] if count else text
+        # The host may leave out the middle of a long output. Then its end is compared.
+        pieces = _OMISSION.split(body)
+        tail = _BLANK_OR_STYLE.sub("", pieces[-1])
+        if seen and tail.endswith(seen):
+            return count
+        if len(pieces) > 1 and tail and seen.endswith(tail):
+            return count
+    return None
 
 
 def _join_display(display: Any) -> str:
