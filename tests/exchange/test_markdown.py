@@ -100,7 +100,7 @@ def test_hostile_text_stays_in_its_quotation(message, thought, path):
     seen = list(walk_tokens(text))
     assert not {"image", "link_open", "html_block"} & {token.type for token in seen}
     assert {token.content for token in seen if token.type == "html_inline"} <= {"<code>", "</code>"}
-    assert list_headings(text) == ["h1", "h2", "h3", "h3"]
+    assert list_headings(text) == ["h1", "h2", "h3", "h3", "h3"]
     assert "\x1b" not in text
     assert "\u202e" not in text
 

@@ -316,7 +316,7 @@ def test_entry_can_be_shown_as_json(browser, tmp_path):
 
 def test_range_of_lines_links_to_its_entry_and_back(browser, tmp_path, sample):
     page = open_page(browser, write_page(tmp_path, PageRecord("a.acr.json", sample)))
-    page.click(".tabs button:has-text('Files')")
+    page.click(".tabs button:has-text('Attribution')")
     page.locator(".file td:last-child button").first.click()
     page.wait_for_selector(".row.selected .wrote button")
     labels = page.locator(".row.selected .wrote button").all_inner_texts()
@@ -328,7 +328,7 @@ def test_range_of_lines_links_to_its_entry_and_back(browser, tmp_path, sample):
 
 def test_text_of_lines_is_shown_if_their_hash_proves_it(browser, tmp_path, sample):
     page = open_page(browser, write_page(tmp_path, PageRecord("a.acr.json", sample)))
-    page.click(".tabs button:has-text('Files')")
+    page.click(".tabs button:has-text('Attribution')")
     page.click(".file button:text-is('line 7')")
     page.wait_for_selector(".file .text :text('quantize(CENT)')")
     assert page.inner_text(".file .text .number") == "7"
@@ -400,7 +400,7 @@ def test_sub_agents_are_nested_and_can_be_folded(browser, tmp_path):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-@pytest.mark.parametrize("tab", ["Conversation", "Files"])
+@pytest.mark.parametrize("tab", ["Conversation", "Attribution"])
 def test_page_is_accessible(browser, tmp_path, sample, scheme, size, tab):
     if not AXE.exists():
         pytest.skip("needs axe-core: run npm ci in web/")
@@ -414,7 +414,7 @@ def test_page_is_accessible(browser, tmp_path, sample, scheme, size, tab):
     page.click(".banner .more")
     page.click(".charts summary")
     page.click(f".tabs button:has-text('{tab}')")
-    page.wait_for_selector(".file" if tab == "Files" else ".row")
+    page.wait_for_selector(".file" if tab == "Attribution" else ".row")
     # The driver bypasses the policy of the page, which blocks other scripts.
     page.evaluate(AXE.read_text())
     violations = page.evaluate("axe.run()")["violations"]

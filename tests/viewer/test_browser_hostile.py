@@ -110,7 +110,7 @@ def test_hostile_text_is_shown_and_never_run(browser, tmp_path, name):
         button.dispatch_event("click")
     for link in page.locator("main a:not(.when)").all():
         assert (link.get_attribute("href") or "https://").startswith(("https://", "mailto:"))
-    page.click(".tabs button:has-text('Files')")
+    page.click(".tabs button:has-text('Attribution')")
     page.wait_for_selector(".file")
     assert page.evaluate("window.trapped") is None
     assert (

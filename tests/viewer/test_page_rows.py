@@ -146,6 +146,7 @@ def test_long_numbers_keep_all_digits(viewer):
     [
         {},
         {"kinds": ["tool"]},
+        {"kinds": ["prompt"]},
         {"text": "TEST"},
         {"errors": True},
         {"tools": ["Bash"]},

@@ -8,12 +8,15 @@ from vacr.viewer.content import TextPart
 from vacr.viewer.rows import (
     ASSISTANT_ROW,
     EVENT_ROW,
+    PROMPTS,
     REASONING_ROW,
     TOOL_ROW,
     USER_ROW,
+    FileDiff,
     RowFilter,
     build_diffs,
     build_rows,
+    format_changes,
 )
 from vacr.viewer.terminal import BRIEF_DETAIL, DETAIL_LEVELS, FULL_DETAIL, RowFormatter
 from vacr.viewer.totals import Totals, count_totals
@@ -112,7 +115,7 @@ def show(*entries, detail="normal"):
     ("speaker", "heading", "prompts"),
     [
         ("human", "User", 1),
-        ("unknown", "User", 1),
+        ("unknown", "User (author unknown)", 1),
         ("host", "Host", 0),
         ("hook", "Hook", 0),
         ("parent-agent", "Parent agent", 0),
@@ -172,7 +175,7 @@ def build_run(command, code=None, **members):
             1,
         ),
         (build_run("rm x", status="denied", **{"is-error": True}), "  → Bash rm x ✗ denied", 1),
-        (build_run("serve", status="running"), "  → Bash serve … running", 0),
+        (build_run("serve", status="running"), "  → Bash serve running", 0),
         (build_run("ls"), "  → Bash ls", 0),
     ],
 )
@@ -206,7 +209,7 @@ def test_result_without_a_call_and_call_without_a_result_have_rows():
     late, pending = build_rows({"session": {"entries": entries}})
     assert (late.tool, late.parts) == ("", [TextPart("late")])
     assert (pending.tool, pending.result) == ("Bash", None)
-    assert [line.text for line in RowFormatter().lines(pending)] == ["  → Bash sleep 9 …"]
+    assert [line.text for line in RowFormatter().lines(pending)] == ["  → Bash sleep 9 no result"]
 
 
 def build_result(call_id, output):
@@ -258,15 +261,15 @@ def test_diff_of_a_huge_edit_is_fast():
 
 
 ORDERS = [
-    (None, "text think run end"),
+    (None, "think text run end"),
     (["children/0", "content/0", "children/1", "children/3"], "think text run end"),
     (["children/0", "children/1", "content/0", "children/3"], "think run text end"),
     (["children/0", "children/1", "children/3", "content"], "think run end text"),
     (["content/0", "children/0", "content/1", "children/1", "children/3"], "text think run end"),
-    (["children/0", "children/1", "children/3"], "text think run end"),
+    (["children/0", "children/1", "children/3"], "think text run end"),
     (["content/0", "children/99"], "think run end text"),
     ([5, None, "children/x", "content/0", "children/-1", "children/1"], "think text run end"),
-    ("content/0", "text think run end"),
+    ("content/0", "think text run end"),
 ]
 
 
@@ -289,3 +292,110 @@ def test_rows_of_a_message_come_in_the_native_order(order, expected):
     assert " ".join(shown) == expected
     places = {"text": "", "think": "/children/0", "run": "/children/1", "end": "/children/3"}
     assert [row.place for row in rows] == [f"/session/entries/0{places[name]}" for name in shown]
+
+
+def test_text_before_a_thought_in_the_content_stays_first():
+    message = build_ordered_message(None)
+    message["content"].append({"type": "thinking", "thinking": "think"})
+    rows = build_rows({"session": {"entries": [message]}})
+    assert [row.kind for row in rows][:2] == [ASSISTANT_ROW, REASONING_ROW]
+
+
+def list_shown_texts(*entries, detail="normal"):
+    """Return the lines of a conversation in a terminal, without empty ones."""
+    rows = build_rows({"session": {"entries": list(entries)}})
+    conversation = RowFormatter(detail).conversation(rows)
+    return [line.text for lines in conversation for line in lines if line.text]
+
+
+def test_call_after_a_prompt_has_a_heading_of_the_model():
+    call = {**build_call("c", "ls"), "model-id": "m-1"}
+    event = {"type": "system-event", "event-type": "turn", "data": {}}
+    lines = list_shown_texts(build_prompt("Go", speaker="human"), event, call, call)
+    assert lines == [
+        "User",
+        "  Go",
+        "Assistant (m-1)",
+        "  → Bash ls no result",
+        "  → Bash ls no result",
+    ]
+    thought = {"type": "reasoning", "content": "Hm"}
+    assert list_shown_texts(thought, call)[2:3] == ["Assistant (m-1)"]
+    answer = {"type": "assistant", "content": "I look."}
+    assert list_shown_texts(answer, call) == ["Assistant", "  I look.", "  → Bash ls no result"]
+    assert list_shown_texts(answer, thought, call, detail="brief")[2] == "  → Bash ls no result"
+
+
+@pytest.mark.parametrize(
+    ("members", "reason"),
+    [
+        ({"data": {"message": "Quota\nexceeded"}}, ": Quota exceeded"),
+        ({"data": {"error": {"data": {"message": "overloaded"}}}}, ": overloaded"),
+        ({"data": {"content": "[API Error]"}}, ": [API Error]"),
+        ({"message": "stopped"}, ": stopped"),
+        ({"data": {"status": 529}}, ""),
+    ],
+)
+def test_error_event_shows_its_message(members, reason):
+    event = {"type": "system-event", "event-type": "api_error", **members}
+    assert show(event) == [f"· api_error{reason}"]
+
+
+def test_error_events_are_not_failed_calls():
+    event = {"type": "system-event", "event-type": "error", "data": {}}
+    failed = build_run("make", 2, status="error", **{"is-error": True})
+    totals = count_totals({"session": {"entries": [event, *failed]}})
+    assert (totals.errors, totals.failed_calls, totals.error_events) == (2, 1, 1)
+
+
+def build_edit(path):
+    return {
+        "type": "tool-call",
+        "name": "Edit",
+        "call-id": path,
+        "input": {"file_path": path, "old_string": "x", "new_string": "y"},
+    }
+
+
+def test_relative_and_absolute_path_are_one_file():
+    session = {
+        "agent-meta": {"cli-name": "claude-code"},
+        "environment": {"working-dir": "/home/mira/invoice"},
+        "entries": [build_edit("total.py"), build_edit("/home/mira/invoice/total.py")],
+    }
+    assert count_totals({"session": session}).files == {"/home/mira/invoice/total.py": 2}
+
+
+def test_deleted_file_is_shown_as_deleted():
+    patch = "*** Begin Patch\n*** Delete File: a.py\n*** End Patch"
+    call = {"type": "tool-call", "name": "apply_patch", "call-id": "c", "input": patch}
+    session = {"agent-meta": {"cli-name": "codex-cli"}, "entries": [call]}
+    [row] = build_rows({"session": session})
+    assert "(deleted)" in next(iter(RowFormatter().lines(row))).text
+    assert len(count_totals({"session": session}).files) == 1
+
+
+@pytest.mark.parametrize(
+    ("diffs", "text"),
+    [
+        ([FileDiff("a", "edit", ["+x"] * 1536 + ["-y"] * 89)], "+1,536 -89"),
+        ([FileDiff("a", "delete", [])], "deleted"),
+        ([FileDiff("a", "delete", ["-x"])], "deleted, -1"),
+        ([FileDiff("a", "delete", []), FileDiff("b", "add", ["+x"])], "+1 -0, 1 deleted"),
+        ([FileDiff("a", "delete", []), FileDiff("b", "delete", [])], "2 deleted"),
+    ],
+)
+def test_changes_of_diffs_are_summed(diffs, text):
+    assert format_changes(diffs) == text
+
+
+def test_prompt_filter_leaves_out_text_of_the_host():
+    entries = [build_prompt("Be brief.", speaker="host"), build_prompt("Hi", speaker="human")]
+    rows = build_rows({"session": {"entries": entries}})
+    [row] = RowFilter(kinds=frozenset({PROMPTS})).chosen(rows)
+    assert row.speaker == "human"
+
+
+def test_one_hidden_line_is_singular():
+    thought = {"type": "reasoning", "content": "\n".join("abcdefghijklm")}
+    assert show(thought)[-1].strip() == "… 1 more line"

@@ -145,7 +145,7 @@ export function App({ island, worker, openRecords }: { island: Island; worker: W
               Conversation
             </button>
             <button type="button" aria-pressed={tab === "files"} onClick={() => setTab("files")}>
-              Files{overview ? ` (${overview.files.length})` : ""}
+              Attribution{overview ? ` (${overview.files.length})` : ""}
             </button>
             {tab === "conversation" && <RowCount state={state} prefiltered={island.filter !== null} />}
           </div>

@@ -5,7 +5,7 @@ import { Bars, Charts } from "./charts";
 import { addUpByName } from "./named-counts";
 import { ThemeSwitch } from "./panels";
 import type { Site, SitePage } from "./protocol";
-import { makeVisible } from "./text";
+import { makeVisible, pluralize } from "./text";
 
 const VERDICT_LABELS = {
   verified: "✓ verified",
@@ -42,13 +42,13 @@ function Choice({ label, values, value, set }: { label: string; values: string[]
 
 /** Return the counts of a conversation, such as "1 prompt, 4 calls, 1 failed". */
 function describeCounts(page: SitePage): string {
-  const pluralize = (count: number, noun: string) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
   const counts = [
     pluralize(page.prompts, "prompt"),
     pluralize(page.calls, "call"),
-    page.errors ? `${page.errors} failed` : "",
+    page.failed ? `${page.failed.toLocaleString("en")} failed` : "",
+    page.errors > page.failed ? pluralize(page.errors - page.failed, "error event") : "",
     page.tokens ? pluralize(page.tokens, "token") : "",
-    page.cost ? `${page.isEstimated ? "~" : ""}${page.cost.toFixed(2)} $` : "",
+    page.cost ? `${page.isEstimated ? "~" : ""}${page.cost.toFixed(2)}\u00a0$` : "",
   ];
   return counts.filter(Boolean).join(", ");
 }
@@ -75,7 +75,7 @@ export function ArchiveIndex({ site, title, producer }: { site: Site; title: str
       )
       .sort(comparePages(sort));
   }, [typed, agent, project, verdict, sort]);
-  const sum = (name: "prompts" | "calls" | "errors" | "tokens" | "cost") => shown.reduce((all, page) => all + page[name], 0);
+  const sum = (name: "prompts" | "calls" | "failed" | "tokens" | "cost") => shown.reduce((all, page) => all + page[name], 0);
   return (
     <div class="frame site">
       <header class="top">
@@ -102,9 +102,9 @@ export function ArchiveIndex({ site, title, producer }: { site: Site; title: str
         </div>
         <p class="count" role="status">
           {shown.length} of {site.pages.length} conversations · {sum("prompts").toLocaleString("en")} prompts ·{" "}
-          {sum("calls").toLocaleString("en")} calls, {sum("errors").toLocaleString("en")} failed ·{" "}
+          {sum("calls").toLocaleString("en")} calls, {sum("failed").toLocaleString("en")} failed ·{" "}
           {sum("tokens").toLocaleString("en")} tokens
-          {sum("cost") ? ` · ${shown.some((page) => page.isEstimated) ? "~" : ""}${sum("cost").toFixed(2)} $` : ""}
+          {sum("cost") ? ` · ${shown.some((page) => page.isEstimated) ? "~" : ""}${sum("cost").toFixed(2)}\u00a0$` : ""}
         </p>
         <Charts>
           <Bars title="Tokens by agent" bars={addUpByName(shown.map((page) => ({ name: page.agent, value: page.tokens })))} />

@@ -15,7 +15,7 @@ const OUTPUT_MEMBERS = new Set(["output", "error", "stdout", "stderr", "exitCode
 /** Return the parts of a content, without the blocks that are entries of their own. */
 export function listContentParts(content: Value): Part[] {
   return listBlocks(content)
-    .filter((block) => !isEntry(block))
+    .filter((block) => !hasOwnEntry(block))
     .flatMap(parsePart);
 }
 
@@ -31,7 +31,7 @@ function listBlocks(content: Value): Value[] {
 }
 
 /** Return whether a block is a tool call, a result or a thought: these are entries, too. */
-function isEntry(block: Value): boolean {
+export function hasOwnEntry(block: Value): boolean {
   if (!isObject(block)) return false;
   if (typeof block.type === "string") return ENTRY_TYPES.has(block.type);
   return block.thought === true || tables.partWrappers.some((name) => isObject(block[name]));

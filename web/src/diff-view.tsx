@@ -8,9 +8,30 @@ const MAX_LENGTH = 500;
 const LOOKS: Record<string, string> = { "+": "added", "-": "removed", "@": "gap" };
 
 /** Return the number of added and the number of removed lines in diffs. */
-export function countLines(diffs: FileDiff[]): [number, number] {
+function countLines(diffs: FileDiff[]): [number, number] {
   const count = (mark: string) => diffs.reduce((sum, diff) => sum + diff.lines.filter((line) => line.startsWith(mark)).length, 0);
   return [count("+"), count("-")];
+}
+
+/** The changes of diffs together: "+6 −1", "deleted", or "+6 −1, 1 deleted". Mirrors `format_changes` in `vacr.viewer`. */
+export function Changes({ diffs }: { diffs: FileDiff[] }) {
+  const [added, removed] = countLines(diffs);
+  const deleted = diffs.filter((diff) => diff.what === "delete").length;
+  const word = diffs.length > 1 ? `${deleted.toLocaleString("en")} deleted` : "deleted";
+  const minus = <span class="minus">−{removed.toLocaleString("en")}</span>;
+  if (deleted && deleted === diffs.length)
+    return (
+      <>
+        <span class="minus">{word}</span>
+        {removed > 0 && <> {minus}</>}
+      </>
+    );
+  return (
+    <>
+      <span class="plus">+{added.toLocaleString("en")}</span> {minus}
+      {deleted > 0 && <span class="minus">, {word}</span>}
+    </>
+  );
 }
 
 /** A line of a diff; a button shows the rest of a long one. */
@@ -34,19 +55,18 @@ export function Diff({ diff, maxLines, named }: { diff: FileDiff; maxLines: numb
   const [whole, setWhole] = useState(false);
   const lines = diff.lines[0] === "@@" ? diff.lines.slice(1) : diff.lines;
   const shown = whole ? lines : lines.slice(0, maxLines);
-  const [added, removed] = countLines([diff]);
+  const hidden = lines.length - shown.length;
   return (
     <figure class="diff">
       <figcaption class={named ? "" : "hidden"}>
-        <span class="path">{makeVisible(diff.path)}</span> <span class="plus">+{added}</span>{" "}
-        <span class="minus">−{removed}</span>
+        <span class="path">{makeVisible(diff.path)}</span> <Changes diffs={[diff]} />
       </figcaption>
       {shown.map((line) => (
         <Line line={line} />
       ))}
-      {lines.length > shown.length && (
+      {hidden > 0 && (
         <button type="button" class="more" onClick={() => setWhole(true)}>
-          Show {lines.length - shown.length} more lines
+          Show {hidden.toLocaleString("en")} more {hidden === 1 ? "line" : "lines"}
         </button>
       )}
     </figure>

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { linesKey, type PageState } from "./page-state";
 import type { AttributedFile, Range } from "./protocol";
-import { makeVisible } from "./text";
+import { makeVisible, pluralize } from "./text";
 
 const COLOURS = 6;
 const ENTRIES = "/session/entries/";
@@ -90,7 +90,8 @@ function File({
       <h3>
         {makeVisible(file.path)}{" "}
         <small>
-          {lines.toLocaleString("en")} lines{file.complete ? "" : ", file known only in part"}
+          {pluralize(lines, "line")}
+          {file.complete ? "" : ", file known only in part"}
         </small>
       </h3>
       <svg class="strip" viewBox={`0 0 ${last} 1`} preserveAspectRatio="none" aria-hidden="true">
@@ -219,7 +220,7 @@ function LineTexts({ lines, first, look }: { lines: string[]; first: number; loo
           {line.length > MAX_LINE_LENGTH ? "…" : ""}
         </div>
       ))}
-      {lines.length > MAX_LINES && <p class="note">{lines.length - MAX_LINES} more lines</p>}
+      {lines.length > MAX_LINES && <p class="note">{pluralize(lines.length - MAX_LINES, "more line")}</p>}
     </div>
   );
 }

@@ -11,7 +11,7 @@ export const KEYS: [string, string][] = [
   ["e", "next failure"],
   ["Enter, o", "open or close the row"],
   ["/", "search"],
-  ["f", "show the files, or go back"],
+  ["f", "show the attribution, or go back"],
   ["g, G", "first row, last row"],
   ["Esc", "leave the search or close this help"],
   ["?", "show this help"],

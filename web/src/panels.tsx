@@ -5,7 +5,7 @@ import { KEYS } from "./keyboard";
 import type { PageState } from "./page-state";
 import type { Overview, PageRow } from "./protocol";
 import { isPrompt, shownParts } from "./rows";
-import { makeVisible } from "./text";
+import { makeVisible, pluralize } from "./text";
 import { formatDuration } from "./time";
 
 const MAX_PROMPTS = 1000;
@@ -54,8 +54,14 @@ export function Facts({ overview }: { overview: Overview }) {
       totals.input || totals.output ? `${totals.input.toLocaleString("en")} in, ${totals.output.toLocaleString("en")} out` : "",
     ],
     ["Cost", totals.cost],
-    ["Calls", `${totals.calls.toLocaleString("en")}${totals.failed ? `, ${totals.failed} failed` : ""}`],
-    ["Files", totals.files ? `${totals.files.toLocaleString("en")} edited (+${totals.added} -${totals.removed})` : ""],
+    ["Calls", `${totals.calls.toLocaleString("en")}${totals.failed ? `, ${totals.failed.toLocaleString("en")} failed` : ""}`],
+    ["Errors", totals.errors > totals.failed ? pluralize(totals.errors - totals.failed, "error event") : ""],
+    [
+      "Files",
+      totals.files
+        ? `${totals.files.toLocaleString("en")} edited (+${totals.added.toLocaleString("en")} -${totals.removed.toLocaleString("en")})`
+        : "",
+    ],
     ["Recorded by", session.recorder],
     ["Record", session.id],
   ];

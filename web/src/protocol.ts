@@ -50,7 +50,10 @@ export interface SitePage {
   start: string;
   prompts: number;
   calls: number;
+  /** Failed calls, and events that report an error. */
   errors: number;
+  /** The failed calls alone. */
+  failed: number;
   tokens: number;
   /** The output tokens of each model. */
   spent: NamedCount[];

@@ -2,11 +2,12 @@
 
 import type { Part } from "./content-parts";
 import { canonicalJson } from "./json";
-import type { Row } from "./rows";
+import { isPrompt, type Row } from "./rows";
 import type { Input } from "./tool-calls";
 
 /** The criteria of a filter. A row must meet all of them; an empty one accepts every row. */
 export interface Filter {
+  /** Kinds of rows, and "prompt" for the messages of a person. */
   kinds: string[];
   tools: string[];
   text: string;
@@ -25,7 +26,7 @@ export function filterRows<R extends Row>(rows: R[], filter: Filter, inputsOf: (
   const indexes: number[] = [];
   rows.forEach((row, index) => {
     if (row.isRepeated && !filter.repeated && !filter.names.length) return;
-    if (filter.kinds.length && !filter.kinds.includes(row.kind)) return;
+    if (filter.kinds.length && !hasKind(row, filter.kinds)) return;
     if (filter.tools.length && !filter.tools.includes(row.tool)) return;
     if (filter.errors && !row.isError) return;
     if (filter.names.length && !filter.names.includes(row.name) && !filter.names.includes(row.place)) return;
@@ -35,6 +36,11 @@ export function filterRows<R extends Row>(rows: R[], filter: Filter, inputsOf: (
   return indexes;
 }
 
+/** Return whether a row is of one of these kinds. */
+function hasKind(row: Row, kinds: string[]): boolean {
+  return kinds.includes(row.kind) || (kinds.includes("prompt") && isPrompt(row));
+}
+
 /** Return whether a row contains a text, which must be in lower case, anywhere but in the inputs of its call. */
 function rowContains(row: Row, wanted: string): boolean {
   const contains = (text: string) => text.toLowerCase().includes(wanted);
@@ -42,6 +48,7 @@ function rowContains(row: Row, wanted: string): boolean {
   return (
     contains(row.tool) ||
     contains(row.summary) ||
+    contains(row.reason) ||
     parts.some((part) => contains(searchableText(part))) ||
     row.diffs.some((diff) => contains(diff.path) || diff.lines.some(contains))
   );

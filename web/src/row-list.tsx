@@ -4,7 +4,8 @@ import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } 
 import { useEffect, useLayoutEffect, useReducer, useRef } from "preact/hooks";
 import type { PageState } from "./page-state";
 import type { PageRow } from "./protocol";
-import { RowView, type WrittenLines } from "./row-view";
+import { AssistantHead, RowView, type WrittenLines } from "./row-view";
+import { isSilentStart } from "./rows";
 import { makeVisible } from "./text";
 
 /** The height of a row in pixels until it is measured. */
@@ -121,6 +122,9 @@ export function RowList({
             onFocusIn={() => select(at)}
           >
             {row.agent && row.agent !== previous?.agent && <AgentHeader row={row} state={state} />}
+            {!(row.agent && state.folded.has(row.agent)) && isSilentStart(row, findPrevious(rows, shown, item.index)) && (
+              <AssistantHead row={row} />
+            )}
             {!(row.agent && state.folded.has(row.agent)) && (
               <RowView
                 row={row}
@@ -138,6 +142,13 @@ export function RowList({
       })}
     </div>
   );
+}
+
+/** Return the last row shown before a position, apart from events; undefined if there is none. */
+function findPrevious(rows: PageRow[], shown: number[], position: number): PageRow | undefined {
+  let at = position - 1;
+  while (at >= 0 && rows[shown[at]].kind === "event") at--;
+  return at < 0 ? undefined : rows[shown[at]];
 }
 
 /** Return the lines that the call or the result of a row wrote, each once. */

@@ -2,7 +2,7 @@
 
 import { useEffect } from "preact/hooks";
 import { Content, PlainText } from "./content-view";
-import { countLines, Diff } from "./diff-view";
+import { Changes, Diff } from "./diff-view";
 import { type Detail, type PageState, placesOf, rawKey } from "./page-state";
 import type { PageRow } from "./protocol";
 import { describeOutcome, describeSpeaker, isPrompt, shownParts } from "./rows";
@@ -75,6 +75,7 @@ function Head({ row, toggle, raw, toggleRaw, opened, body }: Props & { opened: b
       {row.kind === "user" && <span class="who">{describeSpeaker(row)}</span>}
       {row.kind === "tool" && <span class="tool">{makeVisible(row.tool) || "result without a call"}</span>}
       {row.summary && <span class="summary">{makeVisible(row.summary)}</span>}
+      {row.reason && <span class="summary">{makeVisible(row.reason)}</span>}
       {row.kind === "reasoning" && !opened && <span class="summary">{previewText(row) || "encrypted by the provider"}</span>}
       {row.kind === "user" && folds && !opened && <span class="summary">{previewText(row)}</span>}
     </>
@@ -99,6 +100,18 @@ function Head({ row, toggle, raw, toggleRaw, opened, body }: Props & { opened: b
   );
 }
 
+/** The head above the calls of a model that said nothing before them: who makes them. */
+export function AssistantHead({ row }: { row: PageRow }) {
+  return (
+    <div class="head silent">
+      <span class="title">
+        <span class="who">{TITLES.assistant}</span>
+      </span>
+      <span class="marks">{row.model && <span class="chip model">{makeVisible(row.model)}</span>}</span>
+    </div>
+  );
+}
+
 /** Return the beginning of a thought or a message; "" if it has no text. A thought without text was encrypted. */
 function previewText(row: PageRow): string {
   const text = row.parts.find((part) => part.is === "text");
@@ -107,17 +120,11 @@ function previewText(row: PageRow): string {
 
 /** Marks of a row: changed lines, failure, missing result, origin, model. */
 function Marks({ row }: { row: PageRow }) {
-  const [added, removed] = countLines(row.diffs);
   return (
     <span class="marks">
-      {row.diffs.length > 0 && (
-        <>
-          <span class="plus">+{added}</span> <span class="minus">−{removed}</span>
-        </>
-      )}
+      {row.diffs.length > 0 && <Changes diffs={row.diffs} />}
       {row.isError && <span class="chip error">failed</span>}
-      {row.kind === "tool" && row.tool && !row.result && <span class="chip">no result</span>}
-      {row.result && describeOutcome(row) && <span class="chip">{makeVisible(describeOutcome(row))}</span>}
+      {describeOutcome(row) && <span class="chip">{makeVisible(describeOutcome(row))}</span>}
       {row.isInherited && <span class="chip">inherited</span>}
       {row.superseded && <span class="chip">{makeVisible(row.superseded)}</span>}
       {row.model && row.kind === "assistant" && <span class="chip model">{makeVisible(row.model)}</span>}

@@ -1,12 +1,16 @@
 /** A record as rows, in the order of the conversation. Mirrors `vacr.viewer.rows`, and a test compares both. */
 
-import { listContentParts, listOutputParts, type Part } from "./content-parts";
+import { hasOwnEntry, listContentParts, listOutputParts, type Part } from "./content-parts";
 import { isObject, type Value } from "./json";
 import { explainExitCode } from "./exit-codes";
-import { buildDiffs, extractCommand, type FileDiff, findEffect, summarizeCall } from "./tool-calls";
+import { buildDiffs, extractCommand, type FileDiff, findEffect, shortenLine, summarizeCall } from "./tool-calls";
+import { splitWords } from "./text";
 
 export type Kind = "user" | "assistant" | "reasoning" | "tool" | "event";
-export const KINDS: Kind[] = ["user", "assistant", "reasoning", "tool", "event"];
+
+/** Members of an error event that may have its message, in the order of trust. */
+const REASON_MEMBERS = ["message", "error", "content", "data"];
+const MAX_REASON_DEPTH = 5;
 
 /** A step of a conversation: a message, a thought, a tool call with its result, or an event. */
 export interface Row {
@@ -24,6 +28,8 @@ export interface Row {
   tool: string;
   /** A line about a call or an event. */
   summary: string;
+  /** The message of an event that reports an error, in one line; "" if it has none. */
+  reason: string;
   diffs: FileDiff[];
   /** The result of a call, or null. */
   result: Row | null;
@@ -127,7 +133,24 @@ function buildRow(placed: PlacedEntry, agent: string, result: PlacedEntry | unde
   const row = startRow("event", placed, placed.depth);
   row.summary = String(entry["event-type"] ?? kind);
   row.isError = row.summary.toLowerCase().includes("error");
+  if (row.isError) row.reason = findReason(entry);
   return row;
+}
+
+/** Return the message of an error event in one line of at most 200 characters, or "". */
+function findReason(entry: Value): string {
+  return shortenLine(findMessage(entry.data, MAX_REASON_DEPTH) || findMessage(entry, MAX_REASON_DEPTH));
+}
+
+/** Return the first text among the members of a value that may have a message, or "". */
+function findMessage(value: Value, depth: number): string {
+  if (typeof value === "string") return splitWords(value).length ? value : "";
+  if (!isObject(value) || !depth) return "";
+  for (const name of REASON_MEMBERS) {
+    const text = Object.hasOwn(value, name) && findMessage(value[name], depth - 1);
+    if (text) return text;
+  }
+  return "";
 }
 
 /**
@@ -142,24 +165,36 @@ function flatten(entries: Value, place: string, depth: number, parent: Value | n
     if (!isObject(entry)) return;
     const own = `${place}/${first + index}`;
     const children: Value[] = Array.isArray(entry.children) ? entry.children : [];
-    const leading = countLeadingChildren(entry, children.length);
+    const leading = countLeadingChildren(entry, children);
     flatten(children.slice(0, leading), `${own}/children`, depth + 1, entry, found);
     found.push({ place: own, entry, depth, parent });
     flatten(children.slice(leading), `${own}/children`, depth + 1, entry, found, leading);
   });
 }
 
-/** Return how many of the `total` children precede the content, by the native order; an unlisted child follows. */
-function countLeadingChildren(entry: Value, total: number): number {
-  const order = isObject(entry.vacr) ? entry.vacr.order : null;
+/**
+ * Return how many children precede the content, by the native order; an unlisted child follows the one before it.
+ *
+ * Without an order, the thoughts at the start precede the content: a model thinks before it answers.
+ */
+function countLeadingChildren(entry: Value, children: Value[]): number {
+  const { order } = getMarks(entry);
   let isPastContent = false;
   for (const place of Array.isArray(order) ? order : []) {
     if (typeof place !== "string") continue;
     isPastContent ||= place.startsWith("content");
     const match = isPastContent && /^children\/([0-9]{1,9})$/.exec(place);
-    if (match) return Math.min(Number(match[1]), total);
+    if (match) return Math.min(Number(match[1]), children.length);
   }
-  return isPastContent ? total : 0;
+  if (isPastContent) return children.length;
+  if (beginsWithText(entry.content)) return 0;
+  const end = children.findIndex((child) => !isObject(child) || child.type !== "reasoning");
+  return end < 0 ? children.length : end;
+}
+
+/** Return whether content lists its thoughts and calls as well, and begins with a text. */
+function beginsWithText(content: Value): boolean {
+  return Array.isArray(content) && content.some(hasOwnEntry) && !hasOwnEntry(content[0]);
 }
 
 /** Return a row with the members that all kinds share; time, model and sub-agent may come from the parent entry. */
@@ -177,6 +212,7 @@ function startRow(kind: Kind, { place, entry, parent }: PlacedEntry, depth: numb
     parts: [],
     tool: "",
     summary: "",
+    reason: "",
     diffs: [],
     result: null,
     isError: false,
@@ -221,12 +257,26 @@ function nameSpeaker(entry: Value, marks: Value): string {
   return entry.isMeta === true ? "host" : "";
 }
 
-const SPEAKER_NAMES: Record<string, string> = { host: "Host", hook: "Hook", "parent-agent": "Parent agent" };
+const SPEAKER_NAMES: Record<string, string> = {
+  host: "Host",
+  hook: "Hook",
+  "parent-agent": "Parent agent",
+  unknown: "User (author unknown)",
+};
 const PLAIN_STATUSES = ["", "success", "error", "failed", "completed"];
 
 /** Return whether a person wrote a message, or somebody unknown who started the session. */
 export function isPrompt(row: Row): boolean {
   return row.kind === "user" && ["", "human", "unknown"].includes(row.speaker);
+}
+
+/**
+ * Return whether a call follows a prompt or a thought: the model said nothing before it, and the call needs a heading.
+ *
+ * `previous` is the last row shown before it, apart from events.
+ */
+export function isSilentStart(row: Row, previous: Row | undefined): boolean {
+  return row.kind === "tool" && row.tool !== "" && (previous?.kind === "user" || previous?.kind === "reasoning");
 }
 
 /** Return who wrote a user message, as a heading. */
@@ -240,8 +290,9 @@ export function shownParts(row: Row): Part[] {
   return [{ is: "text", text: row.prompt }, ...row.parts.filter((part) => part.is !== "text")];
 }
 
-/** Return how a call ended, such as `exit 2` or `denied`; "" for a plain success or failure. */
+/** Return how a call ended, such as `exit 2`, `denied` or `no result`; "" for a plain success or failure. */
 export function describeOutcome(row: Row): string {
   if (row.exitCode) return `exit ${row.exitCode}${row.meaning ? `, ${row.meaning}` : ""}`;
+  if (row.status === "no-result" || (row.tool && !row.result && !row.status)) return "no result";
   return PLAIN_STATUSES.includes(row.status) ? "" : row.status;
 }

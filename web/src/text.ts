@@ -25,6 +25,11 @@ export function truncate(text: string, length: number): string {
   return characters.length <= length ? text : `${characters.slice(0, length - 1).join("")}…`;
 }
 
+/** Return a count with its noun in the singular or plural, such as "1,200 lines". */
+export function pluralize(count: number, noun: string): string {
+  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 /** Replace control characters by visible escapes, so that they have no effect: terminal escapes, bidirectional controls. */
 export function makeVisible(text: string): string {
   return text.replaceAll("\r\n", "\n").replace(CONTROLS, (character) => {

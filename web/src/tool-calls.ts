@@ -26,7 +26,12 @@ const TOOLS: Record<string, Record<string, string>> = tables.tools;
 
 /** Return a line of at most 200 characters about a call: its command, pattern or file, or else all its arguments. */
 export function summarizeCall(tool: string, input: Value): string {
-  return truncate(splitWords(chooseSummary(tool, input)).join(" "), MAX_SUMMARY_LENGTH);
+  return shortenLine(chooseSummary(tool, input));
+}
+
+/** Return a text in one line, cut to 200 characters. */
+export function shortenLine(text: string): string {
+  return truncate(splitWords(text).join(" "), MAX_SUMMARY_LENGTH);
 }
 
 /** Return the most telling argument of a call in full; "" if it has no arguments. */

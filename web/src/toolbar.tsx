@@ -4,10 +4,9 @@ import type { Ref } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { type Detail, DETAILS, type PageState } from "./page-state";
 import { NO_FILTER } from "./row-filter";
-import { KINDS } from "./rows";
 import { makeVisible } from "./text";
 
-const KIND_LABELS = { user: "Prompts", assistant: "Answers", reasoning: "Reasoning", tool: "Tools", event: "Events" } as const;
+const KIND_LABELS = { prompt: "Prompts", assistant: "Answers", reasoning: "Reasoning", tool: "Tools", event: "Events" } as const;
 /** Milliseconds to wait for more letters before searching. */
 const TYPING_PAUSE = 150;
 
@@ -37,9 +36,9 @@ export function Toolbar({ state, search }: { state: PageState; search: Ref<HTMLI
         onInput={(event) => setTyped(event.currentTarget.value)}
       />
       <div class="kinds" role="group" aria-label="Only these kinds">
-        {KINDS.map((kind) => (
+        {Object.entries(KIND_LABELS).map(([kind, label]) => (
           <button type="button" aria-pressed={filter.kinds.includes(kind)} onClick={() => toggleKind(kind)}>
-            {KIND_LABELS[kind]}
+            {label}
           </button>
         ))}
         <button type="button" aria-pressed={filter.errors} onClick={() => setFilter({ ...filter, errors: !filter.errors })}>

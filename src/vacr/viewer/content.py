@@ -81,7 +81,7 @@ def list_content_parts(content: Any) -> list[ContentPart]:
     return [
         part
         for block in _list_blocks(content)
-        if not _has_own_entry(block)
+        if not has_own_entry(block)
         for part in _parse_block(block)
     ]
 
@@ -103,7 +103,7 @@ def _list_blocks(content: Any) -> list[Any]:
     return content if isinstance(content, list) else [content]
 
 
-def _has_own_entry(block: Any) -> bool:
+def has_own_entry(block: Any) -> bool:
     """Return whether a block is a tool call, a result or a thought: these are entries, too."""
     if not isinstance(block, dict):
         return False

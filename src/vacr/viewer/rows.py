@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -48,6 +48,7 @@ from vacr.viewer.content import (
     TextPart,
     format_json,
     format_value,
+    has_own_entry,
     list_content_parts,
     list_output_parts,
 )
@@ -59,8 +60,21 @@ REASONING_ROW = "reasoning"
 TOOL_ROW = "tool"
 EVENT_ROW = "event"
 ROW_KINDS = (USER_ROW, ASSISTANT_ROW, REASONING_ROW, TOOL_ROW, EVENT_ROW)
+PROMPTS = "prompt"
+"""The user messages of a person: a choice of `RowFilter.kinds`, not a kind of row."""
 
-_SPEAKER_NAMES = {"host": "Host", "hook": "Hook", "parent-agent": "Parent agent"}
+_SPEAKER_NAMES = {
+    "host": "Host",
+    "hook": "Hook",
+    "parent-agent": "Parent agent",
+    "unknown": "User (author unknown)",
+}
+MOVE_ARROW = " → "
+"""Separates the old and the new path of a moved file."""
+_NO_RESULT = "no-result"
+# Members of an error event that may have its message, in the order of trust.
+_REASON_MEMBERS = ("message", "error", "content", "data")
+_MAX_REASON_DEPTH = 5
 _CHILD_PLACE = re.compile(r"children/([0-9]{1,9})")
 _PLAIN_STATUSES = frozenset(("", "success", "error", "failed", "completed"))
 SEARCH_ARGUMENTS = ("pattern", "query", "url")
@@ -102,6 +116,28 @@ class FileDiff:
         """The number of removed lines."""
         return sum(line.startswith("-") for line in self.lines)
 
+    @property
+    def is_deletion(self) -> bool:
+        """Whether the call deletes the file."""
+        return self.kind == "delete"
+
+
+def format_changes(diffs: Sequence[FileDiff]) -> str:
+    """Return the changes of diffs together: `+6 -1`, `deleted`, or `+6 -1, 1 deleted`.
+
+    The number of lines in a deleted file is known only if the call contains them.
+    """
+    added, removed = sum(diff.added for diff in diffs), sum(diff.removed for diff in diffs)
+    deleted = sum(diff.is_deletion for diff in diffs)
+    counts = f"+{added:,} -{removed:,}"
+    if not deleted:
+        return counts
+    if len(diffs) == 1:
+        return f"deleted, -{removed:,}" if removed else "deleted"
+    if deleted < len(diffs):
+        return f"{counts}, {deleted:,} deleted"
+    return f"{deleted:,} deleted, -{removed:,}" if removed else f"{deleted:,} deleted"
+
 
 @dataclass(slots=True)
 class Row:
@@ -122,6 +158,8 @@ class Row:
     tool: str = ""
     summary: str = ""
     """A line about a call or an event."""
+    reason: str = ""
+    """The message of an event that reports an error, in one line; empty if it has none."""
     diffs: list[FileDiff] = field(default_factory=list)
     result: Row | None = None
     """The result of a call."""
@@ -153,14 +191,20 @@ class Row:
 
     @property
     def speaker_name(self) -> str:
-        """Who wrote a user message, as a heading: `User`, `Host`, `Hook` or `Parent agent`."""
+        """Who wrote a user message, as a heading such as `User`, `Host` or `Parent agent`."""
         return _SPEAKER_NAMES.get(self.speaker, "User")
 
     @property
     def outcome(self) -> str:
-        """How a call ended, such as `exit 2` or `denied`; empty for a plain success or failure."""
+        """How a call ended, such as `exit 2`, `denied`, `running` or `no result`.
+
+        It is empty for a plain success or failure.
+        """
         if self.exit_code:
             return f"exit {self.exit_code}{f', {self.meaning}' if self.meaning else ''}"
+        is_open = bool(self.tool) and self.result is None and not self.status
+        if is_open or self.status == _NO_RESULT:
+            return "no result"
         return "" if self.status in _PLAIN_STATUSES else self.status
 
     @property
@@ -207,7 +251,38 @@ def build_rows(record: JsonObject) -> Iterator[Row]:
             row = _make_row(EVENT_ROW, placed, placed.depth)
             row.summary = str(entry.get("event-type", kind))
             row.is_error = "error" in row.summary.lower()
+            row.reason = _find_reason(entry) if row.is_error else ""
             yield row
+
+
+def is_silent_start(row: Row, previous: Row | None) -> bool:
+    """Return whether a call follows a prompt or a thought: the model said nothing before it.
+
+    Such a call needs a heading, or else it seems to belong to what is above it. `previous` is the
+    last row shown before it, apart from events; `None` if there is none.
+    """
+    return (
+        row.kind == TOOL_ROW
+        and bool(row.tool)
+        and previous is not None
+        and previous.kind in (USER_ROW, REASONING_ROW)
+    )
+
+
+def _find_reason(entry: JsonObject) -> str:
+    """Return the message of an error event in one line of at most 200 characters, or nothing."""
+    text = _find_message(entry.get("data"), _MAX_REASON_DEPTH)
+    return _shorten_line(text or _find_message(entry, _MAX_REASON_DEPTH))
+
+
+def _find_message(value: Any, depth: int) -> str:
+    """Return the first text among the members of a value that may have a message, or nothing."""
+    if isinstance(value, str):
+        return value if value.strip() else ""
+    if not isinstance(value, dict) or not depth:
+        return ""
+    texts = (_find_message(value.get(name), depth - 1) for name in _REASON_MEMBERS)
+    return next(filter(None, texts), "")
 
 
 def _flatten_entries(
@@ -216,7 +291,7 @@ def _flatten_entries(
     """Yield entries with their JSON Pointers, each before its children.
 
     Children that the agent wrote before the text of their message, such as the thought before an
-    answer, come before the message. `place` is the pointer of the list, and `first` the number of
+    answer, come before it. `place` is the pointer of the list, and `first` the number of
     its first entry. Values that are not objects are left out.
     """
     for number, entry in enumerate(entries if isinstance(entries, list) else (), first):
@@ -224,16 +299,17 @@ def _flatten_entries(
             own, below = f"{place}/{number}", f"{place}/{number}/children"
             listed = entry.get("children")
             children = listed if isinstance(listed, list) else []
-            leading = _count_leading_children(entry, len(children))
+            leading = _count_leading_children(entry, children)
             yield from _flatten_entries(children[:leading], below, depth + 1, entry)
             yield _PlacedEntry(own, entry, depth, parent)
             yield from _flatten_entries(children[leading:], below, depth + 1, entry, leading)
 
 
-def _count_leading_children(entry: JsonObject, total: int) -> int:
-    """Return how many of the `total` children precede the content, by the native order.
+def _count_leading_children(entry: JsonObject, children: list[Any]) -> int:
+    """Return how many children precede the content, by the native order.
 
-    A child that the order does not list, such as a result, follows the one before it.
+    A child that the order does not list, such as a result, follows the one before it. Without an
+    order, the thoughts at the start precede the content: a model thinks before it answers.
     """
     order = _get_marks(entry).get("order")
     is_past_content = False
@@ -242,8 +318,26 @@ def _count_leading_children(entry: JsonObject, total: int) -> int:
             continue
         is_past_content = is_past_content or place.startswith("content")
         if is_past_content and (match := _CHILD_PLACE.fullmatch(place)):
-            return min(int(match[1]), total)
-    return total if is_past_content else 0
+            return min(int(match[1]), len(children))
+    if is_past_content:
+        return len(children)
+    return 0 if _begins_with_text(entry.get("content")) else _count_leading_thoughts(children)
+
+
+def _begins_with_text(content: Any) -> bool:
+    """Return whether content lists its thoughts and calls as well, and begins with a text."""
+    if not isinstance(content, list):
+        return False
+    have_entries = [has_own_entry(block) for block in content]
+    return any(have_entries) and not have_entries[0]
+
+
+def _count_leading_thoughts(children: list[Any]) -> int:
+    """Return the number of thoughts before the first child of another type."""
+    for number, child in enumerate(children):
+        if not isinstance(child, dict) or child.get("type") != REASONING_ROW:
+            return number
+    return len(children)
 
 
 def _pair_results(entries: Iterable[_PlacedEntry]) -> dict[str, _PlacedEntry]:
@@ -354,6 +448,7 @@ class RowFilter:
     """A filter for rows: each criterion that is not empty must be met."""
 
     kinds: frozenset[str] = frozenset()
+    """Kinds of rows, and `PROMPTS` for the messages of a person."""
     tools: frozenset[str] = frozenset()
     text: str = ""
     errors: bool = False
@@ -368,7 +463,7 @@ class RowFilter:
         for row in rows:
             if row.is_repeated and not self.repeated and not self.names:
                 continue
-            if self.kinds and row.kind not in self.kinds:
+            if self.kinds and not self._has_kind(row):
                 continue
             if self.tools and row.tool not in self.tools:
                 continue
@@ -379,6 +474,10 @@ class RowFilter:
             if matches is not None and not any(map(matches, _list_row_texts(row))):
                 continue
             yield row
+
+    def _has_kind(self, row: Row) -> bool:
+        """Return whether a row is of one of the kinds."""
+        return row.kind in self.kinds or (PROMPTS in self.kinds and row.is_prompt)
 
 
 def make_text_matcher(text: str) -> Callable[[str], object] | None:
@@ -396,6 +495,7 @@ def _list_row_texts(row: Row) -> Iterator[str]:
     """
     yield row.tool
     yield row.summary
+    yield row.reason
     yield from list_row_bodies(row)
     for diff in row.diffs:
         yield diff.path
@@ -429,7 +529,12 @@ def summarise_tool_call(tool: str, arguments: Any) -> str:
 
     It is the command, the pattern or the file of the call, or else all its arguments.
     """
-    line = " ".join(_choose_summary(tool, arguments).split())
+    return _shorten_line(_choose_summary(tool, arguments))
+
+
+def _shorten_line(text: str) -> str:
+    """Return a text in one line, cut to 200 characters."""
+    line = " ".join(text.split())
     return line if len(line) <= _MAX_SUMMARY_LENGTH else f"{line[: _MAX_SUMMARY_LENGTH - 1]}…"
 
 
@@ -507,7 +612,7 @@ def _build_patch_diff(file: FilePatch) -> FileDiff:
         kind = "delete"
     elif file.to and not lines:
         kind = "move"
-    return FileDiff(f"{file.path} → {file.to}" if file.to else file.path, kind, lines)
+    return FileDiff(f"{file.path}{MOVE_ARROW}{file.to}" if file.to else file.path, kind, lines)
 
 
 def _diff_texts(old: str, new: str) -> Iterator[str]:

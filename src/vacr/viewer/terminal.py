@@ -15,7 +15,7 @@ Each line is a text and a look, such as `head` or `error`; the caller decides on
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from vacr.record import format_timestamp
@@ -35,6 +35,8 @@ from vacr.viewer.rows import (
     USER_ROW,
     FileDiff,
     Row,
+    format_changes,
+    is_silent_start,
     list_input_texts,
     list_row_bodies,
     make_text_matcher,
@@ -78,6 +80,21 @@ class RowFormatter:
     places: bool = False
     """Whether to show where in the record each row is."""
 
+    def conversation(self, rows: Iterable[Row]) -> Iterator[list[TerminalLine]]:
+        """Yield the lines of each row, an empty list for a row that is left out.
+
+        A call gets a heading for its model if the last row shown was not the model's message.
+        """
+        previous: Row | None = None
+        for row in rows:
+            lines = list(self.lines(row))
+            if is_silent_start(row, previous):
+                heading = self._format_heading(replace(row, kind=ASSISTANT_ROW), placed=False)
+                lines = [TerminalLine(""), TerminalLine(heading, "head"), *lines]
+            if lines and row.kind != EVENT_ROW:
+                previous = row
+            yield lines
+
     def lines(self, row: Row) -> Iterator[TerminalLine]:
         """Yield the lines of a row; nothing if this level of detail leaves the row out."""
         if row.kind == EVENT_ROW:
@@ -99,8 +116,10 @@ class RowFormatter:
     def _format_event(self, row: Row) -> Iterator[TerminalLine]:
         """Yield a line about an event, and at full detail a line with its data."""
         look = "error" if row.is_error else "dim"
-        text = f"· {make_visible_line(row.summary)}{_format_row_time(row)}{self._format_place(row)}"
-        yield TerminalLine(text, look)
+        name = make_visible_line(row.summary)
+        reason = f": {make_visible_line(row.reason)}" if row.reason else ""
+        when_and_where = f"{_format_row_time(row)}{self._format_place(row)}"
+        yield TerminalLine(f"· {name}{reason}{when_and_where}", look)
         data = row.entry.get("data")
         if self.detail == FULL_DETAIL and data not in (None, {}):
             yield TerminalLine(f"  {make_visible_line(format_json(data))}", "dim")
@@ -121,8 +140,11 @@ class RowFormatter:
         else:
             yield from (TerminalLine(f"  {line}", look) for line in lines)
 
-    def _format_heading(self, row: Row) -> str:
-        """Return a heading: who speaks, the sub-agent, the model, marks, the time, the place."""
+    def _format_heading(self, row: Row, *, placed: bool = True) -> str:
+        """Return a heading: who speaks, the sub-agent, the model, marks, the time, the place.
+
+        If not `placed`, the place is left out.
+        """
         words = [row.speaker_name if row.kind == USER_ROW else _ROW_HEADINGS[row.kind]]
         if row.agent:
             words.append(f"[{make_visible_line(row.agent)}]")
@@ -130,7 +152,8 @@ class RowFormatter:
             words.append(f"({make_visible_line(row.model)})")
         if row.superseded:
             words.append(f"({make_visible_line(row.superseded)})")
-        return f"{' '.join(words)}{_format_row_time(row)}{self._format_place(row)}"
+        place = self._format_place(row) if placed else ""
+        return f"{' '.join(words)}{_format_row_time(row)}{place}"
 
     def _format_tool_call(self, row: Row) -> Iterator[TerminalLine]:
         """Yield the line of a call, then its input, diffs and output as the detail requires."""
@@ -170,7 +193,7 @@ class RowFormatter:
         """Yield the lines of a diff, after the path of the file if `named`."""
         if named:
             path = make_visible_line(diff.path)
-            yield TerminalLine(f"{_CALL_INDENT}{path}{_format_diff_counts(diff)}", "dim")
+            yield TerminalLine(f"{_CALL_INDENT}{path} ({format_changes([diff])})", "dim")
         limit = _MAX_SHOWN_LINES[self.detail]
         lines = diff.lines[1:] if diff.lines[:1] == ["@@"] else diff.lines
         for line in lines[:limit]:
@@ -193,26 +216,19 @@ class RowFormatter:
 def _format_call_line(row: Row) -> TerminalLine:
     """Return the line of a call, such as `→ Edit total.py (+6 -1)`.
 
-    `✗` marks a failed call, and `…` a call that runs on or has no result. How it ended
-    follows, such as `exit 2` or `denied`.
+    `✗` marks a failed call. How it ended follows, such as `exit 2`, `denied`, `running` or
+    `no result`.
     """
     agent = f"[{make_visible_line(row.agent)}] " if row.agent else ""
     if row.tool:
         call = f"{make_visible_line(row.tool)} {make_visible_line(row.summary)}".strip()
     else:
         call = "result without a call"
-    counts = "".join(map(_format_diff_counts, row.diffs[:1]))
+    counts = f" ({format_changes(row.diffs)})" if row.diffs else ""
     failed = " ✗" if row.is_error else ""
-    is_pending = row.status == "running" or (row.tool and row.result is None)
-    pending = " …" if is_pending else ""
     outcome = f" {make_visible_line(row.outcome)}" if row.outcome else ""
-    text = f"  → {agent}{call}{counts}{failed}{pending}{outcome}"
+    text = f"  → {agent}{call}{counts}{failed}{outcome}"
     return TerminalLine(text, "error" if row.is_error else "call")
-
-
-def _format_diff_counts(diff: FileDiff) -> str:
-    """Return the numbers of added and removed lines, such as ` (+6 -1)`."""
-    return f" (+{diff.added} -{diff.removed})"
 
 
 def _format_input(row: Row) -> Iterator[TerminalLine]:
@@ -255,7 +271,8 @@ def _cut_around_match(line: str, sought: str) -> str:
 def _format_hidden_lines(count: int, limit: int | None, indent: str) -> Iterator[TerminalLine]:
     """Yield a line about the lines beyond the limit; nothing if there are none, or no limit."""
     if limit and count > limit:
-        yield TerminalLine(f"{indent}… {count - limit} more lines", "dim")
+        hidden = count - limit
+        yield TerminalLine(f"{indent}… {hidden:,} more {'line' if hidden == 1 else 'lines'}", "dim")
 
 
 def _format_row_time(row: Row) -> str:
