@@ -208,6 +208,38 @@ def test_output_of_a_program_does_not_decide(name, output, expected):
     assert outcome(name, output) == expected
 
 
+ABORTED = "aborted by user after 1.0s"
+MCP_OK = event("mcp_tool_call_end", call_id="c1", result={"Ok": {"content": []}})
+MCP_ERR = event("mcp_tool_call_end", call_id="c1", result={"Err": "no"})
+
+
+@pytest.mark.parametrize(
+    ("name", "reported", "expected"),
+    [
+        ("mcp__notes__read", MCP_OK, ("success", None)),
+        ("mcp__notes__read", MCP_ERR, ("error", None)),
+        ("exec_command", event("exec_command_end", call_id="c1", exit_code=0), ("success", 0)),
+        ("exec_command", event("exec_command_end", call_id="c1", exit_code=-1),
+         ("interrupted", -1)),
+    ],
+)  # fmt: skip
+def test_event_beats_an_output_that_says_aborted_by_user(name, reported, expected):
+    assert outcome(name, ABORTED, reported) == expected
+
+
+@pytest.mark.parametrize(
+    "output",
+    [HEADER.format(1, ""), FREE.format(0, ""), wrap(1), ABORTED, "patch rejected", "error: x"],
+)
+def test_text_of_a_result_without_its_call_is_not_the_hosts(output):
+    (result,) = results_of(answer(output))
+    assert "status" not in result
+    assert "exit-code" not in result["vacr"]
+    end = event("exec_command_end", call_id="c1", exit_code=3)
+    (result,) = results_of(end, answer(output))
+    assert (result["status"], result["vacr"]["exit-code"]) == ("error", 3)
+
+
 def test_tool_of_a_server_may_have_the_name_of_a_tool_of_codex():
     foreign = call("exec_command")
     foreign["payload"]["namespace"] = "mcp__remote__"
@@ -305,8 +337,8 @@ def speaker(*lines, source="cli", **members):
     ],
 )
 def test_text_that_codex_wraps_is_the_hosts(text):
-    assert speaker(say(text)) == ("host", "stated", None)
-    assert speaker(say(text), source="exec") == ("host", "stated", None)
+    assert speaker(say(text)) == ("host", "inferred", None)
+    assert speaker(say(text), source="exec") == ("host", "inferred", None)
     assert AGENT.prompt_text({"type": "user", "content": text}) == ""
 
 
@@ -317,6 +349,13 @@ def test_text_that_codex_wraps_is_the_hosts(text):
         "What is this? " + FOLDER,
         "Why does <turn_aborted> appear?",
         "# AGENTS.md instructions are too long. Shorten them.",
+        "# AGENTS.md instructions are wrong. Fix them </INSTRUCTIONS>",
+        "# AGENTS.md instructions for /w are wrong: <INSTRUCTIONS>x</INSTRUCTIONS>",
+        "<skill>a</skill> and <skill>b</skill>",
+        "<skill>my own element</skill>",
+        "<turn_aborted>a</turn_aborted> or <turn_aborted>b</turn_aborted>",
+        "<user_shell_command><command>\nls\n</command><result>x</result></user_shell_command> Why?",
+        "<user_shell_command><command>\nls\n</command><result> is what I see",
         "<div>\nhello\n</div>",
         "Explain the heading ## My request for Codex: please",
     ],
@@ -330,7 +369,7 @@ def test_pasted_wrapper_is_the_persons_if_an_event_says_it_was_typed():
     typed = event("user_message", message=FOLDER)
     assert speaker(say(FOLDER), typed) == ("human", "stated", None)
     other = event("user_message", message=FOLDER, kind="environment_context")
-    assert speaker(say(FOLDER), other) == ("host", "stated", None)
+    assert speaker(say(FOLDER), other) == ("host", "inferred", None)
 
 
 def test_event_states_that_a_message_was_typed():
@@ -342,6 +381,29 @@ def test_event_states_that_a_message_was_typed():
     completed = {"type": "UserMessage", "id": "u", "content": [{"type": "text", "text": "Fix it."}]}
     assert speaker(say("Fix it."), event("item_completed", item=completed))[1] == "stated"
     assert speaker(say("Fix it."), event("user_message", message="Other."))[1] == "inferred"
+
+
+def test_prompt_that_only_an_event_has_is_a_message():
+    def list_prompts(*lines):
+        entries = record_of(jsonl(meta(source="cli"), *lines))["session"]["entries"]
+        people = [entry for entry in entries if entry["type"] == "user"]
+        return [AGENT.prompt_text(entry) for entry in people]
+
+    first, lost = (event("user_message", message=text) for text in ("Fix it.", "And test it."))
+    assert list_prompts(say(FOLDER), say("Fix it."), first, lost) == ["", "Fix it.", "And test it."]
+    assert list_prompts(say("Fix it."), first) == ["Fix it."]
+    assert list_prompts(say(" Fix it.\n"), first) == [" Fix it.\n"]
+    assert list_prompts(say("# Context\n\n## My request for Codex:\nFix it.\n"), first) == [
+        "Fix it."
+    ]
+    other = event("user_message", message="Be brief.", kind="user_instructions")
+    assert list_prompts(say("Fix it."), first, other) == ["Fix it."]
+    assert list_prompts(say("Fix it."), event("user_message", message="")) == ["Fix it."]
+
+
+def test_session_without_a_model_has_no_provider():
+    record = record_of(jsonl(meta(source="cli"), say("Fix it.")))
+    assert record["session"]["agent-meta"]["model-provider"] == "unknown"
 
 
 def test_event_without_item_was_typed():
@@ -366,7 +428,7 @@ def test_stated_origin_decides(provenance, expected):
 
 def test_hook_prompt_is_a_hooks():
     text = '<hook_prompt hook_run_id="h1">Run the tests.</hook_prompt>'
-    assert speaker(say(text)) == ("hook", "stated", None)
+    assert speaker(say(text)) == ("hook", "inferred", None)
 
 
 def test_mixed_message_is_the_persons_with_their_words():

@@ -180,7 +180,7 @@ def judge(call, result, reports):
         process = ("ends", str(json.loads(call["arguments"]).get("session_id")))
     elif text.startswith('{"output"') and name in SHELLS | PROCESSES | {"apply_patch"}:
         code = json.loads(text)["metadata"]["exit_code"]
-    if "aborted by user" in text[:60]:
+    if "aborted by user" in text[:60] and not any("Ok" in str(r.get("result")) for r in reports):
         return "interrupted", code, process
     if text.startswith(("patch rejected", "approval policy is", "exec command rejected")):
         return "denied", code, process
@@ -249,11 +249,14 @@ def count_speakers(labels, payloads):
         item = payload.get("item")
         if isinstance(item, dict) and item.get("type") == "UserMessage":
             typed.add("".join(block.get("text", "") for block in item["content"]))
-    has_items = any(is_user_item(*line) for line in payloads)
+    items = "\n".join(str(line[1].get("content")) for line in payloads if is_user_item(*line))
     for envelope, payload in payloads:
         if is_user_item(envelope, payload):
             content = payload.get("content", payload.get("message"))
-        elif not has_items and payload.get("type") == "user_message":
+        elif payload.get("type") == "user_message" and (
+            not items
+            or (payload.get("kind") is None and str([payload["message"]])[2:-2] not in items)
+        ):
             content = payload["message"]
         else:
             continue
@@ -285,7 +288,7 @@ def is_wrapped(text):
     if text.startswith("Warning: apply_patch was requested via "):
         return True
     if text.startswith("# AGENTS.md instructions"):
-        return text.endswith("</INSTRUCTIONS>")
+        return "\n<INSTRUCTIONS>" in text and text.endswith("</INSTRUCTIONS>")
     return any(
         text.startswith(f"<{name}>") and text.endswith(f"</{name}>") for name in HOST_ELEMENTS
     )

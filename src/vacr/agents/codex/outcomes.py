@@ -25,6 +25,9 @@ for tools whose results Codex begins itself:
     >>> call = {"type": "tool-call", "name": "mcp__notes__read", "input": {}}
     >>> classify_outcome(CallResult(result, result, call, report={})).status
     ''
+
+An event that states a success beats such words, and so does a failure of a server's tool. A result
+without its call has no text of Codex, because nobody knows which tool wrote it.
 """
 
 from __future__ import annotations
@@ -67,6 +70,7 @@ _HOST_TOOLS = _COMMAND_TOOLS.union(
 )
 
 _SUCCESS_WITH_CODE = Outcome(SUCCESS, 0)
+_STOPPED_STATUSES = (DENIED, INTERRUPTED, TIMED_OUT)
 _TIMEOUT_CODE = 124
 _TIMEOUT_LINE = re.compile(
     r"(?:Total output lines: \d+\n\n)?command timed out after \d+ milliseconds(?:\n|\Z)"
@@ -120,11 +124,12 @@ def classify_outcome(result: CallResult) -> Outcome:
     """
     tool = _get_tool_name(result.call) if result.call else ""
     text = _get_first_text(result.entry.get("output"))
-    by_text = _classify_text(tool, text, result)
+    by_text = _classify_text(tool, text, result) if tool else UNKNOWN_OUTCOME
     if not result.report:
         return by_text if by_text.status else _classify_members(result)
     reported = _classify_report(result.report)
-    if by_text.status in (DENIED, INTERRUPTED, TIMED_OUT):
+    is_refined = tool in _HOST_TOOLS if reported.status else True
+    if is_refined and reported.status != SUCCESS and by_text.status in _STOPPED_STATUSES:
         code = by_text.exit_code if reported.exit_code is None else reported.exit_code
         return by_text._replace(exit_code=code)
     if reported.status:
@@ -154,8 +159,8 @@ def _classify_report(report: dict[str, Any]) -> Outcome:
     if type(code) is int:
         if code == 0 and status == SUCCESS:
             return _SUCCESS_WITH_CODE
-        is_refused = status in (DENIED, INTERRUPTED, TIMED_OUT)
-        return Outcome(status if is_refused else SUCCESS if code == 0 else FAILURE, code)
+        is_stopped = status in _STOPPED_STATUSES
+        return Outcome(status if is_stopped else SUCCESS if code == 0 else FAILURE, code)
     answer = report.get("result")
     answer = answer if isinstance(answer, dict) else {}
     accepted = answer.get("Ok", answer)
@@ -208,7 +213,7 @@ def _classify_text(tool: str, text: str, result: CallResult) -> Outcome:
         return Outcome(INTERRUPTED)
     if text in (f"unsupported call: {tool}", f"unsupported custom tool call: {tool}"):
         return Outcome(FAILURE)
-    if tool and tool not in _HOST_TOOLS:
+    if tool not in _HOST_TOOLS:
         return UNKNOWN_OUTCOME
     if tool in _SCRIPT_TOOLS and not text.startswith("{"):
         return _classify_script(text, result)

@@ -450,18 +450,37 @@ class _RolloutReader:
         count_codex_tokens(self.token_counts, copied)
 
     def settle_echo(self, index: int, entry: JsonObject, item_texts: dict[str, set[str]]) -> None:
-        """Mark an event that repeats an item; without such items, make it the message itself."""
+        """Mark an event that repeats an item; without such items, make it the message itself.
+
+        A prompt that no item repeats is a message as well, because nothing else shows it.
+        """
         payload = entry["data"]
         member, entry_type = CODEX_ECHO_EVENTS[payload["type"]]
         if self.item_contents[entry_type]:
-            if payload[member] in item_texts[entry_type]:
+            texts = item_texts[entry_type]
+            if payload[member] in texts:
                 get_writable_marks(entry)["repeats"] = True
-            return
+                return
+            if not _is_lost_prompt(payload, texts):
+                return
         del entry["event-type"], entry["data"]
         entry |= {"type": entry_type, "content": payload.pop(member), "payload": payload}
         if entry_type == "assistant":
             self.assistants.append((index, entry))
         drop_nulls(payload)
+
+
+def _is_lost_prompt(payload: JsonObject, texts: set[str]) -> bool:
+    """Return whether an event is a prompt that is in none of the texts of items.
+
+    An item may have other blanks around the prompt, or a context of its own before it.
+    """
+    if payload["type"] != "user_message" or payload.get("kind") not in TYPED_KINDS:
+        return False
+    words = payload["message"].strip()
+    return bool(words) and not any(
+        text.strip() == words or text.rstrip().endswith(f"\n{words}") for text in texts
+    )
 
 
 def _get_payload_kind(payload: JsonObject) -> str:

@@ -378,10 +378,14 @@ def assign_codex_models(
 
 
 def set_codex_provider(session: SessionBuilder) -> None:
-    """Set the provider to OpenAI if the session names none and all models look like OpenAI's."""
-    if session.provider == UNKNOWN and all(
+    """Set the provider to OpenAI if the session names none and all models look like OpenAI's.
+
+    A session without a model keeps an unknown provider.
+    """
+    has_openai_models = bool(session.models) and all(
         model.startswith(_OPENAI_MODEL_PREFIXES) for model in session.models
-    ):
+    )
+    if session.provider == UNKNOWN and has_openai_models:
         session.provider = "openai"
 
 

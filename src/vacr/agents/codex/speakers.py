@@ -15,11 +15,12 @@ sub-agents. Three kinds of evidence tell them from a person's words:
     ...     return classify_speaker({"type": "user", "content": content}, record)
     >>> folder = "<environment_context><cwd>/w</cwd></environment_context>"
     >>> say(folder)
-    Speaker(who='host', basis='stated', prompt=None)
+    Speaker(who='host', basis='inferred', prompt=None)
     >>> say(folder, "Fix the build.")
     Speaker(who='human', basis='inferred', prompt='Fix the build.')
 
-A marker counts only where it spans a whole block. A person may quote one:
+A marker counts only where it spans a whole block. A person may quote one, so a marker alone states
+nothing, and the basis is `inferred`:
 
     >>> say(folder + " What is this?")
     Speaker(who='human', basis='inferred', prompt=None)
@@ -64,7 +65,11 @@ _OPENING_TAG = re.compile(
 )
 _MAX_TAG_LENGTH = 400
 
-_INSTRUCTIONS_START, _INSTRUCTIONS_END = "# AGENTS.md instructions", "</INSTRUCTIONS>"
+_NAMED_TAG, _NAMED_START = "skill", "\n<name>"
+_OBJECT_START = "\n{"
+_INSTRUCTIONS = re.compile(
+    r"# AGENTS\.md instructions(?: for [^\n]+)?\n\s*<INSTRUCTIONS>.*</INSTRUCTIONS>", re.DOTALL
+)
 _HOST_STARTS = (
     "Warning: The maximum number of unified exec processes you can keep open is",
     "Warning: Your account was flagged for potentially high-risk cyber activity",
@@ -77,7 +82,9 @@ TYPED_KINDS = (None, "plain")
 """The kinds of an event `user_message` about a prompt. Old versions also state other kinds."""
 
 _USER_COMMAND = re.compile(
-    r"\s*<user_shell_command>\s*<command>\n(.*?)\n</command>\s*<result>", re.DOTALL
+    r"\s*<user_shell_command>\s*<command>\n(.*?)\n</command>\s*<result>.*</result>"
+    r"\s*</user_shell_command>\s*\Z",
+    re.DOTALL,
 )
 _MEDIA_LABEL = re.compile(r"</?(?:image|audio)(?: name=[^\n]*)?>")
 _MEDIA_BLOCKS = frozenset(("input_image", "input_audio"))
@@ -88,7 +95,8 @@ def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
     """Return who wrote a user message, and the person's part of it where it has other text."""
     texts, own, is_stated, authors = _separate_own_texts(entry)
     if own is None:
-        return Speaker(HOOK if authors == {HOOK} else HOST, STATED)
+        basis = STATED if is_stated else INFERRED
+        return Speaker(HOOK if authors == {HOOK} else HOST, basis)
     prompt = None if own == texts else "\n".join(own)
     who, basis = _get_session_speaker(entry, record)
     if who == HUMAN and is_stated:
@@ -122,7 +130,7 @@ def _separate_own_texts(
     """Separate the texts of a message that Codex did not add.
 
     Return all texts; the author's own texts, or None if Codex wrote every block; whether the agent
-    states that they were typed; and who wrote the other texts.
+    states that they were typed, or that Codex wrote them; and who wrote the other texts.
     """
     content = entry.get("content")
     blocks = content if isinstance(content, list) else [content]
@@ -131,7 +139,7 @@ def _separate_own_texts(
     texts: list[str] = []
     own: list[str] = []
     others: set[str] = set()
-    has_own, is_stated = False, is_typed
+    has_own, is_stated, is_host_stated = False, is_typed, True
     for index, block in enumerate(blocks):
         text = block.get("text") if isinstance(block, dict) else block
         if not isinstance(text, str):
@@ -144,6 +152,7 @@ def _separate_own_texts(
         author = origin or ("" if is_typed else _recognise_host_text(text))
         if author in (HOST, HOOK):
             others.add(author)
+            is_host_stated = is_host_stated and bool(origin)
             continue
         has_own, is_stated = True, is_stated or origin == HUMAN
         command = None if is_typed else _USER_COMMAND.match(text)
@@ -152,7 +161,9 @@ def _separate_own_texts(
             own.append("!" + command[1])
         else:
             own.append(_drop_editor_context(text))
-    return texts, own if has_own or not others else None, is_stated, others
+    if others and not has_own:
+        return texts, None, is_host_stated, others
+    return texts, own, is_stated, others
 
 
 def _is_typed(entry: dict[str, Any]) -> bool:
@@ -193,14 +204,26 @@ def _recognise_host_text(text: str) -> str:
         tag = opening[1].lower() if opening else ""
         if not tag or trimmed[-len(tag) - 3 :].lower() != f"</{tag}>":
             return ""
+        if not opening or not _is_whole_element(trimmed, opening.end(), tag):
+            return ""
         if tag == _HOOK_TAG:
             return HOOK
         return HOST if tag in _HOST_TAGS or tag.startswith(_EXTERNAL_TAG) else ""
-    if trimmed.startswith(_INSTRUCTIONS_START) and trimmed.endswith(_INSTRUCTIONS_END):
+    if _INSTRUCTIONS.fullmatch(trimmed):
         return HOST
     if trimmed.startswith(_PATCH_WARNING_START) and trimmed.endswith(_PATCH_WARNING_END):
         return HOST
     return HOST if trimmed.startswith(_HOST_STARTS) else ""
+
+
+def _is_whole_element(text: str, start: int, tag: str) -> bool:
+    """Return whether a text is one element, and not several with words between them.
+
+    The text of a skill or of an object may contain the end of the element.
+    """
+    if tag == _NAMED_TAG:
+        return text.startswith(_NAMED_START, start)
+    return text.startswith(_OBJECT_START, start) or text.lower().count(f"</{tag}>") == 1
 
 
 def join_message_text(content: Any) -> str:
