@@ -36,6 +36,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from vacr.errors import PluginError
+
 if TYPE_CHECKING:
     from vacr.agents.agent import Agent, CallReports
 
@@ -53,6 +55,9 @@ RUNNING = "running"
 """The call returned, but its command ran on; a later call may show how it ended."""
 NO_RESULT = "no-result"
 FAILED_STATUSES = frozenset((FAILURE, DENIED, INTERRUPTED, TIMED_OUT))
+_OUTCOME_STATUSES = FAILED_STATUSES | {SUCCESS, RUNNING, ""}
+_LOWEST_EXIT_CODE, _HIGHEST_EXIT_CODE = -(2**31), 2**32 - 1
+"""The codes of all systems: Windows has 32 bits, and programs write them with and without sign."""
 
 HUMAN = "human"
 HOST = "host"
@@ -61,6 +66,8 @@ HOOK = "hook"
 UNKNOWN_SPEAKER = "unknown"
 STATED = "stated"
 INFERRED = "inferred"
+_SPEAKERS = frozenset((HUMAN, HOST, PARENT_AGENT, HOOK, UNKNOWN_SPEAKER))
+_BASES = frozenset((STATED, INFERRED))
 
 
 class Outcome(NamedTuple):
@@ -107,7 +114,11 @@ class CallResult:
 
 
 def label_entries(agent: Agent, record: dict[str, Any]) -> None:
-    """Label every user message, tool call and tool result of a record, in place."""
+    """Label every user message, tool call and tool result of a record, in place.
+
+    Raises:
+        PluginError: the agent returned something other than a speaker or an outcome.
+    """
     record.setdefault("vacr", {})["version"] = LABELLED_VERSION
     labels = _LabelPass(agent, record)
     entries = record["session"]["entries"]
@@ -119,16 +130,26 @@ def label_entries(agent: Agent, record: dict[str, Any]) -> None:
 
 
 class _LabelPass:
-    """One pass over the entries of a record: speakers at once, results when all calls are known."""
+    """One pass over the entries of a record: speakers at once, results when all calls are known.
+
+    Calls may share an id. A result belongs to the nearest call before it that has none yet, and a
+    result before all calls with its id belongs to the first of them.
+    """
 
     def __init__(self, agent: Agent, record: dict[str, Any]) -> None:
         self._agent = agent
         self._record = record
-        self._calls: list[dict[str, Any]] = []
-        self._calls_by_id: dict[str, dict[str, Any]] = {}
-        self._results: list[tuple[dict[str, Any], dict[str, Any]]] = []
-        self._copies: list[dict[str, Any]] = []
-        self._outcomes: dict[str, Outcome] = {}
+        self._results: list[CallResult] = []
+        self._copies: list[tuple[dict[str, Any], int | None]] = []
+        """Each copy of a result, and the number of the last result before it with its id."""
+        self._outcomes: list[Outcome] = []
+        self._last_calls: dict[str, dict[str, Any]] = {}
+        self._open_calls: dict[str, list[dict[str, Any]]] = {}
+        """Call id → the calls that have no result yet."""
+        self._odd_calls: list[dict[str, Any]] = []
+        """Calls whose id is not a text; no result can be theirs."""
+        self._early_results: dict[str, list[CallResult]] = {}
+        self._last_results: dict[str, int] = {}
 
     def visit_entries(self, entries: list[dict[str, Any]], message: dict[str, Any] | None) -> None:
         """Label the speakers of entries and their children, and note calls and results.
@@ -139,19 +160,46 @@ class _LabelPass:
             kind = entry["type"]
             if kind == "user":
                 if self._agent.has_own_text(entry):
-                    _label_speaker(entry, self._agent.speaker(entry, self._record))
+                    speaker = self._agent.speaker(entry, self._record)
+                    _check_speaker(speaker, self._agent)
+                    _label_speaker(entry, speaker)
             elif kind == "tool-result":
-                if "vacr" in entry and _is_copied_result(entry):
-                    self._copies.append(entry)
-                else:
-                    self._results.append((entry, message or entry))
+                self._note_result(entry, message or entry)
             elif kind == "tool-call":
-                self._calls.append(entry)
-                call_id = entry.get("call-id")
-                if type(call_id) is str:
-                    self._calls_by_id[call_id] = entry
+                self._note_call(entry)
             if "children" in entry:
                 self.visit_entries(entry["children"], entry)
+
+    def _note_call(self, call: dict[str, Any]) -> None:
+        """Note a call; the results before it with its id are its own, unless they have a call."""
+        call_id = call.get("call-id")
+        if type(call_id) is not str:
+            if call_id is not None:
+                self._odd_calls.append(call)
+            return
+        is_copy = call_id in self._last_calls and "repeats" in call.get("vacr", ())
+        self._last_calls[call_id] = call
+        if call_id in self._early_results:
+            for result in self._early_results.pop(call_id):
+                result.call = call
+        elif not is_copy:
+            self._open_calls.setdefault(call_id, []).append(call)
+
+    def _note_result(self, entry: dict[str, Any], message: dict[str, Any]) -> None:
+        """Note a result and its call."""
+        call_id = entry.get("call-id")
+        if "vacr" in entry and _is_copied_result(entry):
+            self._copies.append((entry, self._last_results.get(entry["call-id"])))
+            return
+        result = CallResult(entry, message, None, {})
+        if type(call_id) is str:
+            self._last_results[call_id] = len(self._results)
+            if call_id in self._last_calls:
+                waiting = self._open_calls.get(call_id)
+                result.call = waiting.pop() if waiting else self._last_calls[call_id]
+            else:
+                self._early_results.setdefault(call_id, []).append(result)
+        self._results.append(result)
 
     def has_results(self) -> bool:
         """Return whether the record has results; short sessions often have none."""
@@ -160,11 +208,11 @@ class _LabelPass:
     def label_results(self, reports: CallReports) -> None:
         """Label each result; a later call may resolve a command that ran on."""
         waiting: dict[str, list[tuple[dict[str, Any], Outcome]]] = {}
-        for entry, message in self._results:
-            outcome = self._classify_result(entry, message, reports)
+        for result in self._results:
+            entry = result.entry
             call_id = entry.get("call-id")
-            if type(call_id) is str:
-                self._outcomes[call_id] = outcome
+            outcome = self._classify_result(result, reports)
+            self._outcomes.append(outcome)
             _, _, left_running, saw_end = outcome
             if left_running:
                 waiting.setdefault(left_running, []).append((entry, outcome))
@@ -177,26 +225,32 @@ class _LabelPass:
         for unresolved in waiting.values():
             for entry, outcome in unresolved:
                 _label_outcome(entry, outcome)
-        # A copy of a result ended as the result did.
-        for entry in self._copies:
-            known = self._outcomes.get(entry["call-id"])
-            _label_outcome(entry, known or self._classify_result(entry, entry, reports))
+        self._label_copies(reports)
 
-    def _classify_result(
-        self, entry: dict[str, Any], message: dict[str, Any], reports: CallReports
-    ) -> Outcome:
+    def _label_copies(self, reports: CallReports) -> None:
+        """Label the copies of results: a copy ended as the result did."""
+        for entry, number in self._copies:
+            call_id = entry["call-id"]
+            known = self._last_results.get(call_id) if number is None else number
+            if known is None:
+                copy = CallResult(entry, entry, self._last_calls.get(call_id), {})
+                _label_outcome(entry, self._classify_result(copy, reports))
+            else:
+                _label_outcome(entry, self._outcomes[known])
+
+    def _classify_result(self, result: CallResult, reports: CallReports) -> Outcome:
         """Return what the agent says about a result, given its call and the reports about it."""
-        call_id = entry.get("call-id")
-        if type(call_id) is not str:
-            return self._agent.outcome(CallResult(entry, message, None, {}))
-        call, report = self._calls_by_id.get(call_id), reports.about(call_id, entry)
-        return self._agent.outcome(CallResult(entry, message, call, report))
+        call_id = result.entry.get("call-id")
+        if type(call_id) is str:
+            result.report = reports.about(call_id, result.entry)
+        outcome = self._agent.outcome(result)
+        _check_outcome(outcome, self._agent)
+        return outcome
 
     def mark_unanswered_calls(self) -> None:
         """Mark the calls with an id and without a result."""
-        for call in self._calls:
-            call_id = call.get("call-id")
-            if call_id is not None and call_id not in self._outcomes:
+        for calls in (self._odd_calls, *self._open_calls.values()):
+            for call in calls:
                 get_writable_marks(call)["status"] = NO_RESULT
 
 
@@ -277,6 +331,59 @@ def infer_speaker(record: dict[str, Any]) -> Speaker:
     return _INFERRED_HUMAN
 
 
+# --- checking what an agent returns ---
+
+
+def _check_speaker(speaker: Any, agent: Agent) -> None:
+    """Raise an error that names the agent if it returned something other than a speaker."""
+    if not isinstance(speaker, Speaker):
+        raise _make_value_error(agent, "speaker", speaker)
+    who, basis, prompt = speaker
+    if (
+        type(who) is not str
+        or who not in _SPEAKERS
+        or type(basis) is not str
+        or basis not in _BASES
+        or (prompt is not None and type(prompt) is not str)
+    ):
+        raise _make_value_error(agent, "speaker", speaker)
+
+
+def _check_outcome(outcome: Any, agent: Agent) -> None:
+    """Raise an error that names the agent if it returned something other than an outcome."""
+    if not isinstance(outcome, Outcome):
+        raise _make_value_error(agent, "outcome", outcome)
+    status, exit_code, left_running, saw_end = outcome
+    if (
+        type(status) is not str
+        or status not in _OUTCOME_STATUSES
+        or (exit_code is not None and type(exit_code) is not int)
+        or type(left_running) is not str
+        or type(saw_end) is not str
+    ):
+        raise _make_value_error(agent, "outcome", outcome)
+
+
+def _make_value_error(agent: Agent, method: str, value: object) -> PluginError:
+    try:
+        shown = repr(value)[:_MAX_SHOWN]
+    except Exception:  # noqa: BLE001 - the value is a plugin's, and its repr may do anything
+        shown = type(value).__name__
+    name = agent.name or type(agent).__name__
+    return PluginError(
+        f"the agent plugin {name!r} returned an invalid value from {method}: {shown}",
+        hint=f"{method} must return {_EXPECTED_VALUES[method]}. Report it to the author of the "
+        "plugin.",
+    )
+
+
+_MAX_SHOWN = 200
+_EXPECTED_VALUES = {
+    "speaker": "a Speaker with a known who and basis; its prompt is a text or None",
+    "outcome": "an Outcome with a known status; its exit code is an int or None",
+}
+
+
 # --- writing labels ---
 
 
@@ -292,6 +399,8 @@ def _label_speaker(entry: dict[str, Any], speaker: Speaker) -> None:
 def _label_outcome(entry: dict[str, Any], outcome: Outcome) -> None:
     """Write how a call ended; the agent's own status moves to `vacr.native`."""
     status, exit_code, _, _ = outcome
+    if exit_code is not None and not _LOWEST_EXIT_CODE <= exit_code <= _HIGHEST_EXIT_CODE:
+        exit_code = None
     native = {"status": entry.pop("status")} if "status" in entry else {}
     is_error = entry.pop("is-error", None)
     if status:

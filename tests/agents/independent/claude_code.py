@@ -1,6 +1,7 @@
 """Claude Code transcripts."""
 
 import re
+from collections import Counter
 
 from tests.agents.independent.counts import Counts, Labels, values
 
@@ -84,7 +85,7 @@ def find_queued_prompts(lines: list) -> list:
         if queued.get("type") != "queued_command" or queued.get("source_uuid") in ids:
             continue
         prompt, kind = queued.get("prompt"), (queued.get("origin") or {}).get("kind")
-        is_typed = kind == "human" or (
+        is_typed = kind in ("human", *UNVOUCHED) or (
             kind is None
             and queued.get("commandMode") == "prompt"
             and queued.get("isMeta") is not True
@@ -97,6 +98,7 @@ def find_queued_prompts(lines: list) -> list:
 
 # --- labels ---
 
+UNVOUCHED = ("channel", "voice-call", "unclassified")
 REFUSALS = (
     "The user doesn't want to proceed with this tool use",
     "User rejected tool use",
@@ -154,21 +156,22 @@ def claude_labels(data: bytes) -> Labels:
         labels.statuses[status] += 1
         if code is not None:
             labels.exit_codes[code] += 1
-    answered = {block.get("tool_use_id") for _, block in results}
-    labels.unanswered = count_calls(lines, answered)
+    labels.unanswered = count_unanswered(lines)
     return labels
 
 
-def count_calls(lines: list, answered: set) -> int:
-    """Count the calls with an id that has no result."""
-    count = 0
+def count_unanswered(lines: list) -> int:
+    """Count the calls without a result; each result answers one call with its id."""
+    calls, results = Counter(), Counter()
     for line in lines:
         message = line.get("message")
         content = message.get("content") if isinstance(message, dict) else None
         for block in content if isinstance(content, list) else ():
             if block.get("type") in CALLS and isinstance(block.get("name"), str):
-                count += isinstance(block.get("id"), str) and block["id"] not in answered
-    return count
+                calls[block.get("id")] += isinstance(block.get("id"), str)
+            elif block.get("type") in RESULTS:
+                results[block.get("tool_use_id")] += 1
+    return (calls - results).total()
 
 
 def judge(line: dict, block: dict, name: str) -> tuple:
@@ -181,10 +184,13 @@ def judge(line: dict, block: dict, name: str) -> tuple:
         header = re.fullmatch(r"Exit code (\d+)", text.split("\n")[0])
         code = int(header[1]) if header and name in ("Bash", "PowerShell") else None
         second = text.split("\n")[1] if "\n" in text else ""
-        if code == 143 and second.startswith("Command timed out after"):
+        if code == 143 and re.fullmatch(r"Command timed out after [\d.dhms ]+", second):
             return "timeout", code, None
-        if second.startswith(STOPS[0]) or text.startswith(STOPS):
+        is_stopped = second.rstrip("\r") == "[Request interrupted by user for tool use]"
+        if is_stopped or text.startswith(STOPS):
             return "interrupted", code, None
+        if name.startswith("mcp__") and report != "User rejected tool use":
+            return "error", code, None
         if any(text.startswith(one) or report == one for one in REFUSALS):
             return "denied", code, None
         return "error", code, None
@@ -219,6 +225,8 @@ def note_speaker(labels: Labels, line: dict, content, program: bool) -> None:
         line.get("isMeta") or line.get("turnCompanion") or "sourceToolUseID" in line
     ):
         labels.speakers["hook" if "hook feedback:" in text[:40] else "host"] += 1
+    elif origin.get("kind") in UNVOUCHED:
+        labels.speakers["unknown"] += 1
     elif HOST_TEXT.fullmatch(text):
         labels.speakers["host"] += 1
     elif origin.get("kind") != "human" and (line.get("isSidechain") or line.get("inside")):

@@ -32,6 +32,15 @@ Only a shell's first line counts. Another tool may print the same text:
 
     >>> run("Exit code 2", tool="mcp__ci__status")
     ('error', None)
+
+A server of tools may write any sentence of Claude Code, and so may a command of a version that
+wrote its output without a header. There, only members count that Claude Code itself writes:
+
+    >>> refusal = "The user doesn't want to proceed with this tool use."
+    >>> run(refusal, tool="mcp__ci__status")
+    ('error', None)
+    >>> run(refusal, tool="mcp__ci__status", toolUseResult="User rejected tool use")
+    ('denied', None)
 """
 
 from __future__ import annotations
@@ -75,7 +84,11 @@ _FIRST_VERSION_WITH_HEADER = (2, 0, 30)
 _VERSION = re.compile(r"(\d{1,6})\.(\d{1,6})\.(\d{1,6})")
 _EXIT_CODE_HEADER = re.compile(r"Exit code (-?\d{1,10})(?:\r?\n|\Z)")
 _TIMEOUT_EXIT_CODE = 143
-_TIMEOUT_LINE = re.compile(r"Command timed out after \d")
+_TIMEOUT_LINE = re.compile(
+    r"Command timed out after (?:\d{1,6}d )?(?:\d{1,6}h )?(?:\d{1,6}m )?"
+    r"\d{1,9}(?:\.\d{1,3})?m?s\r?(?:\n|\Z)"
+)
+_INTERRUPTION_LINE = re.compile(r"\[Request interrupted by user(?: for tool use)?\]\r?(?:\n|\Z)")
 
 _INTERRUPTION_STARTS = (
     "[Request interrupted by user",
@@ -187,14 +200,16 @@ def _find_failure(text: str, tool: str, report: Any, message: dict[str, Any]) ->
         return Outcome(INTERRUPTED, exit_code)
     if exit_code is not None:
         # Claude Code puts its own line between the header and the output of the command.
-        if body.startswith(_INTERRUPTION_STARTS[0]):
+        if _INTERRUPTION_LINE.match(body):
             return Outcome(INTERRUPTED, exit_code)
         if exit_code == _TIMEOUT_EXIT_CODE and _TIMEOUT_LINE.match(body):
             return Outcome(TIMED_OUT, exit_code)
         return Outcome(FAILURE, exit_code)
+    if _may_be_output(tool, message) and not _is_written_by_host(text, report):
+        return Outcome(FAILURE)
     if text.startswith(_INTERRUPTION_STARTS) or _STOPPED_WHILE_RUNNING in text[:600]:
         return Outcome(INTERRUPTED)
-    if report == _REJECTION or _is_denial(text, tool):
+    if report == _REJECTION or _is_denial(text):
         return Outcome(DENIED)
     if tool in SHELL_TOOLS and _TIMEOUT_LINE.match(text):
         return Outcome(TIMED_OUT)
@@ -205,24 +220,36 @@ def _split_exit_code(text: str, tool: str, message: dict[str, Any]) -> tuple[int
     """Return the exit code in the first line of a failed shell call, and the text after it."""
     if tool not in SHELL_TOOLS:
         return None, text
-    version = _VERSION.match(str(message.get("version", "")))
-    if version and tuple(map(int, version.groups())) < _FIRST_VERSION_WITH_HEADER:
+    if not _has_header(message):
         return None, text
     header = _EXIT_CODE_HEADER.match(text)
     return (int(header[1]), text[header.end() :]) if header else (None, text)
 
 
-def _is_denial(text: str, tool: str) -> bool:
-    """Return whether a text is a refusal by Claude Code.
+def _has_header(message: dict[str, Any]) -> bool:
+    """Return whether the version that wrote a message puts a header above failed output."""
+    version = _VERSION.match(str(message.get("version", "")))
+    return not version or tuple(map(int, version.groups())) >= _FIRST_VERSION_WITH_HEADER
 
-    A server of tools may write much the same; its refusals are ordinary failures.
+
+def _may_be_output(tool: str, message: dict[str, Any]) -> bool:
+    """Return whether a program may have written the beginning of a failed result."""
+    return tool.startswith(_MCP_PREFIX) or (tool in SHELL_TOOLS and not _has_header(message))
+
+
+def _is_written_by_host(text: str, report: Any) -> bool:
+    """Return whether `toolUseResult` shows that Claude Code wrote a text.
+
+    It repeats the error of a tool after `Error: `, but not Claude Code's own.
     """
-    if text.startswith(_DENIAL_STARTS):
-        return True
-    line = text.partition("\n")[0]
-    if tool.startswith(_MCP_PREFIX) and tool not in line:
+    if not isinstance(report, str):
         return False
-    return _DENIAL_LINE.match(line) is not None
+    return report == _REJECTION or text == f"<tool_use_error>{report}</tool_use_error>"
+
+
+def _is_denial(text: str) -> bool:
+    """Return whether a text is a refusal by Claude Code."""
+    return text.startswith(_DENIAL_STARTS) or bool(_DENIAL_LINE.match(text.partition("\n")[0]))
 
 
 # --- results without the flag ---
