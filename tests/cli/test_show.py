@@ -227,3 +227,18 @@ def test_unreadable_path_does_not_hide_the_others(vacr):
     assert done.returncode == 3
     assert "missing: there is no such file or folder" in done.err
     assert "codex-cli" in done.out
+
+
+def test_programs_can_list_the_prompts(vacr):
+    done = vacr("show", CODEX, "--only", "prompt", "--format", "jsonl")
+    rows = [json.loads(line) for line in done.out.splitlines()]
+    rows = [row for row in rows if "kind" in row]
+    assert rows
+    assert all(row["kind"] == "user" and row["text"] for row in rows)
+    assert all(row["speaker"] in ("human", "unknown") for row in rows)
+
+
+def test_call_below_a_thought_is_the_models(vacr):
+    lines = vacr("show", EXAMPLES / "gemini-cli.jsonl").out.splitlines()
+    for above, line in zip(lines, lines[1:], strict=False):
+        assert not (line.startswith("  → ") and above.startswith(("User", "Thought")))
