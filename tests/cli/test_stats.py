@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import EXAMPLES
 from vacr import read
-from vacr.record.encoding import assign_record_id
+from vacr.record.encoding import assign_record_id, encode
 
 CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"
 
@@ -251,3 +251,15 @@ def test_a_bad_price_file_is_named(vacr, tmp_path, text, message):
     assert done.returncode == 3
     assert str(path) in done.err
     assert message in done.err
+
+
+def test_records_without_labels_are_reported(vacr, tmp_path):
+    vacr("record", CLAUDE, "-o", tmp_path / "a.acr.json")
+    record = json.loads((tmp_path / "a.acr.json").read_text())
+    assert "without labels" not in vacr("stats", tmp_path / "a.acr.json").err
+    del record["vacr"]["version"]
+    assign_record_id(record)
+    (tmp_path / "b.acr.json").write_bytes(encode(record))
+    done = vacr("stats", tmp_path / "b.acr.json")
+    assert done.returncode == 0
+    assert "1 record without labels" in done.err

@@ -33,6 +33,7 @@ from vacr.cli.options import (
 )
 from vacr.console import Voice, align_columns, get_terminal_width, truncate_start
 from vacr.errors import InvalidRecord, NotASession, UnreadableInput, VacrError, escape_unprintable
+from vacr.record import has_labels
 from vacr.viewer import (
     BY_AGENT,
     COUNTED_TOKENS,
@@ -110,12 +111,13 @@ def command(
     voice = Voice(format, quiet, verbose)
     table = load_prices(prices)
     totals, failed = SessionGroups(by, table), []
-    modified = ModifiedRecords(voice)
+    modified, unlabelled = ModifiedRecords(voice), 0
     for path in paths:
         for item in _scan_input_path(path):
             if isinstance(item, InputRecord):
                 modified.warn(item.path, item.modified)
                 totals.add(item.record, is_modified=bool(item.modified))
+                unlabelled += not has_labels(item.record)
             elif isinstance(item, NotASession):
                 voice.notice(f"vacr: {item}", 1)
             else:
@@ -135,6 +137,7 @@ def command(
             **described,
             "repeated": totals.repeated,
             "modified": modified.documents,
+            "unlabelled": unlabelled,
             "errors": errors,
         }
     )
@@ -143,6 +146,11 @@ def command(
             voice.result(line)
     if totals.repeated:
         voice.notice(f"vacr: skipped {format_count(totals.repeated, 'duplicate recording')}")
+    if unlabelled:
+        voice.notice(
+            f"vacr: {format_count(unlabelled, 'record')} without labels, from another program or an "
+            "earlier version: prompts and failures are only partly known. Record the sessions again."
+        )
     for error in failed:
         voice.error(f"vacr: {error}", error.hint)
     worst = max((error.exit_code for error in failed), default=0 if groups else EXIT_NO_SESSION)

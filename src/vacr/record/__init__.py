@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from vacr.record.message_content import find_session_title as find_session_title
     from vacr.record.message_content import flatten_to_line as flatten_to_line
     from vacr.record.message_content import get_prompt_text as get_prompt_text
+    from vacr.record.message_content import has_labels as has_labels
     from vacr.record.message_content import shorten_title as shorten_title
     from vacr.record.message_content import walk_entries as walk_entries
     from vacr.record.timestamps import are_sortable_timestamps as are_sortable_timestamps
@@ -132,6 +133,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "find_session_title",
             "flatten_to_line",
             "get_prompt_text",
+            "has_labels",
             "shorten_title",
             "walk_entries",
         ),

@@ -361,6 +361,17 @@ def _find_first_request(trace: Mapping[str, Any]) -> str:
     return next(filter(None, itertools.chain(prompts, unmarked)), "")
 
 
+def has_labels(record: Mapping[str, Any]) -> bool:
+    """Return whether a record has labels for speakers and outcomes, as vacr writes them since 0.2.
+
+    A record without messages and results needs none.
+    """
+    if "version" in record.get("vacr", ()):
+        return True
+    kinds = {entry.get("type") for entry in walk_entries(record["session"].get("entries", ()))}
+    return kinds.isdisjoint(("user", "tool-result"))
+
+
 def get_prompt_text(entry: Mapping[str, Any]) -> str:
     """Return the words that a person wrote in a message, or an empty text if nobody did.
 
