@@ -148,8 +148,9 @@ def command(
         voice.notice(f"vacr: skipped {format_count(totals.repeated, 'duplicate recording')}")
     if unlabelled:
         voice.notice(
-            f"vacr: {format_count(unlabelled, 'record')} without labels, from another program or an "
-            "earlier version: prompts and failures are only partly known. Record the sessions again."
+            f"vacr: {format_count(unlabelled, 'record')} without labels, from another program or "
+            "an earlier version: prompts and failures are only partly known. Record the sessions "
+            "again."
         )
     for error in failed:
         voice.error(f"vacr: {error}", error.hint)
