@@ -86,6 +86,27 @@ def test_outcome_of_a_call_in_the_editor(tmp_path, result, members, expected):
     assert (entry.get("status"), entry.get("is-error"), marks.get("exit-code")) == expected
 
 
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"exit_code": 3},
+        {"exitCode": 2, "exitCodeV2": 1},
+        {"endedReason": 5},
+        {"isBackground": True},
+        {"rejected": True},
+    ],
+)
+def test_object_of_a_server_that_resembles_a_terminals_does_not_decide(tmp_path, result):
+    _, entry = run_tool(tmp_path, result, name="mcp_notes_read")
+    marks = entry.get("vacr", {})
+    assert (entry.get("status"), entry.get("is-error"), marks.get("exit-code")) == SUCCESS
+
+
+def test_terminal_call_without_an_id_has_its_exit_code(tmp_path):
+    _, entry = run_tool(tmp_path, {"exitCodeV2": 2}, toolCallId=None)
+    assert (entry["status"], entry["vacr"]["exit-code"]) == ("error", 2)
+
+
 def test_call_without_a_result_in_the_editor_is_marked(tmp_path):
     (call,) = run_tool(tmp_path, None, status="cancelled")
     assert call["vacr"] == {"status": "no-result"}
@@ -204,7 +225,7 @@ def test_messages_of_the_command_line_state_the_host(tmp_path):
 
 FILES = "<attached_files>\na.py\n</attached_files>\n"
 QUERY = "<user_query>\nFix it.\n</user_query>"
-PLAIN, HOST = ("human", "inferred", None), ("host", "stated", None)
+PLAIN, HOST = ("human", "inferred", None), ("host", "inferred", None)
 TYPED = ("human", "stated", "Fix it.")
 
 
@@ -235,11 +256,37 @@ TYPED = ("human", "stated", "Fix it.")
         ([FILES + "Fix it."], ("human", "inferred", "Fix it.")),
         ([FILES], HOST),
         (["<system_reminder>\nBe brief.\n</system_reminder>"], HOST),
-        (["<hooks_context>\nx\n</hooks_context>"], ("hook", "stated", None)),
+        (["<hooks_context>\nx\n</hooks_context>"], ("hook", "inferred", None)),
     ],
 )
 def test_speaker_of_a_transcript(texts, expected):
     content = [{"type": "text", "text": text} for text in texts]
+    record = record_of(jsonl({"role": "user", "message": {"content": content}}), "cursor")
+    marks = record["session"]["entries"][0]["vacr"]
+    assert (marks["speaker"], marks["speaker-basis"], marks.get("prompt")) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<rules>Be nice</rules> fix it", PLAIN),
+        ("<rules>\nBe nice\n</rules> fix it", PLAIN),
+        ("<timestamp>12:00</timestamp>", PLAIN),
+        ("<timestamp>12:00</timestamp>\nis wrong", PLAIN),
+        ("<communication>is bad here</communication>", PLAIN),
+        ("<user_query>hi</user_query> trailing words", ("human", "stated", "hi\ntrailing words")),
+        (
+            f"{QUERY}\n<system_reminder>\nBe brief.\n</system_reminder>\nand test it",
+            ("human", "stated", "Fix it.\nand test it"),
+        ),
+        (
+            "<user_query>\n<rules>x</rules> hi\n</user_query>",
+            ("human", "stated", "<rules>x</rules> hi"),
+        ),
+    ],
+)
+def test_words_beside_elements_stay_in_the_prompt(text, expected):
+    content = [{"type": "text", "text": text}]
     record = record_of(jsonl({"role": "user", "message": {"content": content}}), "cursor")
     marks = record["session"]["entries"][0]["vacr"]
     assert (marks["speaker"], marks["speaker-basis"], marks.get("prompt")) == expected

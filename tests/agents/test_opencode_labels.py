@@ -153,6 +153,24 @@ def test_error_of_the_host_tells_why_a_call_failed(error, status):
     assert fail(error) == status
 
 
+@pytest.mark.parametrize("error", [REJECTED, RULE, "Tool execution aborted", "Request timed out"])
+def test_error_of_a_server_that_repeats_the_hosts_words_is_an_error(error):
+    assert fail(error, "notes_read") == "error"
+
+
+def test_members_tell_that_the_tool_of_a_server_was_interrupted():
+    assert fail("Tool execution aborted", "notes_read", ABORTED) == "interrupted"
+    assert fail("Tool execution aborted", "notes_read", interrupted=True) == "interrupted"
+    assert fail("MCP error -32001: Request timed out", "notes_read") == "timeout"
+
+
+@pytest.mark.parametrize("name", ["notes_read", "read"])
+@pytest.mark.parametrize("code", [0, 7, None])
+def test_exit_of_another_tool_than_the_shell_is_not_an_exit_code(name, code):
+    metadata = {"exit": code}
+    assert end(name, status="completed", output="x", metadata=metadata) == ("success", None)
+
+
 def test_other_evidence_of_an_interruption():
     assert fail("boom", interrupted=True) == "interrupted"
     assert fail("boom", interrupted="yes") == "error"
@@ -231,8 +249,7 @@ def test_unmarked_text_is_a_persons():
         text("Continue if you have next steps", synthetic=True),
         text("The following tool was executed by the user", synthetic=True),
         text("Context was pruned", ignored=True),
-        text("<system-reminder>\n# Plan Mode\n</system-reminder>"),
-        text("<system-reminder>\n# Plan Mode\n</system-reminder>\n"),
+        text("<system-reminder>\nwhatever\n</system-reminder>", synthetic=True),
     ],
 )
 def test_texts_of_the_host_are_not_prompts(part):
@@ -242,9 +259,17 @@ def test_texts_of_the_host_are_not_prompts(part):
     assert AGENT.prompt_text(entry) == ""
 
 
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_reminder_without_a_flag_is_inferred(end):
+    label, prompt, _ = say(text(f"<system-reminder>\n# Plan Mode\n</system-reminder>{end}"))
+    assert (label, prompt) == (("host", "inferred", None), "")
+
+
 @pytest.mark.parametrize(
     "words",
     [
+        "<system-reminder>my whole pasted prompt</system-reminder>",
+        "<system-reminder>\nWhy do I see this?\n</system-reminder>",
         "What does <system-reminder>Plan Mode</system-reminder> mean?",
         "<system-reminder>Plan Mode</system-reminder> What is this?",
         "<system-reminder>a</system-reminder> and <system-reminder>b</system-reminder>",

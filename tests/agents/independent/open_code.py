@@ -136,7 +136,7 @@ def count_call(part: dict, info: dict, labels: Labels) -> None:
         labels.unanswered += 1
         return
     report = state.get("metadata") or {}
-    code = report.get("exit")
+    code = report.get("exit") if part["tool"] == "bash" else None
     if isinstance(code, int):
         labels.exit_codes[code] += 1
     was_aborted = (info.get("error") or {}).get("name") == "MessageAbortedError"

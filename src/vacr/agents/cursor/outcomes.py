@@ -6,13 +6,19 @@ for a call, with its status, the user's decision and a structured result:
     >>> from vacr.agents.cursor.outcomes import find_outcome
     >>> from vacr.agents.labels import CallResult
     >>> def end(output, **tool):
+    ...     call = {"name": tool.pop("name", "run_terminal_cmd")}
     ...     bubble = {"toolFormerData": {"status": "completed", **tool}}
     ...     result = {"output": output, "status": "completed"}
-    ...     return find_outcome(CallResult(result, bubble, None, {}))[:2]
+    ...     return find_outcome(CallResult(result, bubble, call, {}))[:2]
     >>> end({"output": "no", "exitCodeV2": 1})
     ('error', 1)
     >>> end({"output": ""}, userDecision="rejected")
     ('denied', None)
+
+Other tools may answer with an object of their own, so an exit code counts only for the terminal:
+
+    >>> end({"exit_code": 3}, name="mcp_notes_read")
+    ('success', None)
 
 The command line keeps the messages of the model. Above the output of a command, the host writes the
 exit code. A line in the output itself counts for nothing:
@@ -58,6 +64,12 @@ from vacr.agents.labels import (
 from vacr.agents.tool_calls import dict_or_empty
 
 _SHELL_TOOLS = frozenset(("Shell", "Bash"))
+_TERMINAL_TOOLS = _SHELL_TOOLS | {
+    "run_terminal_cmd",
+    "run_terminal_command",
+    "run_terminal_command_v2",
+}
+_SERVER_TOOL_START = "mcp"
 _EXIT_CODE_HEADER = re.compile(r"Exit code: (-?\d{1,10})\n\nCommand output:")
 _EXIT_CODE_MEMBERS = ("exitCodeV2", "exitCode", "exit_code")
 _BACKGROUND_MEMBERS = ("isRunningInBackground", "poppedOutIntoBackground", "isBackground")
@@ -85,7 +97,7 @@ def find_outcome(result: CallResult) -> Outcome:
     """Return how a call ended, or the unknown outcome if the session does not tell."""
     tool = result.message.get("toolFormerData")
     if type(tool) is dict:
-        return _find_editor_outcome(result.entry, tool)
+        return _find_editor_outcome(result.entry, tool, _find_tool_name(result))
     stated = parse_stated_outcome(result.entry)
     details = _get_details(result)
     name = (result.call or {}).get("name")
@@ -111,12 +123,21 @@ def _apply_exit_code(status: str, code: int | None) -> Outcome:
 # --- the editor ---
 
 
-def _find_editor_outcome(entry: dict[str, Any], tool: dict[str, Any]) -> Outcome:
+def _find_tool_name(result: CallResult) -> str:
+    """Return the tool of the one call in a bubble; the call may lack an id."""
+    children = result.message.get("children")
+    calls = [result.call, *(children if type(children) is list else ())]
+    names = [call.get("name") for call in calls if type(call) is dict]
+    return next((name for name in names if type(name) is str), "")
+
+
+def _find_editor_outcome(entry: dict[str, Any], tool: dict[str, Any], name: str) -> Outcome:
     """Return the outcome of the call of a bubble, with its result."""
-    native = {"toolFormerData": tool, "output": entry.get("output")}
+    is_server = name.startswith(_SERVER_TOOL_START)
+    native = {"toolFormerData": tool, "output": None if is_server else entry.get("output")}
     if is_call_refused(native):
         return Outcome(DENIED)
-    output = dict_or_empty(entry.get("output"))
+    output = dict_or_empty(entry.get("output")) if name in _TERMINAL_TOOLS else {}
     code = _get_exit_code(output)
     reason = output.get("endedReason")
     ended = _ENDED_REASONS.get(reason, "") if type(reason) in (str, int) else ""

@@ -10,15 +10,17 @@ open files, reminders, search results. Transcripts and the command line's databa
     >>> say("<attached_files>\na.py\n</attached_files>\n<user_query>\nFix it.\n</user_query>")
     Speaker(who='human', basis='stated', prompt='Fix it.')
     >>> say("<user_info>\nOS: linux\n</user_info>")
-    Speaker(who='host', basis='stated', prompt=None)
+    Speaker(who='host', basis='inferred', prompt=None)
 
-Elements count only at the beginning of a text, and the query ends at its last end tag. So a person
-may quote both:
+Elements count only at the beginning of a text, and the query ends at its last end tag. Without a
+query, an element has lines of its own. So a person may quote both:
 
     >>> say("What is <user_query>?")
     Speaker(who='human', basis='inferred', prompt=None)
     >>> say("<user_query>\nWhy does </user_query> end it?\n</user_query>").prompt
     'Why does </user_query> end it?'
+    >>> say("<rules>Be nice</rules> is not enough.")
+    Speaker(who='human', basis='inferred', prompt=None)
 
 The editor's database has the words without elements, in bubbles of the type 1. In the conversation
 of a sub-agent they are the parent agent's.
@@ -29,7 +31,16 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from vacr.agents.labels import HOOK, HOST, HUMAN, PARENT_AGENT, STATED, Speaker, infer_speaker
+from vacr.agents.labels import (
+    HOOK,
+    HOST,
+    HUMAN,
+    INFERRED,
+    PARENT_AGENT,
+    STATED,
+    Speaker,
+    infer_speaker,
+)
 from vacr.agents.lift import parse_names
 
 _HOST_ELEMENTS = parse_names(
@@ -45,6 +56,8 @@ _HOST_ELEMENTS = parse_names(
 )
 """Names of the elements that Cursor writes around a query."""
 _HOOK_ELEMENT = "hooks_context"
+_TIMESTAMP = "timestamp"
+"""The element that Cursor writes on one line, and only before others."""
 _HOST_FLAGS = ("isSummary", "loopReminder")
 """Cursor's notes about a message that it wrote itself."""
 _OPENING_TAG = re.compile(r"\s*<([a-z][a-z_-]*)(?: [^<>\n]*)?>")
@@ -70,7 +83,7 @@ def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
         if own.strip():
             words.append(own)
     if authors and not words:
-        return Speaker(HOOK if authors == {HOOK} else HOST, STATED)
+        return Speaker(HOOK if authors == {HOOK} else HOST, INFERRED)
     if "parent" in record.get("vacr", ()):
         return Speaker(PARENT_AGENT, STATED)
     speaker = infer_speaker(record)
@@ -93,24 +106,51 @@ def _take_own_text(text: str, authors: set[str]) -> tuple[str, bool]:
 
     The authors of the elements are added to `authors`.
     """
-    place = 0
-    while opening := _OPENING_TAG.match(text, place):
-        name = opening[1]
-        if name == _QUERY:
-            end = text.rfind(_QUERY_END)
-            inner = text[opening.end() : end] if end >= 0 else text[opening.end() :]
-            return _NEXT_QUERY.sub("\n", inner.strip()), True
-        if name != _HOOK_ELEMENT and name not in _HOST_ELEMENTS:
-            break
-        end_tag = f"</{name}>"
-        end = text.find(end_tag, opening.end())
-        if end < 0:
-            break
-        authors.add(HOOK if name == _HOOK_ELEMENT else HOST)
-        place = end + len(end_tag)
+    names, place, is_block_form = _skip_elements(text, 0)
+    found = {HOOK if name == _HOOK_ELEMENT else HOST for name in names}
+    opening = _OPENING_TAG.match(text, place)
+    if opening and opening[1] == _QUERY:
+        authors |= found
+        return _take_query(text, opening.end(), authors), True
     rest = text[place:]
     if place and f"\n{_QUERY_START}\n" in rest and rest.rstrip().endswith(_QUERY_END):
         # An attached file had the end tag of its element in it.
+        authors |= found
         query = rest[rest.index(f"\n{_QUERY_START}\n") + 1 + len(_QUERY_START) :]
         return query[: query.rindex(_QUERY_END)].strip(), True
-    return (rest.strip() if place else text), False
+    if not is_block_form or set(names) <= {_TIMESTAMP}:
+        return text, False
+    authors |= found
+    return rest.strip(), False
+
+
+def _skip_elements(text: str, place: int) -> tuple[list[str], int, bool]:
+    """Skip Cursor's elements from a place on.
+
+    Return their names, where they end, and whether each has lines of its own.
+    """
+    names: list[str] = []
+    is_block_form = True
+    while opening := _OPENING_TAG.match(text, place):
+        name = opening[1]
+        end_tag = f"</{name}>"
+        end = text.find(end_tag, opening.end())
+        if (name != _HOOK_ELEMENT and name not in _HOST_ELEMENTS) or end < 0:
+            break
+        names.append(name)
+        place = end + len(end_tag)
+        has_lines = name == _TIMESTAMP or text.startswith("\n", opening.end())
+        is_block_form = is_block_form and has_lines and text[place : place + 1] in ("", "\n")
+    return names, place, is_block_form
+
+
+def _take_query(text: str, start: int, authors: set[str]) -> str:
+    """Return the query that starts at a place, and the words after it."""
+    end = text.rfind(_QUERY_END)
+    if end < start:
+        return text[start:].strip()
+    query = _NEXT_QUERY.sub("\n", text[start:end].strip())
+    names, place, _ = _skip_elements(text, end + len(_QUERY_END))
+    authors |= {HOOK if name == _HOOK_ELEMENT else HOST for name in names}
+    words = text[place:].strip()
+    return f"{query}\n{words}" if words else query

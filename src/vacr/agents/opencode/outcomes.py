@@ -9,8 +9,8 @@ fails is completed, too. In the order of their weight:
 | `state.status: error`, with the error of a permission or a dismissed question | denied |
 | `state.status: error`, with the error of a request that took too long | timeout |
 | `state.status: error` otherwise; a call of `invalid`, which reports an impossible call | error |
-| `metadata.exit`: a number | success if it is 0, else error |
-| `metadata.exit: null`: the host stopped the command | see below |
+| `bash`, `metadata.exit`: a number | success if it is 0, else error |
+| `bash`, `metadata.exit: null`: the host stopped the command | see below |
 | `bash` completed without `exit`: the user ran the command; nobody kept the code | unknown |
 | `task` completed with `metadata.background` | running |
 | another tool completed | success |
@@ -36,6 +36,9 @@ text, so it counts only at the end of the output and only where `exit` is null:
     >>> end("completed", "ok\\n\\n" + reason, exit=0).status
     'success'
 
+The words of an error count only for the tools of OpenCode itself, because a server or a plugin
+writes the errors of its own tools. For those, `metadata.interrupted` or an aborted message counts.
+
 A tool that is `pending` or `running` has no result; its call is labelled `no-result`.
 """
 
@@ -56,15 +59,23 @@ from vacr.agents.labels import (
     Outcome,
     parse_status_word,
 )
+from vacr.agents.lift import parse_names
 from vacr.agents.tool_calls import dict_or_empty
 
-SHELL_TOOL = "bash"
+SHELL_TOOLS = frozenset(("bash", "shell"))
 TASK_TOOL = "task"
 INVALID_TOOL = "invalid"
 """The tool that takes the place of a call whose tool or arguments are wrong."""
 SCRIPT_TOOL = "execute"
 """The tool that runs calls of other tools; it is completed even if its script failed."""
 ABORTED_MESSAGE = "MessageAbortedError"
+_OWN_TOOLS = parse_names(
+    """
+    apply_patch bash batch codesearch edit execute glob grep invalid list ls lsp lsp_diagnostics
+    lsp_hover multiedit patch plan_enter plan_exit question read shell skill task todoread todowrite
+    webfetch websearch write
+    """
+)
 
 _SUBTASK_PREFIX = "Tool execution failed: "
 _DENIED_STARTS = (
@@ -78,9 +89,10 @@ _ABORT_ERRORS = frozenset(
     ("Aborted", "The operation was aborted.", "This operation was aborted", "AbortError")
 )
 """Errors of an abort, or of a limit of time: they count only in a message that was aborted."""
+_SERVER_TIMEOUT_ERROR = "MCP error -32001: Request timed out"
 _TIMEOUT_ERROR = re.compile(
     r"\A(?:[\w -]{1,60} request timed out|Request timed out|The operation timed out\.?"
-    r"|MCP error -32001: Request timed out)\Z"
+    rf"|{_SERVER_TIMEOUT_ERROR})\Z"
 )
 
 _REASON_TAGS = ("shell_metadata", "bash_metadata")
@@ -97,7 +109,7 @@ def classify_outcome(result: CallResult) -> Outcome:
     tool = (result.call or {}).get("name")
     metadata = _get_metadata(entry)
     exit_code = metadata.get("exit")
-    code = exit_code if type(exit_code) is int else None
+    code = exit_code if tool in SHELL_TOOLS and type(exit_code) is int else None
     status = parse_status_word(entry.get("status"))
     if entry.get("is-error") is True or status == FAILURE:
         return Outcome(_classify_error(result, tool, metadata), code)
@@ -107,7 +119,7 @@ def classify_outcome(result: CallResult) -> Outcome:
         return Outcome(FAILURE)
     if code is not None:
         return Outcome(FAILURE if code else SUCCESS, code)
-    if tool == SHELL_TOOL and _is_part(result.call):
+    if tool in SHELL_TOOLS and _is_part(result.call):
         return _classify_stopped_command(result, metadata)
     if tool == TASK_TOOL:
         return _classify_task(metadata)
@@ -135,12 +147,14 @@ def _classify_error(result: CallResult, tool: Any, metadata: dict[str, Any]) -> 
         error = error.get("message")
     if not isinstance(error, str):
         return FAILURE
+    if error in _INTERRUPTED_ERRORS | _ABORT_ERRORS and _is_aborted(result.message):
+        return INTERRUPTED
+    if tool not in _OWN_TOOLS:
+        return TIMED_OUT if error == _SERVER_TIMEOUT_ERROR else FAILURE
     error = error.removeprefix(_SUBTASK_PREFIX)
     if error.startswith(_DENIED_STARTS) or error == _DISMISSED_QUESTION:
         return DENIED
     if error in _INTERRUPTED_ERRORS or (tool == TASK_TOOL and error in _CANCELLED_TASK_ERRORS):
-        return INTERRUPTED
-    if error in _ABORT_ERRORS and _is_aborted(result.message):
         return INTERRUPTED
     return TIMED_OUT if _TIMEOUT_ERROR.match(error) else FAILURE
 

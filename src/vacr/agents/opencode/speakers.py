@@ -58,6 +58,11 @@ RUN_DENIALS = frozenset(("question", "plan_enter", "plan_exit"))
 """The tools that `opencode run` forbids in its sessions."""
 
 _REMINDER_START, _REMINDER_END = "<system-reminder>", "</system-reminder>"
+_REMINDER_TEXTS = tuple(
+    f"{_REMINDER_START}\n{start}"
+    for start in ("# Plan Mode", "Plan mode is active", "Your operational mode has changed")
+)
+"""How the reminders of OpenCode begin."""
 _QUEUED_START = "<system-reminder>\nThe user sent the following message:\n"
 _QUEUED_END = "\n\nPlease address this message and continue with your tasks.\n</system-reminder>"
 _SKILL_FOOTER = re.compile(
@@ -107,7 +112,7 @@ def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
     """Return who wrote a user message, and the person's part of it where it has other text."""
     message = _separate_texts(entry)
     if not message.is_typed:
-        return Speaker(HOST, STATED)
+        return Speaker(HOST, STATED if message.is_flagged else INFERRED)
     who, basis = _get_session_speaker(record)
     return Speaker(who, basis, message.prompt if who in PROMPTING_SPEAKERS else None)
 
@@ -160,6 +165,8 @@ class _MessageTexts(NamedTuple):
     """Whether a person sent the message."""
     has_other_text: bool
     """Whether the message has texts of the host, or a command was expanded."""
+    is_flagged: bool
+    """Whether flags mark all texts of the host."""
 
     @property
     def prompt(self) -> str | None:
@@ -172,6 +179,7 @@ def _separate_texts(entry: dict[str, Any]) -> _MessageTexts:
     content = entry.get("content")
     own: list[str] = []
     has_host_text = has_file = is_unwrapped = False
+    is_flagged = True
     for block in content if isinstance(content, list) else [content]:
         text = block.get("text") if isinstance(block, dict) else block
         if isinstance(block, dict) and any(block.get(flag) is True for flag in HOST_FLAGS):
@@ -179,14 +187,14 @@ def _separate_texts(entry: dict[str, Any]) -> _MessageTexts:
         elif not isinstance(text, str):
             has_file = has_file or isinstance(block, dict)
         elif (words := _unwrap_text(text)) is None:
-            has_host_text = True
+            has_host_text, is_flagged = True, False
         elif words:
             own.append(words)
             is_unwrapped = is_unwrapped or words is not text
     commands = _list_subtasks(entry)
     is_typed = bool(own or commands or has_file or not has_host_text)
     has_other_text = has_host_text or is_unwrapped or bool(commands)
-    return _MessageTexts("\n".join(own + commands), is_typed, has_other_text)
+    return _MessageTexts("\n".join(own + commands), is_typed, has_other_text, is_flagged)
 
 
 def _unwrap_text(text: str) -> str | None:
@@ -197,7 +205,8 @@ def _unwrap_text(text: str) -> str | None:
     if text.startswith(_REMINDER_START):
         if text.startswith(_QUEUED_START) and text.endswith(_QUEUED_END):
             return text[len(_QUEUED_START) : -len(_QUEUED_END)]
-        if text.rstrip().endswith(_REMINDER_END) and text.count(_REMINDER_START) == 1:
+        is_whole = text.rstrip().endswith(_REMINDER_END) and text.count(_REMINDER_START) == 1
+        if is_whole and text.startswith(_REMINDER_TEXTS):
             return None
     return _find_skill_command(text) or _find_built_in_command(text) or text
 
