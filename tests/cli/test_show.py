@@ -1,5 +1,6 @@
 """`vacr show`, as a user runs it."""
 
+import itertools
 import json
 import os
 import shlex
@@ -240,5 +241,5 @@ def test_programs_can_list_the_prompts(vacr):
 
 def test_call_below_a_thought_is_the_models(vacr):
     lines = vacr("show", EXAMPLES / "gemini-cli.jsonl").out.splitlines()
-    for above, line in zip(lines, lines[1:], strict=False):
+    for above, line in itertools.pairwise(lines):
         assert not (line.startswith("  → ") and above.startswith(("User", "Thought")))
