@@ -299,6 +299,22 @@ def test_event_decides_about_a_running_command_that_no_call_resolves(has_poll):
     assert (first["status"], first["vacr"].get("exit-code")) == expected
 
 
+def test_events_of_a_repeated_call_id_do_not_swap_outcomes():
+    first, second, third = results_of(
+        call("exec_command"),
+        event("exec_command_end", call_id="c1", exit_code=0, status="completed"),
+        answer("x"),
+        call("exec_command"),
+        event("exec_command_end", call_id="c1", exit_code=5, status="failed"),
+        answer("x"),
+        call("exec_command"),
+        answer("x"),
+    )
+    assert (first["status"], first["vacr"]["exit-code"]) == ("success", 0)
+    assert (second["status"], second["vacr"]["exit-code"]) == ("error", 5)
+    assert "exit-code" not in third["vacr"]
+
+
 def test_native_status_moves():
     output = item(type="tool_search_output", call_id="c1", status="completed", tools=[])
     search = item(type="tool_search_call", call_id="c1", arguments={})

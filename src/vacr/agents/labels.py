@@ -177,19 +177,18 @@ class _LabelPass:
             if call_id is not None:
                 self._odd_calls.append(call)
             return
-        is_copy = call_id in self._last_calls and "repeats" in call.get("vacr", ())
         self._last_calls[call_id] = call
         if call_id in self._early_results:
             for result in self._early_results.pop(call_id):
                 result.call = call
-        elif not is_copy:
+        else:
             self._open_calls.setdefault(call_id, []).append(call)
 
     def _note_result(self, entry: dict[str, Any], message: dict[str, Any]) -> None:
-        """Note a result and its call."""
-        call_id = entry.get("call-id")
-        if "vacr" in entry and _is_copied_result(entry):
-            self._copies.append((entry, self._last_results.get(entry["call-id"])))
+        """Note a result and its call; a copy of a result has no call of its own."""
+        call_id: Any = entry.get("call-id")
+        if "vacr" in entry and _is_copied_result(entry) and not self._open_calls.get(call_id):
+            self._copies.append((entry, self._last_results.get(call_id)))
             return
         result = CallResult(entry, message, None, {})
         if type(call_id) is str:

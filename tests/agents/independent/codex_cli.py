@@ -1,6 +1,7 @@
 """Codex CLI rollouts."""
 
 import json
+from collections import Counter
 
 from tests.agents.independent.counts import Counts, Labels, values
 
@@ -103,29 +104,30 @@ def codex_labels(data: bytes, speakers: bool = True) -> Labels:
         for line in values(data)
         if isinstance(line, dict) and isinstance(line.get("payload", line), dict)
     ]
-    for _, payload in payloads:
+    for number, (_, payload) in enumerate(payloads):
         report = payload.get("item") if payload.get("type") == "item_completed" else payload
         if not isinstance(report, dict):
             continue
         for member in ("call_id", "id"):
             if payload.get("type") in EVENTS and isinstance(report.get(member), str):
-                reports.setdefault(report[member], []).append(report)
+                reports.setdefault(report[member], []).append((number, report))
                 break
+    places = find_calls(payloads)
     answered = []
-    for envelope, payload in payloads:
+    for number, (envelope, payload) in enumerate(payloads):
         kind = payload.get("type")
         if envelope not in ("response_item", kind):
             continue
-        call_id = payload.get("call_id") or (kind == "local_shell_call" and payload.get("id"))
-        if kind in CODEX_CALLS and isinstance(
-            payload.get("name", payload.get("function", kind)), str | dict
-        ):
+        call_id = get_call_id(payload)
+        if is_call(envelope, payload):
             calls.setdefault(call_id or id(payload), []).append(payload)
         if kind == "image_generation_call":
             labels.statuses[RESULT_STATUSES.get(payload.get("status"), "")] += "result" in payload
         if kind in CODEX_RESULTS:
             call = calls.get(call_id, [{}])[-1]
-            answered.append((call_id, judge(call, payload, reports.get(call_id, []))))
+            start, end = find_span(places.get(call_id, []), number)
+            own = [report for at, report in reports.get(call_id, []) if start <= at < end]
+            answered.append((call_id, judge(call, payload, own)))
     for _, (status, code, process) in answered:
         if process is not None and process[0] == "runs":
             running.setdefault(process[1], []).append((status, code))
@@ -137,15 +139,45 @@ def codex_labels(data: bytes, speakers: bool = True) -> Labels:
     for unresolved in running.values():
         for status, code in unresolved:
             count_end(labels, status, code)
-    with_result = {call_id for call_id, _ in answered}
+    with_result = Counter(call_id for call_id, _ in answered)
     labels.unanswered = sum(
-        len(group)
+        max(0, len(group) - with_result[call_id])
         for call_id, group in calls.items()
-        if isinstance(call_id, str) and call_id not in with_result
+        if isinstance(call_id, str)
     )
     if speakers:
         count_speakers(labels, payloads)
     return labels
+
+
+def is_call(envelope: str, payload: dict) -> bool:
+    kind = payload.get("type")
+    name = payload.get("name", payload.get("function", kind))
+    is_item = envelope in ("response_item", kind)
+    return is_item and kind in CODEX_CALLS and isinstance(name, str | dict)
+
+
+def get_call_id(payload: dict):
+    is_local = payload.get("type") == "local_shell_call"
+    return payload.get("call_id") or (is_local and payload.get("id"))
+
+
+def find_calls(payloads: list) -> dict:
+    """Find the places of the calls with each id."""
+    places = {}
+    for number, (envelope, payload) in enumerate(payloads):
+        if is_call(envelope, payload):
+            places.setdefault(get_call_id(payload), []).append(number)
+    return places
+
+
+def find_span(places: list, number: int) -> tuple:
+    """Return between which places lie the events of a result: two calls that share its id."""
+    if len(places) < 2:
+        return 0, float("inf")
+    before = [place for place in places if place < number]
+    after = [place for place in places if place > number]
+    return max(before, default=0), min(after, default=float("inf"))
 
 
 EVENTS = {

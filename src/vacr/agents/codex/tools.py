@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -47,11 +48,16 @@ _REPORTING_EVENTS = _RESULT_EVENTS | {"item_completed"}
 
 
 class EventReports(CallReports):
-    """The reports about calls in the events of a session."""
+    """The reports about calls in the events of a session.
+
+    If calls share an id, an event belongs to the last call before it, as a result does.
+    """
 
     def __init__(self, entries: Any) -> None:
         """Collect the events about each call, by its id."""
         self._reports: dict[str, dict[str, Any]] = {}
+        self._reports_by_result: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
+        """Identity of a result whose call shares its id → the result, and the report about it."""
         # A session has many entries, and few of them report: a comprehension is faster.
         events = [
             entry
@@ -62,11 +68,40 @@ class EventReports(CallReports):
             data = _get_call_report(entry)
             if isinstance(data, dict) and isinstance(data.get("call_id"), str):
                 self._reports.setdefault(data["call_id"], {}).update(data)
+        if self._reports:
+            call_ids = [
+                entry.get("call-id")
+                for entry in entries
+                if type(entry) is dict and entry.get("type") == "tool-call"
+            ]
+            known = [name for name in call_ids if type(name) is str and name in self._reports]
+            if len(known) > len(set(known)):
+                repeated = {name for name, count in Counter(known).items() if count > 1}
+                self._separate_reports(entries, repeated)
+
+    def _separate_reports(self, entries: Any, repeated: set[str]) -> None:
+        """Collect the events between two calls with the same id, for the results between them."""
+        current: dict[str, dict[str, Any]] = {call_id: {} for call_id in repeated}
+        for entry in entries:
+            kind = entry.get("type") if isinstance(entry, dict) else None
+            if kind in ("tool-call", "tool-result"):
+                call_id = entry.get("call-id")
+                if not isinstance(call_id, str) or call_id not in repeated:
+                    continue
+                if kind == "tool-call":
+                    current[call_id] = {}
+                else:
+                    self._reports_by_result[id(entry)] = entry, current[call_id]
+            elif kind == "system-event":
+                data = _get_call_report(entry) or {}
+                call_id = data.get("call_id")
+                if isinstance(call_id, str) and call_id in repeated:
+                    current[call_id].update(data)
 
     def about(self, call_id: str, result: dict[str, Any]) -> dict[str, Any]:
         """Return the members of the events about a call."""
-        del result
-        return self._reports.get(call_id, {})
+        separate = self._reports_by_result.get(id(result))
+        return separate[1] if separate else self._reports.get(call_id, {})
 
     def implied_call(self, entry: dict[str, Any]) -> dict[str, Any] | None:
         """Return the report of a patch; a script may have applied it without a call of its own."""
