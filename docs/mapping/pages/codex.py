@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pages.markdown import (
+    INFERRED_AS_HOOK,
+    INFERRED_AS_HOST,
     INFERRED_AS_HUMAN,
     INFERRED_AS_UNKNOWN,
-    STATED_BY_HOOK,
     STATED_BY_HOST,
     STATED_BY_HUMAN,
     STATED_BY_PARENT,
@@ -168,7 +169,12 @@ _RESOLUTION_NOTE = (
 def _list_outcome_rows() -> Iterator[tuple[str, str, str]]:
     """Yield the evidence about results, the strongest first."""
     header = "the lines before the output of a command"
-    yield "the result: `aborted by user after …`, or the text `aborted`", "`interrupted`", "–"
+    yield (
+        "the result: `aborted by user after …`, or the text `aborted`, and no event states a "
+        "success; for the tool of a server, no event states an outcome",
+        "`interrupted`",
+        "–",
+    )
     yield (
         "the result of a tool of Codex, with a refusal of Codex: a text that begins with "
         f"{quote(*_DENIALS)}, or an error with `Rejected(` or `SandboxDenied`",
@@ -239,11 +245,12 @@ def _list_speaker_rows() -> Iterator[tuple[str, str, str, str]]:
         "`stated`",
         "–",
     )
-    yield f"all blocks are one of the elements {tags}", *STATED_BY_HOST
-    yield f"all blocks are the element `{_HOOK_TAG}`", *STATED_BY_HOOK
+    yield f"all blocks are one of the elements {tags}", *INFERRED_AS_HOST
+    yield f"all blocks are the element `{_HOOK_TAG}`", *INFERRED_AS_HOOK
     yield (
-        "all blocks are another text of Codex: `# AGENTS.md instructions …`, a warning, a summary",
-        *STATED_BY_HOST,
+        "all blocks are another text of Codex: `# AGENTS.md instructions for …` with "
+        "`<INSTRUCTIONS>`, a warning, a summary",
+        *INFERRED_AS_HOST,
     )
     yield "`source.subagent` in `session_meta`", *STATED_BY_PARENT
     yield "`source.internal` in `session_meta`", *STATED_BY_HOST

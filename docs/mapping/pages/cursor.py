@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pages.markdown import (
+    INFERRED_AS_HOOK,
+    INFERRED_AS_HOST,
     INFERRED_AS_HUMAN,
-    STATED_BY_HOOK,
     STATED_BY_HOST,
     STATED_BY_HUMAN,
     STATED_BY_PARENT,
@@ -149,7 +150,7 @@ def _list_outcome_rows() -> Iterator[tuple[str, str, str]]:
             yield f"{editor}: `endedReason` `{reason}`", quote(status), codes
     yield f"{editor}: {quote(*_BACKGROUND_MEMBERS)}, without an exit code", "`running`", "–"
     yield (
-        f"{editor}: an exit code in {codes}, unless the `status` is `cancelled`",
+        f"{editor}: an exit code of a terminal's call in {codes}, unless the `status` is `cancelled`",
         "`success` for 0, unless a row below says `error`; else `error`",
         "the code",
     )
@@ -184,10 +185,10 @@ def _list_outcome_rows() -> Iterator[tuple[str, str, str]]:
 def _list_speaker_rows() -> Iterator[tuple[str, str, str, str]]:
     """Yield the evidence about user messages, the strongest first."""
     yield f"{quote(*_HOST_FLAGS)} in `providerOptions.cursor`", *STATED_BY_HOST
-    yield f"only elements of Cursor: {quote(*sorted(_HOST_ELEMENTS))}", *STATED_BY_HOST
-    yield f"only the element `{_HOOK_ELEMENT}`", *STATED_BY_HOOK
+    yield f"only elements of Cursor: {quote(*sorted(_HOST_ELEMENTS))}", *INFERRED_AS_HOST
+    yield f"only the element `{_HOOK_ELEMENT}`", *INFERRED_AS_HOOK
     yield "the conversation of a sub-agent", *STATED_BY_PARENT
-    yield "the element `user_query`", *STATED_BY_HUMAN, "its text"
+    yield "the element `user_query`", *STATED_BY_HUMAN, "its text, and words after it"
     yield (
         "other text, for example a bubble of the editor",
         *INFERRED_AS_HUMAN,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pages.markdown import (
+    INFERRED_AS_HOOK,
+    INFERRED_AS_HOST,
     INFERRED_AS_HUMAN,
-    STATED_BY_HOOK,
-    STATED_BY_HOST,
     STATED_BY_HUMAN,
     STATED_BY_PARENT,
     UNKNOWN_OUTCOME_ROW,
@@ -152,12 +152,20 @@ def render_page() -> str:
 def _list_outcome_rows() -> Iterator[tuple[str, str, str]]:
     """Yield the evidence about results, the strongest first."""
     cancelled = "`cancelled`, or an error that begins with `[Operation Cancelled]`"
+    yield (
+        "the tool of a server, with `error`: the words of its errors count for nothing",
+        "`error`",
+        "–",
+    )
     yield f"{cancelled}; it ends with the words for a call that the user denied", "`denied`", "–"
     yield cancelled, "`interrupted`", "–"
     yield "an error of a policy (`Tool execution denied by policy.`) or a hook", "`denied`", "–"
+    yield "the error `The user aborted a request.`", "`interrupted`", "–"
     shell = "`run_shell_command`"
     yield (
-        f"{shell}: `Exit Code: N` in the host's last lines, with another `N` than 0; `Signal: N`",
+        f"{shell}: `Exit Code: N` in the host's last lines, with another `N` than 0; `Signal: N`. "
+        "Lines of the newer form count only if `resultDisplay` shows that the program did not "
+        "print them",
         "`error`",
         "`N` of the exit code",
     )
@@ -175,13 +183,13 @@ def _list_speaker_rows() -> Iterator[tuple[str, str, str, str]]:
     """Yield the evidence about user messages, the strongest first."""
     yield (
         f"all parts are texts of Gemini CLI: the elements {quote(*_HOST_ELEMENTS)}; files that a "
-        f"prompt refers to; texts that begin with "
+        f"prompt refers to; a list of the workspace's directories; texts that begin with "
         f"{', '.join(quote(start.strip().partition(chr(10))[0]) for start in _HOST_STARTS)}",
-        *STATED_BY_HOST,
+        *INFERRED_AS_HOST,
     )
-    yield f"all parts are the element `{_HOOK_ELEMENT}`", *STATED_BY_HOOK
-    for text, basis in _NUDGES.items():
-        yield f"the message is `{text}`", "`host`", quote(basis), "–"
+    yield f"all parts are the element `{_HOOK_ELEMENT}`", *INFERRED_AS_HOOK
+    for text in _NUDGES:
+        yield f"the message is `{text}`", *INFERRED_AS_HOST
     yield "the session has the `kind` `subagent`", *STATED_BY_PARENT
     yield "`displayContent`", *STATED_BY_HUMAN, "its text: `/init`"
     yield (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pages.markdown import (
+    INFERRED_AS_HOST,
     INFERRED_AS_HUMAN,
     INFERRED_AS_UNKNOWN,
     STATED_BY_HOST,
@@ -184,6 +185,12 @@ def _list_outcome_rows() -> Iterator[tuple[str, str, str]]:
     failed = "`state.status` `error`"
     yield f"{failed}, with `metadata.interrupted`", "`interrupted`", "`metadata.exit`"
     yield (
+        f"{failed}, the tool of a server or a plugin: the words of its errors count only in an "
+        "aborted message",
+        "`error`",
+        "–",
+    )
+    yield (
         f"{failed}, with an error that begins with {quote(*_DENIED_STARTS)}, or a dismissed "
         "question",
         "`denied`",
@@ -198,7 +205,7 @@ def _list_outcome_rows() -> Iterator[tuple[str, str, str]]:
     yield f"{failed}, with the error of a request that timed out", "`timeout`", "`metadata.exit`"
     yield f"{failed} otherwise", "`error`", "`metadata.exit`"
     yield "the tool `invalid`; `execute` with `metadata.error`", "`error`", "–"
-    yield "`metadata.exit`: a number", "`success` for 0, else `error`", "`metadata.exit`"
+    yield "`bash`, `metadata.exit`: a number", "`success` for 0, else `error`", "`metadata.exit`"
     stopped = "`bash`, `metadata.exit` is null"
     yield "`bash`, `metadata.timeout`", "`timeout`", "–"
     yield "`bash`, no `metadata.exit`: the user ran the command", UNKNOWN_OUTCOME_ROW, "–"
@@ -218,8 +225,12 @@ def _list_outcome_rows() -> Iterator[tuple[str, str, str]]:
 def _list_speaker_rows() -> Iterator[tuple[str, str, str, str]]:
     """Yield the evidence about user messages, the strongest first."""
     yield (
-        f"all parts have a flag {quote(*HOST_FLAGS)}, or are a `<system-reminder>`",
+        f"all parts have a flag {quote(*HOST_FLAGS)}",
         *STATED_BY_HOST,
+    )
+    yield (
+        "all parts have a flag, or are a `<system-reminder>` about a change of the mode",
+        *INFERRED_AS_HOST,
     )
     yield "the session has a `parentID`", *STATED_BY_PARENT
     words = (
