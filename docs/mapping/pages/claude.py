@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pages.markdown import (
     INFERRED_AS_HUMAN,
     INFERRED_AS_UNKNOWN,
-    STATED_BY_HOOK,
     STATED_BY_HOST,
     STATED_BY_HUMAN,
     STATED_BY_PARENT,
@@ -40,6 +39,8 @@ from vacr.agents.claude_code.reader import (
     CLAUDE_TOOL_LINES,
 )
 from vacr.agents.claude_code.speakers import (
+    _ADDED_TAGS,
+    _ATTACHMENT_TAGS,
     _CONTEXT_TAGS,
     _PAYLOAD_TAGS,
     _SPEAKERS_BY_ORIGIN,
@@ -151,6 +152,9 @@ _RESOLUTION_NOTE = (
 )
 
 
+_INTERRUPTION = "[Request interrupted by user for tool use]"
+
+
 def _list_outcome_rows() -> Iterator[tuple[str, str, str]]:
     """Yield the evidence about results, the strongest first."""
     yield (
@@ -169,13 +173,26 @@ def _list_outcome_rows() -> Iterator[tuple[str, str, str]]:
         f"`is_error`, and `Exit code N` as the first line of {quote(*sorted(SHELL_TOOLS))}, "
         f"since version {version}"
     )
-    yield f"{header}; `[Request interrupted by user` follows", "`interrupted`", "`N`"
-    yield f"{header}; `N` is 143, and `Command timed out after …` follows", "`timeout`", "`N`"
+    yield f"{header}; the line `{_INTERRUPTION}` follows", "`interrupted`", "`N`"
+    yield (
+        f"{header}; `N` is 143, and a line such as `Command timed out after 2m 0s` follows",
+        "`timeout`",
+        "`N`",
+    )
     yield f"{header}; otherwise", "`error`", "`N`"
     yield (
         (
+            "`is_error` of an MCP tool, or of a shell before that version, unless `toolUseResult` "
+            "is `User rejected tool use` or the error without its element `tool_use_error`: a "
+            "program may have written the text"
+        ),
+        "`error`",
+        "–",
+    )
+    yield (
+        (
             "`is_error`, and a sentence of Claude Code about an interruption, such as "
-            "`[Request interrupted by user`"
+            f"`{_INTERRUPTION}`"
         ),
         "`interrupted`",
         "–",
@@ -188,7 +205,7 @@ def _list_outcome_rows() -> Iterator[tuple[str, str, str]]:
         "`denied`",
         "–",
     )
-    yield "`is_error`, and a shell's `Command timed out after …`", "`timeout`", "–"
+    yield "`is_error`, and a shell's `Command timed out after 2m 0s`", "`timeout`", "–"
     yield "`is_error` otherwise", "`error`", "–"
     yield (
         "`toolUseResult.backgroundTaskId` (this and the next rows: not of MCP tools)",
@@ -214,7 +231,7 @@ def _list_outcome_rows() -> Iterator[tuple[str, str, str]]:
 
 def _list_speaker_rows() -> Iterator[tuple[str, str, str, str]]:
     """Yield the evidence about user messages, the strongest first."""
-    own_words = "the words outside the wrappers below, if it has any"
+    own_words = f"the words outside the elements {quote(*sorted(_ADDED_TAGS))}, if it has any"
     yield "`isCompactSummary`", *STATED_BY_HOST
     for who, kinds in group_names(_SPEAKERS_BY_ORIGIN):
         prompt = own_words if who == HUMAN else "–"
@@ -233,23 +250,27 @@ def _list_speaker_rows() -> Iterator[tuple[str, str, str, str]]:
     tags = _CONTEXT_TAGS | _PAYLOAD_TAGS
     host = [tag for tag, who in tags.items() if who == HOST]
     hook = [tag for tag, who in tags.items() if who == HOOK]
-    yield f"only elements of Claude Code: {quote(*sorted(host))}", *STATED_BY_HOST
+    yield f"only elements of Claude Code: {quote(*sorted(host))}", "`host`", "`inferred`", "–"
     yield (
-        f"only elements of hooks: {quote(*sorted(hook))}, or a sentence such as "
-        "`Stop hook feedback:`",
-        *STATED_BY_HOOK,
+        f"only elements of hooks: {quote(*sorted(hook))}, or whole sentences such as "
+        "`Stop hook feedback:` and `[command]: …` in the next line",
+        "`hook`",
+        "`inferred`",
+        "–",
     )
     yield (
-        "a fixed sentence of Claude Code, such as `[Request interrupted by user]` or "
-        "`Base directory for this skill:`",
-        *STATED_BY_HOST,
+        "a whole sentence of Claude Code, such as `[Request interrupted by user]` or "
+        "`Base directory for this skill: ` with an absolute path",
+        "`host`",
+        "`inferred`",
+        "–",
     )
     yield (
         "`isSidechain`, or a message inside a `progress` line (marked `vacr.sub-agent`)",
         *STATED_BY_PARENT,
     )
     yield "a sub-agent's own file", "`parent-agent`", "`inferred`", "–"
-    yield "`entrypoint` begins with `sdk-`", *INFERRED_AS_UNKNOWN, "as above"
+    yield "`entrypoint` begins with `sdk-`", *INFERRED_AS_UNKNOWN, "as below"
     signs = ", ".join(f"`{tag}` as `{sign}…`" for tag, sign in _TYPED_ELEMENTS.items())
     yield (
         "a command in `command-name` and `command-args`, or typed text in "
@@ -257,4 +278,9 @@ def _list_speaker_rows() -> Iterator[tuple[str, str, str, str]]:
         *STATED_BY_HUMAN,
         f"the command as typed: `/goal fix it`; {signs}",
     )
-    yield "other text, with or without elements of Claude Code", *INFERRED_AS_HUMAN, "as above"
+    yield (
+        "other text, with or without elements of Claude Code",
+        *INFERRED_AS_HUMAN,
+        "the words outside these elements and outside "
+        f"{quote(*sorted(_ATTACHMENT_TAGS))}, if it has any",
+    )
