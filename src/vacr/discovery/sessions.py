@@ -130,7 +130,7 @@ def find_project_folder(path: Path, root: Path, pattern: str) -> str:
     """Return the name of the first folder below `root` that a wildcard of the pattern matches.
 
     Agents name it after the project. Return an empty string if there is none: for the path
-    `/root/my-app/a.jsonl`, `*/*.jsonl` yields `my-app`, and `my-app/*.jsonl` nothing.
+    `/store/my-app/a.jsonl`, `*/*.jsonl` yields `my-app`, and `my-app/*.jsonl` nothing.
     """
     names = pattern.split("/")
     wildcards = (position for position, name in enumerate(names) if "*" in name)
