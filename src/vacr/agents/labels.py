@@ -271,7 +271,7 @@ def has_own_text(entry: dict[str, Any]) -> bool:
 
 
 def _is_result_block(block: dict[str, Any]) -> bool:
-    """Return whether a block is the result of a call; those of Google's API have no type."""
+    """Return whether a block is the result of a call. Blocks of Google's API have no type."""
     if "type" in block:
         return block["type"] in ("tool_result", "tool-result")
     return "functionResponse" in block or "function_response" in block

@@ -241,7 +241,7 @@ def _classify_header(tool: str, header: OutputHeader, text: str, result: CallRes
     if header.process:
         return Outcome(RUNNING, left_running=header.process)
     if header.code is None:
-        # Codex applies a patch in a command itself. What it says about it is then the output.
+        # Codex applies a patch in a command itself. Its report is then the output.
         text = text[header.length :] if tool in _PROCESS_TOOLS else ""
         inner = parse_output_header(text)
         code = inner.code if inner else parse_wrapped_code(text)

@@ -226,7 +226,7 @@ _JS_NAMED_ESCAPES = {
 
 
 def derive_script_actions(call: ToolCall) -> Iterator[FileAction]:
-    """Yield the patches in the text of a script, except those that events report.
+    """Yield the patches in the text of a script, except patches that events report.
 
     If the script may have other effects, also yield a possible change of any file. A call without a
     script yields nothing.
