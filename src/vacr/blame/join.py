@@ -307,9 +307,11 @@ class ClaimJoiner:
         if not placed.is_tied or not version.is_named(placed.path):
             return self._is_distinctive_elsewhere(lines, version.path, seen)
         rare = self._count_rare_letters(lines, version.path, seen)
-        if len(lines) == 1:
-            return rare > 0 and count_characters(lines) >= _MIN_CHARACTERS
         with_letters = count_lines_with_letters(lines)
+        if with_letters < 2:  # noqa: PLR2004 - a line alone
+            # A line from the inside of a piece, without the lines around it, may be anybody's.
+            is_whole = count_lines_with_letters(placed.bare) == with_letters
+            return is_whole and rare > 0 and count_characters(lines) >= _MIN_CHARACTERS
         if rare >= _MIN_LETTERS or (rare and with_letters > 1 and len(lines) == len(placed.bare)):
             return True
         return with_letters >= _MIN_COMMON_LINES
