@@ -198,9 +198,12 @@ class MadeHistory:
 
     def find_writers(self, context: Context) -> set[str]:
         """Return who may have written the middle one of three lines; an empty set if unknown."""
-        if context[1] in BARE_IDIOMS:
-            return self.contexts.get(context, set())
-        return self.writers.get(context[1], set())
+        before, text, after = context
+        if text in BARE_IDIOMS:
+            # Of two equal lines side by side, nobody knows which one was there first.
+            is_alone = text not in (before, after)
+            return self.contexts.get(context, set()) if is_alone else set()
+        return self.writers.get(text, set())
 
     # --- people ---
 

@@ -24,7 +24,7 @@ class Walk:
         self.history = MadeHistory(folder / "repo")
         self.taken_back = []
         self.elsewhere = []
-        self.branches = 0
+        self.branches = self.moves = 0
         self.first = self.second = 0
 
     def choose(self, first, second):
@@ -178,8 +178,8 @@ class Walk:
         path, _ = self.choose(self.first, self.second)
         self.history.commit()
         if path:
-            target = f"moved_{self.history.now}.py"
-            self.history.git("mv", path, target)
+            self.moves += 1
+            self.history.git("mv", path, f"moved_{self.moves}.py")
 
     def add_formatter(self):
         self.history.add_reindent_hook()

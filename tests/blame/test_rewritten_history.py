@@ -256,3 +256,16 @@ def test_idiom_of_an_agent_does_not_claim_the_idiom_of_a_person(history):
         history.agent_rewrites("app.py", history.make_lines(2, idiom))
         history.commit("Written")
     assert history.list_wrong_answers() == []
+
+
+@pytest.mark.parametrize("idiom", range(6))
+def test_idiom_in_a_block_of_a_person_on_another_branch(history, idiom):
+    """The agent's block is on a branch that the person's commit does not know."""
+    history.tick()
+    assert history.agent_inserts("app.py", 2, history.make_lines(2, idiom))
+    history.commit("Written")
+    history.tick()
+    history.git("checkout", "-q", "-b", "other", "HEAD~1")
+    history.person_inserts("app.py", 4, history.make_lines(2, idiom))
+    history.commit("Typed")
+    assert history.list_wrong_answers() == []
