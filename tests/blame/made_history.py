@@ -104,7 +104,9 @@ class MadeHistory:
         self.contexts: dict[Context, set[str]] = defaultdict(set)
         """The writers of an idiom between two lines."""
         self.agents: dict[str, MadeAgent] = {}
-        self._count = 0
+        self.changes: dict[str, int] = {}
+        """The number of the change that first wrote each line."""
+        self._count = self._change_count = 0
         folder.mkdir(parents=True)
         self.git("init", "-q", "-b", "main")
         self.git("config", "gc.auto", "0")
@@ -187,7 +189,9 @@ class MadeHistory:
         """
         new = self.read(path)
         contexts, old_contexts = list_contexts(new), list_contexts(old)
+        self._change_count += 1
         for context in contexts[first : first + count]:
+            self.changes.setdefault(context[1], self._change_count)
             self.writers[context[1]].add(writer)
             self.contexts[context].add(writer)
         dropped = len(old) - (len(new) - count)
@@ -196,14 +200,25 @@ class MadeHistory:
                 earlier = old_contexts[index if index < first else index - count + dropped]
                 self.contexts[contexts[index]] |= self.contexts.get(earlier, set())
 
-    def find_writers(self, context: Context) -> set[str]:
-        """Return who may have written the middle one of three lines; an empty set if unknown."""
-        before, text, after = context
-        if text in BARE_IDIOMS:
-            # Of two equal lines side by side, nobody knows which one was there first.
-            is_alone = text not in (before, after)
-            return self.contexts.get(context, set()) if is_alone else set()
-        return self.writers.get(text, set())
+    def find_writers(self, lines: list[str], index: int) -> set[str]:
+        """Return who may have written one of the lines of a file; an empty set if unknown."""
+        context = list_contexts(lines)[index]
+        if context[1] not in BARE_IDIOMS:
+            return self.writers.get(context[1], set())
+        return set() if self._is_ambiguous(lines, index) else self.contexts.get(context, set())
+
+    def _is_ambiguous(self, lines: list[str], index: int) -> bool:
+        """Return whether a file has the line twice with only lines of one change in between.
+
+        Then nobody can see which of the two was there first.
+        """
+        bare = [line.strip() for line in lines]
+        for other, line in enumerate(bare):
+            if line == bare[index] and other != index:
+                between = bare[min(index, other) + 1 : max(index, other)]
+                if len({self.changes.get(text) for text in between} - {None}) <= 1:
+                    return True
+        return False
 
     # --- people ---
 
@@ -320,28 +335,29 @@ class MadeHistory:
         wrong = []
         for path in self.list_paths():
             blamed = blame_file(find_repository_file(str(self.folder / path)), None, records)
-            contexts = list_contexts([line.text for line in blamed])
+            lines = [line.text for line in blamed]
             for number, line in enumerate(blamed, 1):
-                fault = self._find_fault(line, contexts[number - 1], times.get(line.commit))
+                writers = self.find_writers(lines, number - 1)
+                fault = self._find_fault(line, writers, times.get(line.commit))
                 wrong += [f"{path}:{number} {line.text!r} {fault}"] if fault else []
         repository = Repository(self.folder)
         for commit, time in times.items():
             for path, blamed in blame_commit(repository, commit, records).files:
-                contexts = list_contexts(self.git("show", f"{commit}:{path}").split("\n"))
+                lines = self.git("show", f"{commit}:{path}").split("\n")
                 for line in blamed:
-                    fault = self._find_fault(line, contexts[line.number - 1], time)
+                    writers = self.find_writers(lines, line.number - 1)
+                    fault = self._find_fault(line, writers, time)
                     where = f"{commit[:7]}:{path}:{line.number}"
                     wrong += [f"{where} {line.text!r} {fault}"] if fault else []
         repository.close()
         return wrong
 
-    def _find_fault(self, line: BlamedLine, context: Context, time: int | None) -> str:
-        """Return what is false in the blame of a line, or an empty text.
+    def _find_fault(self, line: BlamedLine, writers: set[str], time: int | None) -> str:
+        """Return what is false in the blame of a line of these writers, or an empty text.
 
         `time` is the committer date of the commit that added the line, if it is committed.
         """
         text = line.text.strip()
-        writers = self.find_writers(context)
         if line.type == "human" and writers and PERSON not in writers:
             return f"is called human, but {', '.join(sorted(writers))} wrote it"
         if line.type != "ai" or not text:
