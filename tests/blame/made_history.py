@@ -9,6 +9,7 @@ A person types; an agent calls tools, and its session is recorded like one of Cl
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 from collections import defaultdict
@@ -161,11 +162,17 @@ class MadeHistory:
     # --- lines ---
 
     def make_lines(self, count: int, idiom: int | None = None) -> list[str]:
-        """Return lines that nobody wrote before; with `idiom`, that idiom is in their middle."""
+        """Return lines that nobody wrote before; with `idiom`, that idiom is in their middle.
+
+        No two of them are alike, or one could be a changed form of the other.
+        """
         lines = []
         for _ in range(count):
             self._count += 1
-            lines.append(f"    amount_{self._count} = compute_amount(order, {self._count})")
+            word = hashlib.sha256(str(self._count).encode()).hexdigest()
+            lines.append(
+                f"    line_{self._count}_{word[:12]} = find_{word[12:20]}({word[20:32]!r})"
+            )
         if idiom is not None:
             lines.insert((count + 1) // 2, IDIOMS[idiom % len(IDIOMS)])
         return lines

@@ -162,12 +162,28 @@ def test_two_sessions_and_a_person_share_a_file(history):
             history.person_inserts("app.py", 3, lines)
         else:
             assert history.agent_inserts("app.py", 2, lines, writer)
-        blocks.setdefault(writer, []).extend(line for line in lines if "amount" in line)
+        blocks.setdefault(writer, []).extend(line for line in lines if "line_" in line)
         history.tick()
     history.commit("All")
     assert find_types(history, blocks["one"] + blocks["two"]) == {"ai"}
     assert "ai" not in find_types(history, blocks["person"])
     assert history.list_wrong_answers() == []
+
+
+def test_agent_keeps_its_lines_beside_lines_of_a_person(history):
+    """The agent replaces a person's lines one by one, and reads the file in between."""
+    history.agent().look("app.py")
+    history.tick()
+    history.person_inserts("app.py", 0, history.make_lines(2), drop=1)
+    history.tick()
+    first, second = history.make_lines(2), history.make_lines(2)
+    assert history.agent_inserts("app.py", 0, first, drop=True)
+    history.tick()
+    history.person_inserts("app.py", 7, history.make_lines(1))
+    history.tick()
+    assert history.agent_inserts("app.py", 2, second, drop=True)
+    history.commit("All")
+    assert find_types(history, [*first, *second]) == {"ai"}
 
 
 # --- lines that only look like an agent's ---
