@@ -240,8 +240,9 @@ def _build_proof(blame: LineBlame | None) -> dict[str, Any]:
     }
     if claim.call_id:
         proof["call-id"] = claim.call_id
-    if claim.time is not None:
-        proof["time"] = format_timestamp(claim.time * 1000)
+    time = format_timestamp(claim.time * 1000) if claim.time is not None else None
+    if time is not None:
+        proof["time"] = time
     if claim.doubt:
         proof["doubt"] = claim.doubt
     if prompt := shorten_prompt(claim):
