@@ -31,6 +31,7 @@ from vacr.agents import (
     find_record_agent,
     is_unknown_file_tool,
 )
+from vacr.attribution.base_moments import find_base_moments
 from vacr.attribution.file_state import EVIDENCE_CONTENT_ONLY, LineMaker, TrackedFile
 from vacr.attribution.reconcile import LineRun, list_line_runs, release_reverted_lines
 from vacr.attribution.replay import BaseFiles, Replay, derive_file_actions
@@ -102,6 +103,8 @@ def replay_records(
             roots.append(find_session_root(record, walked[-1], base))
     replay = Replay(base, roots)
     try:
+        if base is not None:
+            replay.moments = find_base_moments(base, roots, records, walked)
         replay.run(records, walked)
     except PluginError as error:
         error.record = records[replay.record]

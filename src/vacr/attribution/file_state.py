@@ -594,6 +594,13 @@ class TrackedFile:
         """The whole text, or `None` while a part is unknown or uncertain."""
         return self.file.text if not self.dirty or self.swept else None
 
+    def restart(self, file: FileState, when: int) -> None:
+        """Set the file to a state that is certain at a time, whatever happened before."""
+        self.file, self.gone, self.dirty, self.swept = file, False, False, False
+        self.looked, self.drifted = when, False
+        self.waiting, self.unplaced = [], []
+        self.host_texts.clear()
+
     def mark_changed(self, when: int, *, likely: bool) -> None:
         """Note that something may have changed the file at a time, or `likely` has changed it."""
         self.dirty, self.swept, self.doubted = True, False, when if likely else self.doubted

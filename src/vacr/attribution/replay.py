@@ -111,11 +111,15 @@ PlacedChange = tuple[LineRanges | None, str]
 
 @dataclass(frozen=True, slots=True)
 class BaseFiles:
-    """The files of a revision: their paths from its root, and a function that reads one."""
+    """The files of a revision: their paths from its root, and a function that reads one.
+
+    `time` is when the revision was committed, in milliseconds; 0 if that is unknown.
+    """
 
     revision: str
     names: Collection[str]
     read: Callable[[str], bytes]
+    time: int = 0
 
     def read_file(self, path: str | None) -> bytes | None:
         """Return the bytes of a file, or `None` if the base does not have the path."""
@@ -138,6 +142,9 @@ def derive_file_actions(agent: Agent, call: ToolCall) -> Iterator[FileAction]:
 class Replay:
     """The files of one or more sessions, as known after each step."""
 
+    keeps_actions = False
+    """Whether the file actions that were stored in a call are needed again."""
+
     def __init__(self, base: BaseFiles | None = None, roots: Sequence[str] = ("",)) -> None:
         """Start from the files of a base; `roots` are the project folders of the sessions."""
         self.base = base
@@ -154,6 +161,8 @@ class Replay:
         self.clock = 0  # The number of steps so far.
         self.touched = 0  # The time of the last possible change of unnamed files.
         self.bulk_changes: list[BulkChange] = []
+        self.moments: dict[str, int] = {}
+        """Path keys → the time at which the file was as in the base, if that is not the start."""
         self.controls: dict[str, VersionControlState] = {}
 
     @property
@@ -196,7 +205,9 @@ class Replay:
         """Return the file actions of a step, and drop the actions that were stored in a call."""
         if not isinstance(step, ToolCall):
             return self.agent.observations(step.value)
-        actions, step.events = step.events, None
+        actions = step.events
+        if not self.keeps_actions:
+            step.events = None
         return derive_file_actions(self.agent, step) if actions is None else actions
 
     def step(self, step: SessionStep, actions: Iterable[FileAction]) -> None:
@@ -205,8 +216,24 @@ class Replay:
         for action in actions:
             if isinstance(action, PossibleChange) and (action.folder or not action.path):
                 self._apply_unnamed_change(action, step.folder)
+            elif self.moments and self._precedes_base(action, step.folder):
+                continue
             elif action.path and not self._apply_to_whole_file(action, step.folder):
                 self._apply_to_lines(action, step)
+
+    def _precedes_base(self, action: FileAction, folder: str) -> bool:
+        """Return whether the base already has the effect of an action.
+
+        At the moment of the base, set the file to the text that the base has.
+        """
+        path = make_absolute_path(action.to if isinstance(action, FileMove) else action.path, folder)
+        moment = self.moments.get(make_path_key(path), 0)
+        if self.clock == moment:
+            tracked = self.track(path, "")
+            data = self.read_base(path)
+            if data is not None:
+                tracked.restart(FileState.from_text(decode_file_text(data)), self.clock)
+        return self.clock <= moment
 
     def _apply_unnamed_change(self, action: PossibleChange, folder: str) -> None:
         """Doubt the files that a command may have changed without naming them."""
@@ -257,15 +284,19 @@ class Replay:
         tracked = self.files.get(make_path_key(name))
         if tracked is not None:
             return tracked
-        data = None
-        if self.base is not None:
-            data = self.base.read_file(make_relative_path(name, self.root))
+        data = self.read_base(name)
         state = FileState() if data is None else FileState.from_text(decode_file_text(data))
         tracked = self._add_file(name, state)
         covering = [change for change in self.bulk_changes if change.covers(name)]
         tracked.dirty = bool(covering)
         tracked.swept = all(change.formatter for change in covering)
         return tracked
+
+    def read_base(self, path: str) -> bytes | None:
+        """Return the bytes that the base has for an absolute path, or `None`."""
+        if self.base is None:
+            return None
+        return self.base.read_file(make_relative_path(path, self.root))
 
     def track_unread(self, path: str) -> None:
         """Track a file by its absolute path without reading its lines from the base."""
