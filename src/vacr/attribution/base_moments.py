@@ -23,17 +23,26 @@ on, the file has the text of the base, and all that happened to it before is set
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from vacr.agents import SessionStep
-from vacr.attribution.file_state import TrackedFile
-from vacr.attribution.locate import convert_to_edits
+from vacr.attribution.file_state import FileState, TrackedFile
+from vacr.attribution.locate import (
+    apply_edits,
+    apply_patch_hunks,
+    convert_to_edits,
+    matches_hunks,
+)
 from vacr.attribution.replay import BaseFiles, LineChange, Replay
 from vacr.edits import (
+    NO_ORIGIN,
     AppliedPatch,
     FileAction,
     FileMove,
     FileWrite,
+    ObservedFile,
+    ObservedLines,
     Replacement,
     decode_file_text,
     make_absolute_path,
@@ -59,15 +68,33 @@ def find_base_moments(
     is empty if the sessions began after the base was committed.
     """
     times = [step.time for own in steps for step in own if step.time]
-    if base.time and times and min(times) > base.time + _COMMIT_TIME_UNIT:
+    deadline = base.time + _COMMIT_TIME_UNIT if base.time else 0
+    if deadline and times and min(times) > deadline:
         return {}
     search = _BaseSearch(base, roots)
     search.run(records, steps)
-    return search.found
+    moments = {}
+    for key, changes in search.changes.items():
+        moment = _choose_moment(changes, deadline)
+        if moment:
+            moments[key] = moment
+    return moments
 
 
 # Git stores whole seconds.
 _COMMIT_TIME_UNIT = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A step that changed a file which the base has."""
+
+    clock: int
+    time: int
+    agrees: bool
+    """Whether the file was as in the base afterwards."""
+    fits: bool
+    """Whether the change can be applied to the text of the base."""
 
 
 class _BaseSearch(Replay):
@@ -78,25 +105,33 @@ class _BaseSearch(Replay):
     def __init__(self, base: BaseFiles, roots: Sequence[str]) -> None:
         super().__init__(None, roots)
         self.wanted = base
-        self.found: dict[str, int] = {}
+        self.changes: dict[str, list[_Change]] = {}
         self._texts: dict[str, str | None] = {}
 
     def step(self, step: SessionStep, actions: Iterable[FileAction]) -> None:
         """Apply the actions of a step, and compare the files that they changed with the base."""
         actions = list(actions)
         super().step(step, actions)
-        changes: dict[str, list[LineChange]] = {}
+        shown: dict[str, list[FileAction]] = {}
         for action in actions:
             if isinstance(action, FileMove):
-                changes.setdefault(make_absolute_path(action.to, step.folder), [])
-            elif isinstance(action, Replacement | AppliedPatch | FileWrite):
-                path = make_absolute_path(action.path, step.folder)
-                changes.setdefault(path, []).append(action)
-        for path, made in changes.items():
-            key = make_path_key(path)
-            tracked, text = self.files.get(key), self._read_wanted(path)
-            if tracked is not None and text is not None and _is_as_in_base(tracked, text, made):
-                self.found[key] = self.clock
+                shown.setdefault(make_absolute_path(action.to, step.folder), []).append(action)
+            elif isinstance(action, _LINE_ACTIONS):
+                shown.setdefault(make_absolute_path(action.path, step.folder), []).append(action)
+        for path, own in shown.items():
+            if any(isinstance(action, _CHANGES) for action in own):
+                self._compare_file(path, own, step.time)
+
+    def _compare_file(self, path: str, actions: Sequence[FileAction], time: int) -> None:
+        """Note whether a file that a step changed is as in the base."""
+        key = make_path_key(path)
+        tracked, text = self.files.get(key), self._read_wanted(path)
+        if tracked is None or text is None:
+            return
+        change = _Change(
+            self.clock, time, _is_as_in_base(tracked, text, actions), _fits_text(text, actions[0])
+        )
+        self.changes.setdefault(key, []).append(change)
 
     def _read_wanted(self, path: str) -> str | None:
         """Return the text of a file in the base, as hosts show it, or `None`."""
@@ -106,7 +141,28 @@ class _BaseSearch(Replay):
         return self._texts[path]
 
 
-def _is_as_in_base(tracked: TrackedFile, text: str, changes: Sequence[LineChange]) -> bool:
+_LINE_ACTIONS = (ObservedFile, ObservedLines, Replacement, AppliedPatch, FileWrite)
+_CHANGES = (Replacement, AppliedPatch, FileWrite, FileMove)
+
+
+def _choose_moment(changes: Sequence[_Change], deadline: int) -> int:
+    """Return the step after which the file was as in the base, or 0 if that was at the start.
+
+    It is the last one after which the file agrees with the base. If others changed the file before
+    it was committed, none agrees: then it is the last step up to the `deadline`, unless the step
+    after the one that agreed fits the base, and the step after the deadline does not.
+    """
+    agreeing = [number for number, change in enumerate(changes, 1) if change.agrees]
+    settled = agreeing[-1] if agreeing else 0
+    before = sum(1 for change in changes if deadline and change.time <= deadline)
+    if before > settled and not changes[settled].fits:
+        following = changes[before] if before < len(changes) else None
+        if following is None or following.fits:
+            settled = before
+    return changes[settled - 1].clock if settled else 0
+
+
+def _is_as_in_base(tracked: TrackedFile, text: str, actions: Sequence[FileAction]) -> bool:
     """Return whether all certain lines of a changed file are those of a text.
 
     If none is certain, return whether the text has the new lines of the changes, and not the old
@@ -117,6 +173,11 @@ def _is_as_in_base(tracked: TrackedFile, text: str, changes: Sequence[LineChange
     file, lines = tracked.file, split_keeping_ends(text)
     fresh = [chunk for chunk in file.chunks if chunk.fresh]
     if not fresh:
+        changes = [
+            action
+            for action in actions
+            if isinstance(action, Replacement | AppliedPatch | FileWrite)
+        ]
         return bool(changes) and all(_has_result(text, change) for change in changes)
     return file.length in (None, len(lines)) and all(
         chunk.next <= len(lines) + 1 and chunk.agrees(1, lines) for chunk in fresh
@@ -131,3 +192,22 @@ def _has_result(text: str, change: LineChange) -> bool:
         and all(edit.new in text for edit in edits)
         and any(edit.old not in text or edit.old in edit.new for edit in edits)
     )
+
+
+def _fits_text(text: str, action: FileAction) -> bool:
+    """Return whether an action shows a text, or can be applied to it."""
+    file = FileState.from_text(text)
+    match action:
+        case ObservedFile(text=seen):
+            return render_as_host(seen) == text
+        case ObservedLines(first=first, lines=lines):
+            return file.agrees(first, lines)
+        case Replacement(hunks=hunks) if hunks:
+            return matches_hunks(file, hunks)
+        case Replacement(edits=edits):
+            return apply_edits(file, edits, NO_ORIGIN) is not None
+        case AppliedPatch(hunks=hunks) if hunks:
+            return matches_hunks(file, hunks)
+        case AppliedPatch(parts=parts):
+            return apply_patch_hunks(file, parts, NO_ORIGIN) is not None
+    return False

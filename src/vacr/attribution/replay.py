@@ -226,7 +226,9 @@ class Replay:
 
         At the moment of the base, set the file to the text that the base has.
         """
-        path = make_absolute_path(action.to if isinstance(action, FileMove) else action.path, folder)
+        path = make_absolute_path(
+            action.to if isinstance(action, FileMove) else action.path, folder
+        )
         moment = self.moments.get(make_path_key(path), 0)
         if self.clock == moment:
             tracked = self.track(path, "")
