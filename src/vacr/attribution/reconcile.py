@@ -451,6 +451,8 @@ def _keep_stale_neighbours(
     if matched:
         (top, low), (bottom, high) = matched[0], matched[-1]
         up, down, high = first + top - numbers[low], first + bottom - numbers[high], high + 1
+        if top and up > 0 and (numbers[low - 1] if low else 0) == first - 1:
+            up = 0  # The shown lines begin with the new ones, so the lines before did not move.
     else:
         low = high = sum(number < first for number in numbers)
         up = down = 0
