@@ -562,7 +562,9 @@ def _touch_command_targets(
 ) -> Iterator[PossibleChange]:
     """Yield likely changes of the files that `rm`, `mv` or `cp` names; `cp` keeps its sources."""
     files = _list_operands(words)
-    yield from _touch_likely_files(files[-1:] if words[0] == "cp" else files, patterns)
+    if words[0] == "cp":
+        files = [] if words[-1] is None else files[-1:]
+    yield from _touch_likely_files(files, patterns)
 
 
 def _is_file_like(path: str) -> bool:
