@@ -423,6 +423,25 @@ def reformat_line(file: FileState, chunk: Chunk, i: int, line: str) -> None:
     chunk.replace_line(i, line)
 
 
+def replace_lines_from_outside(
+    file: FileState, chunk: Chunk, lines: Sequence[str], maker: int
+) -> None:
+    """Replace each line of a chunk with a new version, one by one; `maker` changed them."""
+    for i, line in enumerate(lines):
+        before, author = chunk.lines[i], chunk.makers[i]
+        if line == before:
+            continue
+        if _split_tokens(line) == _split_tokens(before):
+            reformat_line(file, chunk, i, line)
+            continue
+        chunk.makers[i] = 0
+        reformat_line(file, chunk, i, line)
+        place = chunk.places[i]
+        file.outside[place] = maker
+        if author and is_similar_line(before, line):
+            file.mixed[place] = author
+
+
 def _mark_mixed_line(
     file: FileState, place: int, line: str, before: Sequence[tuple[Chunk, int]]
 ) -> None:
