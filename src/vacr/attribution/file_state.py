@@ -298,7 +298,7 @@ class FileState:
             self._fill_gaps(1, lines)
         else:
             self.mark_stale()
-            realign_lines(self, 1, lines, maker, whole=whole)
+            realign_lines(self, 1, lines, maker, whole=whole, everything=True)
             self.chunks = self.chunks[:1]
         if lines:  # Unlike a listing, the whole text shows how the last line ends.
             chunk = self.chunks[0]

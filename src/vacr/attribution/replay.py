@@ -63,6 +63,7 @@ from vacr.attribution.locate import (
     place_shown_edit,
     restore_hunk_tabs,
 )
+from vacr.attribution.reconcile import replace_lines_from_outside
 from vacr.attribution.shell.effects import derive_shell_events
 from vacr.attribution.whole_files import (
     BulkChange,
@@ -70,6 +71,7 @@ from vacr.attribution.whole_files import (
     apply_bulk_change,
     delete_path,
     doubt_untracked_files,
+    find_matching_files,
     get_version_control,
     move_path,
     restore_stash,
@@ -84,6 +86,7 @@ from vacr.edits import (
     FileAction,
     FileDeletion,
     FileMove,
+    FileRewrite,
     FileWrite,
     GitStateChange,
     Hunk,
@@ -218,6 +221,9 @@ class Replay:
                 self._apply_unnamed_change(action, step.folder)
             elif self.moments and self._precedes_base(action, step.folder):
                 continue
+            elif isinstance(action, FileRewrite):
+                if isinstance(step, ToolCall):
+                    self._rewrite_files(action, step)
             elif action.path and not self._apply_to_whole_file(action, step.folder):
                 self._apply_to_lines(action, step)
 
@@ -514,6 +520,37 @@ class Replay:
         if not call.inherited:
             self.makers[-maker - 1].evidence = evidence
         self._remember(AppliedChange(call, tracked.path, ranges, evidence, self.record))
+
+    def _rewrite_files(self, action: FileRewrite, call: ToolCall) -> None:
+        """Apply a program to a file, or to all files that match a pattern."""
+        path = make_absolute_path(action.path, call.folder)
+        files = find_matching_files(self, path) if action.pattern else [self.track(path, "")]
+        for tracked in files:
+            if not tracked.gone:
+                self._rewrite_file(tracked, action, call)
+
+    def _rewrite_file(self, tracked: TrackedFile, action: FileRewrite, call: ToolCall) -> None:
+        """Apply a program to the known lines of a file.
+
+        If the new text is not certain, the program has likely changed the file.
+        """
+        file = tracked.file
+        is_known = file.is_whole or (action.by_line and bool(file.chunks))
+        texts = [action.rewrite(chunk.text) for chunk in file.chunks] if is_known else [None]
+        if None in texts:
+            self.touched = self.clock
+            tracked.mark_changed(self.clock, likely=True)
+            return
+        maker = self.add_maker("shell", call, EVIDENCE_SHELL)
+        for chunk, text in zip(list(file.chunks), texts, strict=True):
+            if text is None or text == chunk.text:
+                continue
+            tracked.changed = self.clock
+            if action.by_line:
+                replace_lines_from_outside(file, chunk, split_keeping_ends(text), maker)
+            else:
+                file.observe_whole(text, maker)
+        tracked.waiting.clear()
 
     def _place_change(
         self,
