@@ -16,6 +16,7 @@ makes everything that it does not show stale: still the best guess, no longer a 
     True
 """
 
+import hashlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -39,6 +40,7 @@ from vacr.edits import (
     Edit,
     ObservedLines,
     drop_byte_order_mark,
+    encode_file_text,
     find_line_origins,
     normalize_line_ends,
     render_as_host,
@@ -310,6 +312,30 @@ class FileState:
         self.length = len(lines)
         return fits
 
+    def confirm_blob(self, blob: str) -> bool:
+        """Make the known lines certain if they are a whole text with this id of git.
+
+        The id may be abbreviated. Return whether the lines have it.
+        """
+        text = "".join(chunk.text for chunk in self.chunks)
+        starts = [chunk.first for chunk in self.chunks]
+        if starts != [1, *(chunk.next for chunk in self.chunks[:-1])]:
+            return False
+        # Git may store CR LF as LF; a listing does not show how the last line ends.
+        spellings = (text, text.replace("\r\n", "\n"), text.removesuffix("\n"))
+        found = next((other for other in spellings if _has_blob_id(other, blob)), None)
+        if found is None:
+            return False
+        self.exact = self.exact or found == text
+        if found == text.removesuffix("\n"):
+            self.chunks[-1].replace_line(-1, self.chunks[-1].lines[-1].removesuffix("\n"))
+        for chunk in self.chunks:
+            chunk.fresh = True
+        self.join_chunks()
+        self.length = self.chunks[0].next - 1
+        self.may_have_moved = self.doubted = False
+        return True
+
     def end_at(self, number: int, *, whole: bool, ended: bool) -> None:
         """Drop the known lines after line `number`, which a listing showed as the last one.
 
@@ -443,6 +469,15 @@ class FileState:
         if following is None or place < following:
             return place
         return self.base.before(following)
+
+
+def _has_blob_id(text: str, blob: str) -> bool:
+    """Return whether git gives a text an id that begins with `blob`."""
+    data = encode_file_text(text)
+    whole = b"blob %d\0%b" % (len(data), data)
+    # Most repositories have ids by SHA-1; git does not rely on it against attacks, nor does this.
+    digest = hashlib.sha1(whole, usedforsecurity=False).hexdigest()
+    return digest.startswith(blob) or hashlib.sha256(whole).hexdigest().startswith(blob)
 
 
 # --- observations whose place is not certain ---

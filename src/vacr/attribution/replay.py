@@ -344,10 +344,12 @@ class Replay:
                 self._observe_lines(tracked, action, step)
             case ChangeNotice():
                 self._apply_change_notice(tracked, action, step)
-            case ObservedDiff(hunks=hunks):
+            case ObservedDiff(hunks=hunks, blob=blob):
                 for hunk in hunks:
                     observe = partial(tracked.file.observe, hunk.new_first, hunk.after())
                     self.observe_file(tracked, step, observe)
+                if blob and tracked.file.confirm_blob(blob):
+                    tracked.waiting, tracked.unplaced = [], []
             case PossibleChange(overwritten=overwritten, likely=likely):
                 self.touched = self.clock
                 tracked.mark_changed(self.clock, likely=likely)

@@ -69,6 +69,8 @@ class ObservedDiff(FileAction):
     """A diff of the file was printed; its new side is in the file now."""
 
     hunks: Sequence[Hunk]
+    blob: str = ""
+    """The abbreviated id that git gives to the whole text, or `""`."""
 
 
 @dataclass(frozen=True, slots=True)

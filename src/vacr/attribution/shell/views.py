@@ -26,6 +26,7 @@ from vacr.edits import (
     FileMove,
     ObservedDiff,
     ObservedLines,
+    parse_new_blobs,
     parse_numbered_lines,
     parse_unified_diff,
 )
@@ -273,9 +274,11 @@ class GitReportView:
         """Yield the diffs or the renames that the printed lines show."""
         plain = [_COLOUR_CODE.sub("", line) for line in lines]
         if self.diff:
-            for path, hunks in parse_unified_diff("\n".join(plain)):
+            text = "\n".join(plain)
+            blobs = parse_new_blobs(text)
+            for path, hunks in parse_unified_diff(text):
                 if path is not None:
-                    yield ObservedDiff(path, hunks)
+                    yield ObservedDiff(path, hunks, blobs.get(path, ""))
             return
         for line in plain:
             renamed = _RENAME_LINE.match(line)
