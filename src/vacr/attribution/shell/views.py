@@ -629,6 +629,10 @@ def _build_git_view(words: Sequence[str]) -> OutputView | None:
         return GitReportView(diff=False)
     if rest[:1] != ["diff"]:
         return None
+    if rest[1:2] == ["--no-index"]:
+        # Compared with nothing, all lines of the file are new.
+        shows_file = [word for word in rest[2:-1] if word != "--"] == ["/dev/null"]
+        return GitReportView(diff=True) if shows_file else None
     before_paths = rest[1 : rest.index("--")] if "--" in rest else rest[1:]
     for word in before_paths:
         if not word or not (_DIFF_ARGUMENT.fullmatch(word) or _FILE_ARGUMENT.fullmatch(word)):
