@@ -56,6 +56,7 @@ from vacr.attribution.locate import (
     apply_notice_hunks,
     apply_patch_hunks,
     apply_recorded_hunks,
+    apply_shown_diff,
     confirms_hunk_places,
     convert_to_edits,
     matches_hunks,
@@ -312,9 +313,7 @@ class Replay:
             case ChangeNotice():
                 self._apply_change_notice(tracked, action, step)
             case ObservedDiff(hunks=hunks):
-                for hunk in hunks:
-                    observe = partial(tracked.file.observe, hunk.new_first, hunk.after())
-                    self.observe_file(tracked, step, observe)
+                self._observe_diff(tracked, hunks, step)
             case PossibleChange(overwritten=overwritten, likely=likely):
                 self.touched = self.clock
                 tracked.mark_changed(self.clock, likely=likely)
@@ -355,6 +354,24 @@ class Replay:
             # Where it disagrees, the file changed after it was shown.
             if settled is None or tracked.file.agrees(settled.first, settled.lines):
                 self._observe_lines(tracked, earlier, step)
+
+    def _observe_diff(
+        self, tracked: TrackedFile, hunks: Sequence[Hunk], step: SessionStep
+    ) -> None:
+        """Take over the new lines of a printed diff.
+
+        If the known text fits neither side, the file changed from outside. Then the lines between
+        the hunks keep their order, and are a guess.
+        """
+        file, text = tracked.file, tracked.file.best_text
+        if text is not None and not all(file.agrees(h.new_first, h.after()) for h in hunks):
+            changed = apply_shown_diff(text, hunks)
+            if changed is not None:
+                self.observe_file(tracked, step, partial(file.observe_whole, changed))
+                file.mark_stale()
+        for hunk in hunks:
+            observe = partial(file.observe, hunk.new_first, hunk.after())
+            self.observe_file(tracked, step, observe)
 
     def _apply_change_notice(
         self, tracked: TrackedFile, notice: ChangeNotice, step: SessionStep
