@@ -323,7 +323,7 @@ class FileState:
             return False
         # Git may store CR LF as LF; a listing does not show how the last line ends.
         spellings = (text, text.replace("\r\n", "\n"), text.removesuffix("\n"))
-        found = next((other for other in spellings if _has_blob_id(other, blob)), None)
+        found = next((other for other in spellings if has_blob_id(other, blob)), None)
         if found is None:
             return False
         self.exact = self.exact or found == text
@@ -350,6 +350,8 @@ class FileState:
         self.chunks = [chunk for chunk in self.chunks if chunk.lines]
         if self.length is not None or (whole and ended and self._ends_as_before(number)):
             self.length = number
+        elif whole and not number:
+            self.length = 0
         elif ended:
             self.bounded = bool(self.chunks) and self.chunks[-1].next == number + 1
         if whole:
@@ -471,7 +473,7 @@ class FileState:
         return self.base.before(following)
 
 
-def _has_blob_id(text: str, blob: str) -> bool:
+def has_blob_id(text: str, blob: str) -> bool:
     """Return whether git gives a text an id that begins with `blob`."""
     data = encode_file_text(text)
     whole = b"blob %d\0%b" % (len(data), data)

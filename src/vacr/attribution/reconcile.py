@@ -18,6 +18,7 @@ history.
 from __future__ import annotations
 
 import re
+import sys
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -349,7 +350,7 @@ def realign_lines(
         ]
     )
     matched = [(i, origin) for i, origin in enumerate(origins) if origin != NO_ORIGIN]
-    _keep_stale_neighbours(file, known, numbers, matched, first)
+    _keep_stale_neighbours(file, known, numbers, matched, first, fresh)
 
 
 def _find_shown_region(
@@ -461,13 +462,17 @@ def _keep_stale_neighbours(
     numbers: Sequence[int],
     matched: Sequence[tuple[int, int]],
     first: int,
+    fresh: Sequence[Chunk],
 ) -> None:
     """Keep the stale lines around shown lines, shifted as far as the shown lines have moved.
 
     `known` are the stale lines with their `numbers`. `matched` pairs the indexes of shown lines
     with the indexes of the known lines that they equal; `first` is the number of the first one.
+    `fresh` are the chunks that were certain before.
     """
+    end = first
     if matched:
+        end += matched[-1][0]
         (top, low), (bottom, high) = matched[0], matched[-1]
         up, down, high = first + top - numbers[low], first + bottom - numbers[high], high + 1
         if top and up > 0 and (numbers[low - 1] if low else 0) == first - 1:
@@ -475,8 +480,17 @@ def _keep_stale_neighbours(
     else:
         low = high = sum(number < first for number in numbers)
         up = down = 0
-    moved = [(n + up, line) for n, line in zip(numbers[:low], known[:low], strict=True)]
-    moved += [(n + down, line) for n, line in zip(numbers[high:], known[high:], strict=True)]
+    # Lines beyond a certain line did not move with the shown ones.
+    floor = max((chunk.next for chunk in fresh if chunk.next <= first), default=0)
+    ceiling = min((chunk.first for chunk in fresh if chunk.first >= end), default=sys.maxsize)
+    moved = [
+        (n + up if n >= floor else n, line)
+        for n, line in zip(numbers[:low], known[:low], strict=True)
+    ]
+    moved += [
+        (n + down if n < ceiling else n, line)
+        for n, line in zip(numbers[high:], known[high:], strict=True)
+    ]
     pieces: list[Chunk] = []
     for number, (chunk, i) in moved:
         if number < 1 or any(other.first <= number < other.next for other in file.chunks):

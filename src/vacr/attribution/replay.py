@@ -47,15 +47,18 @@ from vacr.attribution.file_state import (
     FileState,
     LineMaker,
     TrackedFile,
+    has_blob_id,
     has_different_line_count,
     settle_observation,
 )
 from vacr.attribution.locate import (
+    adds_to_edits,
     anchor_unplaced_edits,
     apply_edits,
     apply_notice_hunks,
     apply_patch_hunks,
     apply_recorded_hunks,
+    apply_shown_diff,
     confirms_hunk_places,
     convert_to_edits,
     matches_hunks,
@@ -345,11 +348,9 @@ class Replay:
             case ChangeNotice():
                 self._apply_change_notice(tracked, action, step)
             case ObservedDiff(hunks=hunks, blob=blob):
-                for hunk in hunks:
-                    observe = partial(tracked.file.observe, hunk.new_first, hunk.after())
-                    self.observe_file(tracked, step, observe)
-                if blob and tracked.file.confirm_blob(blob):
-                    tracked.waiting, tracked.unplaced = [], []
+                self._observe_diff(tracked, hunks, step)
+                if blob:
+                    self._confirm_blob(tracked, hunks, blob, step)
             case PossibleChange(overwritten=overwritten, likely=likely):
                 self.touched = self.clock
                 tracked.mark_changed(self.clock, likely=likely)
@@ -390,6 +391,37 @@ class Replay:
             # Where it disagrees, the file changed after it was shown.
             if settled is None or tracked.file.agrees(settled.first, settled.lines):
                 self._observe_lines(tracked, earlier, step)
+
+    def _observe_diff(self, tracked: TrackedFile, hunks: Sequence[Hunk], step: SessionStep) -> None:
+        """Take over the new lines of a printed diff.
+
+        If the known text fits neither side, the file changed from outside. Then the lines between
+        the hunks keep their order, and are a guess.
+        """
+        file, text = tracked.file, tracked.file.best_text
+        if text is not None and not all(file.agrees(h.new_first, h.after()) for h in hunks):
+            changed = apply_shown_diff(text, hunks)
+            if changed is not None:
+                self.observe_file(tracked, step, partial(file.observe_whole, changed))
+                file.mark_stale()
+        for hunk in hunks:
+            observe = partial(file.observe, hunk.new_first, hunk.after())
+            self.observe_file(tracked, step, observe)
+
+    def _confirm_blob(
+        self, tracked: TrackedFile, hunks: Sequence[Hunk], blob: str, step: SessionStep
+    ) -> None:
+        """Take over the whole text of a printed diff, if the id that git gives to it proves it.
+
+        The text is the known one, or that of the base with the changes of the diff.
+        """
+        if not tracked.file.confirm_blob(blob):
+            data = self.read_base(tracked.path)
+            text = None if data is None else apply_shown_diff(decode_file_text(data), hunks)
+            if text is None or not has_blob_id(text, blob):
+                return
+            self.observe_file(tracked, step, partial(tracked.file.observe_whole, text))
+        tracked.waiting, tracked.unplaced = [], []
 
     def _apply_change_notice(
         self, tracked: TrackedFile, notice: ChangeNotice, step: SessionStep
@@ -605,7 +637,8 @@ class Replay:
     ) -> PlacedChange:
         """Replace text where the host recorded it, where it is found, or where it was shown."""
         hunks = restore_hunk_tabs(action.hunks, file.get_line, action.edits)
-        if hunks and (not file.is_whole or not action.edits or not matches_hunks(file, hunks)):
+        is_other = not action.edits or adds_to_edits(hunks, action.edits)
+        if hunks and (is_other or not file.is_whole or not matches_hunks(file, hunks)):
             ranges = self._apply_recorded_hunks(file, hunks, call, maker)
             if ranges is not None:
                 return ranges, EVIDENCE_RECORDED
