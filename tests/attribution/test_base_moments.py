@@ -122,11 +122,11 @@ def test_formatted_commit_is_found_by_its_time(tmp_path):
     patch(
         codex,
         "two = 2\n",
-        "two=22\n",
-        "@@ -1,3 +1,3 @@\n one = 1\n-two = 2\n+two=22\n three = 3\n",
+        "two=call(22)\n",
+        "@@ -1,3 +1,3 @@\n one = 1\n-two = 2\n+two=call(22)\n three = 3\n",
     )
     committed = times[len(codex.lines)][1]
-    formatted = START.replace("two = 2\n", "two = 22\n")
+    formatted = START.replace("two = 2\n", "two = call(22)\n")
     for _ in range(5):
         codex.shell("ls")
     patch(codex, "four = 4\n", "four = 44\n", "@@ -4 +4 @@\n-four = 4\n+four = 44\n")

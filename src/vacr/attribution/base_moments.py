@@ -33,6 +33,7 @@ from vacr.attribution.locate import (
     apply_patch_hunks,
     convert_to_edits,
     matches_hunks,
+    restore_hunk_tabs,
 )
 from vacr.attribution.replay import BaseFiles, LineChange, Replay
 from vacr.edits import (
@@ -95,6 +96,8 @@ class _Change:
     """Whether the file was as in the base afterwards."""
     fits: bool
     """Whether the change can be applied to the text of the base."""
+    kept: bool
+    """Whether the base has most of the lines that the change added, in any layout."""
 
 
 class _BaseSearch(Replay):
@@ -129,7 +132,11 @@ class _BaseSearch(Replay):
         if tracked is None or text is None:
             return
         change = _Change(
-            self.clock, time, _is_as_in_base(tracked, text, actions), _fits_text(text, actions[0])
+            self.clock,
+            time,
+            agrees=_is_as_in_base(tracked, text, actions),
+            fits=_fits_text(text, actions[0]),
+            kept=_has_added_lines(text, actions),
         )
         self.changes.setdefault(key, []).append(change)
 
@@ -148,14 +155,15 @@ _CHANGES = (Replacement, AppliedPatch, FileWrite, FileMove)
 def _choose_moment(changes: Sequence[_Change], deadline: int) -> int:
     """Return the step after which the file was as in the base, or 0 if that was at the start.
 
-    It is the last one after which the file agrees with the base. If others changed the file before
-    it was committed, none agrees: then it is the last step up to the `deadline`, unless the step
-    after the one that agreed fits the base, and the step after the deadline does not.
+    It is the last one after which the file agrees with the base. If a formatter changed the file
+    before it was committed, none agrees: then it is the last step up to the `deadline`, if the base
+    has its lines, unless the step after the one that agreed fits the base. A rebase moves the
+    deadline, so the time alone proves nothing.
     """
     agreeing = [number for number, change in enumerate(changes, 1) if change.agrees]
     settled = agreeing[-1] if agreeing else 0
     before = sum(1 for change in changes if deadline and change.time <= deadline)
-    if before > settled and not changes[settled].fits:
+    if before > settled and changes[before - 1].kept and not changes[settled].fits:
         following = changes[before] if before < len(changes) else None
         if following is None or following.fits:
             settled = before
@@ -165,14 +173,14 @@ def _choose_moment(changes: Sequence[_Change], deadline: int) -> int:
 def _is_as_in_base(tracked: TrackedFile, text: str, actions: Sequence[FileAction]) -> bool:
     """Return whether all certain lines of a changed file are those of a text.
 
-    If none is certain, return whether the text has the new lines of the changes, and not the old
-    ones.
+    If none is certain, or the place of a change is unknown, return whether the text has the new
+    lines of the changes, and not the old ones.
     """
     if tracked.gone:
         return False
     file, lines = tracked.file, split_keeping_ends(text)
     fresh = [chunk for chunk in file.chunks if chunk.fresh]
-    if not fresh:
+    if not fresh or tracked.unplaced:
         changes = [
             action
             for action in actions
@@ -194,6 +202,28 @@ def _has_result(text: str, change: LineChange) -> bool:
     )
 
 
+def _has_added_lines(text: str, actions: Sequence[FileAction]) -> bool:
+    """Return whether a text has most lines that actions added; blanks in lines do not count."""
+    added: set[str] = set()
+    for action in actions:
+        match action:
+            case Replacement(hunks=hunks) | AppliedPatch(hunks=hunks) if hunks:
+                old = {_squeeze(line) for hunk in hunks for line in hunk.before()}
+                added |= {_squeeze(line) for hunk in hunks for line in hunk.after()} - old
+            case Replacement() | AppliedPatch() | FileWrite():
+                for edit in convert_to_edits(action):
+                    old = {_squeeze(line) for line in edit.old.split("\n")}
+                    added |= {_squeeze(line) for line in edit.new.split("\n")} - old
+    telling = {line for line in added if len(line) >= _MIN_DISTINCTIVE_LENGTH}
+    there = {_squeeze(line) for line in text.split("\n")}
+    return bool(telling) and 2 * len(telling & there) > len(telling)
+
+
+def _squeeze(line: str) -> str:
+    """Return a line without any blanks."""
+    return "".join(line.split())
+
+
 def _fits_text(text: str, action: FileAction) -> bool:
     """Return whether an action shows a text, or can be applied to it."""
     file = FileState.from_text(text)
@@ -202,8 +232,8 @@ def _fits_text(text: str, action: FileAction) -> bool:
             return render_as_host(seen) == text
         case ObservedLines(first=first, lines=lines):
             return file.agrees(first, lines)
-        case Replacement(hunks=hunks) if hunks:
-            return matches_hunks(file, hunks)
+        case Replacement(hunks=hunks, edits=edits) if hunks:
+            return matches_hunks(file, restore_hunk_tabs(hunks, file.get_line, edits))
         case Replacement(edits=edits):
             return apply_edits(file, edits, NO_ORIGIN) is not None
         case AppliedPatch(hunks=hunks) if hunks:
