@@ -59,7 +59,9 @@ def test_reading_command_keeps_the_ranges(tmp_path):
         ("truncate -s 2 a.py", False, None),
     ],
 )
-def test_command_that_may_have_changed_a_file_is_reported_as_doubt(tmp_path, command, complete, doubt):
+def test_command_that_may_have_changed_a_file_is_reported_as_doubt(
+    tmp_path, command, complete, doubt
+):
     claude = Claude()
     claude.call(
         "Write",
@@ -163,9 +165,7 @@ def test_printed_diff_shows_changes_from_outside(tmp_path):
     ]
     claude.call("Bash", {"command": "git diff"}, "".join(diff))
     (left,) = list_changed_files(
-        *replay_records(
-            read_records(tmp_path, claude.data()), make_base(a_py="".join(known))
-        )
+        *replay_records(read_records(tmp_path, claude.data()), make_base(a_py="".join(known)))
     )
     assert left[1] == "".join([*known[:3], "new\n", *known[3:30], *known[31:]]).encode()
     assert left[2]["doubt"] == "unseen"

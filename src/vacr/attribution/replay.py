@@ -355,9 +355,7 @@ class Replay:
             if settled is None or tracked.file.agrees(settled.first, settled.lines):
                 self._observe_lines(tracked, earlier, step)
 
-    def _observe_diff(
-        self, tracked: TrackedFile, hunks: Sequence[Hunk], step: SessionStep
-    ) -> None:
+    def _observe_diff(self, tracked: TrackedFile, hunks: Sequence[Hunk], step: SessionStep) -> None:
         """Take over the new lines of a printed diff.
 
         If the known text fits neither side, the file changed from outside. Then the lines between
