@@ -662,9 +662,13 @@ class TrackedFile:
     def best_text(self) -> str | None:
         """The whole text, though there may be a `doubt`, or `None` while a part is unknown.
 
-        A text that a command likely changed is not known.
+        A text that a command likely changed is not known. Neither is one that git may have replaced
+        with another version, if others changed the file before.
         """
-        return None if self.is_doubtful or self.unplaced else self.file.best_text
+        may_be_other = self.dirty and self.file.doubted and self.drifted
+        if self.is_doubtful or self.unplaced or may_be_other:
+            return None
+        return self.file.best_text
 
     @property
     def doubt(self) -> str:
@@ -680,9 +684,13 @@ class TrackedFile:
         self.waiting, self.unplaced = [], []
         self.host_texts.clear()
 
-    def mark_changed(self, when: int, *, likely: bool) -> None:
-        """Note that something may have changed the file at a time, or `likely` has changed it."""
-        self.dirty, self.swept, self.doubted = True, False, when if likely else self.doubted
+    def mark_changed(self, when: int, *, likely: bool, formatter: bool = False) -> None:
+        """Note that something may have changed the file at a time, or `likely` has changed it.
+
+        With `formatter`, only a formatter may have changed it.
+        """
+        self.swept = formatter and (self.swept or not self.dirty)
+        self.dirty, self.doubted = True, when if likely else self.doubted
         self.waiting.clear()
         if self.gone:  # It may exist again.
             self.file, self.gone = FileState(), False

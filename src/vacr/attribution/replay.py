@@ -351,9 +351,9 @@ class Replay:
                 self._observe_diff(tracked, hunks, step)
                 if blob:
                     self._confirm_blob(tracked, hunks, blob, step)
-            case PossibleChange(overwritten=overwritten, likely=likely):
+            case PossibleChange(overwritten=overwritten, likely=likely, formatter=formatter):
                 self.touched = self.clock
-                tracked.mark_changed(self.clock, likely=likely)
+                tracked.mark_changed(self.clock, likely=likely, formatter=formatter)
                 if overwritten:
                     tracked.file.mark_stale()
             case UnplacedEdit():
@@ -497,11 +497,14 @@ class Replay:
         if self.touched > tracked.looked:
             kind, tracked.file.may_have_moved = "shell", True
         kind = kind or ("user" if self.base is not None else "unknown")
+        likely_text = tracked.file.best_text if tracked.is_doubtful else None
         if tracked.is_doubtful:
             # Earlier looks no longer prove the lines that are not shown now.
             tracked.file.mark_stale()
         evidence = EVIDENCE_SHELL if tracked.dirty else EVIDENCE_EXTERNAL
         fitted = observe(self.add_maker(kind, step, evidence))
+        if likely_text is not None and likely_text == tracked.file.best_text:
+            tracked.file.bounded = False  # The likely change is still to be seen.
         tracked.drifted = tracked.drifted or not (fitted or tracked.dirty)
         tracked.looked, tracked.dirty, tracked.gone = self.clock, False, False
         if tracked.unplaced:
