@@ -247,7 +247,8 @@ class Repository:
         """
         commit = self.resolve_commit(revision)
         tree = self.list_files(commit)
-        return BaseFiles(commit, tree.keys(), lambda path: self.read_blob(tree[path]))
+        when = int(self.run_git("log", "-1", "--format=%ct", commit)) * 1000
+        return BaseFiles(commit, tree.keys(), lambda path: self.read_blob(tree[path]), when)
 
     def close(self) -> None:
         """End the process that reads blobs."""

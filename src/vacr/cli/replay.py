@@ -49,8 +49,10 @@ def command(
     vacr applies the edits in the sessions to the files in --base. FILE is a record or a native
     session. Several are replayed together, in order of time. The report lists every changed file,
     whether it is complete, partial or deleted, and the evidence. A file is written only if every
-    byte of it is known. Files in the folder are never removed, and replaced only with --overwrite.
-    A record that was modified after it was made is refused.
+    byte of it is known. The report names a doubt where the file may differ from that: a formatter
+    or another command ran since, or only a part was shown after a change from outside. Files in
+    the folder are never removed, and replaced only with --overwrite. A record that was modified
+    after it was made is refused.
 
     \b
     Example:
@@ -87,6 +89,8 @@ def command(
             state = "deleted"
         else:
             state = "complete" if about["complete"] else "partial"
+            if "doubt" in about:
+                state += f", doubt: {about['doubt']}"
         voice.result(f"{path}: {state}, {', '.join(about['evidence']) or 'no evidence'}")
     if not changed_files:
         voice.notice("The sessions changed no files.")
