@@ -42,7 +42,7 @@ BLAME_INCREMENTAL = "--incremental"
 _QUOTE_NAMES = ("-c", "core.quotepath=on")
 _FILTER_SETTING = re.compile(r"filter\.(.*)\.(?:clean|process|smudge|required)", re.DOTALL)
 _ENTRY_HEADER = re.compile(rb"([0-9a-f]{40,64}) ([0-9]+) ([0-9]+)(?: ([0-9]+))?")
-_RANGE_DOTS = re.compile(r"\.\.\.?")
+_FULL_NAME = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _SYMMETRIC_DOTS = "..."
 
 _QUOTED_ESCAPE = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
@@ -148,9 +148,10 @@ def run_porcelain_blame(
         words += ["--contents", "-"]
     if selection.revision is not None:
         words += _resolve_revisions(repository, selection.revision)
-    return repository.run_git(
-        *words, "--", path, stdin=selection.contents, settings=_list_filter_settings(repository)
-    )
+        return repository.run_git(*words, "--", path, stdin=selection.contents)
+    # Git would convert the file of the work tree as if it were to be committed.
+    settings = _list_filter_settings(repository)
+    return repository.run_git(*words, "--", path, stdin=selection.contents, settings=settings)
 
 
 def find_blamed_commit(repository: Repository, revision: str | None) -> str:
@@ -160,20 +161,20 @@ def find_blamed_commit(repository: Repository, revision: str | None) -> str:
         UnreadableInput: there is no such commit.
         UsageError: the revision has three dots.
     """
-    return _resolve_revisions(repository, "HEAD" if revision is None else revision)[0]
+    commit = _resolve_revisions(repository, "HEAD" if revision is None else revision)[0]
+    return repository.resolve_commit(commit)
 
 
 def _resolve_revisions(repository: Repository, revision: str) -> list[str]:
     """Return the commit that a revision names; for a range, then its beginning as `^COMMIT`."""
     if _SYMMETRIC_DOTS in revision:
         raise UsageError(f"cannot blame {revision}", hint="Name a commit, or a range A..B.")
-    if ".." not in revision:
-        return [repository.resolve_commit(revision)]
-    first, last = _RANGE_DOTS.split(revision, maxsplit=1)
-    return [
-        repository.resolve_commit(last or "HEAD"),
-        f"^{repository.resolve_commit(first or 'HEAD')}",
+    first, dots, last = revision.rpartition("..")
+    names = [last or "HEAD", first or "HEAD"] if dots else [revision]
+    commits = [
+        name if _FULL_NAME.fullmatch(name) else repository.resolve_commit(name) for name in names
     ]
+    return [commits[0], *(f"^{commit}" for commit in commits[1:])]
 
 
 def _list_filter_settings(repository: Repository) -> dict[str, str]:
