@@ -38,7 +38,7 @@ from vacr.blame import (
 from vacr.cli.options import PATH, Verb, voice_options
 from vacr.console import Voice, align_columns, cut_to_width, get_terminal_width, write_bytes
 from vacr.errors import InvalidRecord, NotASession, UsageError, VacrError, escape_unprintable
-from vacr.files import make_absolute, read_bytes
+from vacr.files import read_bytes
 from vacr.workflows import (
     CONTRIBUTOR_TYPES,
     build_commit_document,
@@ -315,10 +315,8 @@ def _build_selection(
     words += [f"-C{score}" for score in copies]
     words += [f"--since={since}"] if since is not None else []
     words += [f"--ignore-rev={name}" for name in ignore_rev]
-    # Git runs in another folder; an empty name clears the list.
-    words += [
-        f"--ignore-revs-file={make_absolute(name) if name else ''}" for name in ignore_revs_file
-    ]
+    # Like git, which reads it from the top of the work tree; an empty name clears the list.
+    words += [f"--ignore-revs-file={name}" for name in ignore_revs_file]
     words += ["--root"] if root else []
     data = None if contents is None else read_bytes(contents)
     return BlameSelection(revision, tuple(words), ranges, data)
