@@ -121,6 +121,7 @@ def _git_blame_options(function: F) -> F:
             "--ignore-revs-file",
             metavar="FILE",
             multiple=True,
+            type=click.Path(readable=False),
             help="Ignore the changes of the commits in this file; repeatable.",
         ),
         click.option(
@@ -133,22 +134,13 @@ def _git_blame_options(function: F) -> F:
         click.option(
             "-p",
             "--porcelain",
-            "form",
-            flag_value=BLAME_PORCELAIN,
+            is_flag=True,
             help="Print as git blame does for programs, with vacr- headers.",
         ),
         click.option(
-            "--line-porcelain",
-            "form",
-            flag_value=BLAME_LINE_PORCELAIN,
-            help="The same, with all headers on every line.",
+            "--line-porcelain", is_flag=True, help="The same, with all headers on every line."
         ),
-        click.option(
-            "--incremental",
-            "form",
-            flag_value=BLAME_INCREMENTAL,
-            help="The same, without the lines themselves.",
-        ),
+        click.option("--incremental", is_flag=True, help="The same, without the lines themselves."),
         click.option("-l", "long_ids", is_flag=True, help="Show full commit ids."),
         click.option("-s", "short_rows", is_flag=True, help="Show only commit and model."),
         click.option("-e", "--show-email", is_flag=True, help="Show the e-mail of the author."),
@@ -207,7 +199,9 @@ def command(
     commit: str | None,
     rev: str | None,
     repository: str | None,
-    form: str | None,
+    porcelain: bool,
+    line_porcelain: bool,
+    incremental: bool,
     long_ids: bool,
     short_rows: bool,
     show_email: bool,
@@ -240,6 +234,7 @@ def command(
       vacr blame --commit origin/main..HEAD --records records/
       vacr blame --commit main --repository ~/mirror.git --records records/
     """
+    form = _choose_form(porcelain, line_porcelain, incremental)
     # Editors show everything on standard error as an error.
     voice = Voice(format, quiet or (form is not None and not verbose), verbose)
     file, revision = _split_target(target, rev, commit)
@@ -264,6 +259,15 @@ def command(
         return _print_porcelain(place, selection, form, lines)
     style = _RowStyle(long_ids, short_rows, show_email, date)
     return _show_file_blame(place, lines, style, len(found), voice)
+
+
+def _choose_form(porcelain: bool, line_porcelain: bool, incremental: bool) -> str | None:
+    """Return the flag of git for the output, as git chooses it; `None` for our own output."""
+    if incremental:
+        return BLAME_INCREMENTAL
+    if line_porcelain:
+        return BLAME_LINE_PORCELAIN
+    return BLAME_PORCELAIN if porcelain else None
 
 
 def _split_target(
