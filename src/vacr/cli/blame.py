@@ -7,10 +7,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -22,7 +24,9 @@ from vacr.blame import (
     BLAME_PORCELAIN,
     AddedLines,
     BlamedLine,
+    BlameRecords,
     BlameSelection,
+    ClaimIndex,
     LineBlame,
     Repository,
     RepositoryFile,
@@ -36,9 +40,16 @@ from vacr.blame import (
     run_porcelain_blame,
 )
 from vacr.cli.options import PATH, Verb, voice_options
-from vacr.console import Voice, align_columns, cut_to_width, get_terminal_width, write_bytes
+from vacr.console import (
+    Voice,
+    align_columns,
+    cut_to_width,
+    get_terminal_width,
+    show_job_progress,
+    write_bytes,
+)
 from vacr.errors import InvalidRecord, NotASession, UsageError, VacrError, escape_unprintable
-from vacr.files import read_bytes
+from vacr.files import find_state_folder, read_bytes
 from vacr.workflows import (
     CONTRIBUTOR_TYPES,
     build_commit_document,
@@ -191,6 +202,7 @@ class _RowStyle:
     type=PATH,
     help="Git repository.  [default: by the file, or by the current folder]",
 )
+@click.option("--no-index", is_flag=True, help="Read all sessions, instead of using the index.")
 @_git_blame_options
 @voice_options
 def command(
@@ -199,6 +211,7 @@ def command(
     commit: str | None,
     rev: str | None,
     repository: str | None,
+    no_index: bool,
     porcelain: bool,
     line_porcelain: bool,
     incremental: bool,
@@ -246,19 +259,33 @@ def command(
                 hint="Omit them, or name a file: vacr blame REVISION FILE",
             )
         container = Repository(repository or ".")
-        return _show_commit_blame(
-            container, commit, _read_records(records, container, voice), voice
-        )
+        with _index_records(records, container, no_index, voice) as found:
+            added = blame_commit(container, commit, found)
+        return _show_commit_blame(added, len(found), voice)
     if form is not None and voice.json:
         raise UsageError(f"{form} and --format json exclude each other", hint="Omit one of them.")
     place = find_repository_file(file, repository)
     selection = _build_selection(revision, **flags)
-    found = _read_records(records, place.repository, voice)
-    lines = blame_file(place, revision, found, selection)
+    with _index_records(records, place.repository, no_index, voice) as found:
+        lines = blame_file(place, revision, found, selection)
     if form is not None:
         return _print_porcelain(place, selection, form, lines)
     style = _RowStyle(long_ids, short_rows, show_email, date)
     return _show_file_blame(place, lines, style, len(found), voice)
+
+
+@contextmanager
+def _index_records(
+    paths: tuple[str, ...], repository: Repository, no_index: bool, voice: Voice
+) -> Iterator[BlameRecords]:
+    """Yield the records to blame with, while a progress bar is shown and the index is open."""
+    index = _open_index(no_index, voice)
+    try:
+        with show_job_progress("reading sessions", voice) as progress:
+            yield _read_records(paths, repository, index, progress, voice)
+    finally:
+        if index is not None:
+            index.close()
 
 
 def _choose_form(porcelain: bool, line_porcelain: bool, incremental: bool) -> str | None:
@@ -327,8 +354,12 @@ def _build_selection(
 
 
 def _read_records(
-    paths: tuple[str, ...], repository: Repository, voice: Voice
-) -> list[dict[str, Any]]:
+    paths: tuple[str, ...],
+    repository: Repository,
+    index: ClaimIndex | None,
+    progress: Callable[[int, int], None],
+    voice: Voice,
+) -> BlameRecords:
     """Return the records at some paths, or of the repository's sessions if there are no paths.
 
     Print a notice about each input that is skipped.
@@ -344,8 +375,23 @@ def _read_records(
         voice.notice(message, 1 if isinstance(error, NotASession) else 0)
 
     if paths:
-        return read_blame_records(paths, report_skipped)
-    return read_project_records(find_work_trees(repository), report_skipped)
+        return read_blame_records(paths, report_skipped, index=index, progress=progress)
+    folders = find_work_trees(repository)
+    return read_project_records(folders, report_skipped, index=index, progress=progress)
+
+
+def _open_index(no_index: bool, voice: Voice) -> ClaimIndex | None:
+    """Return the index in the state folder; `None` if the user wants none, or none can be used."""
+    if no_index:
+        return None
+    try:
+        index = ClaimIndex.open(find_state_folder(os.environ))
+    except UsageError:  # There is no state folder.
+        return None
+    if not index.is_usable:
+        voice.notice("The index cannot be used, so all sessions are read.", 1)
+        return None
+    return index
 
 
 def _print_porcelain(
@@ -452,14 +498,11 @@ def _shorten_model(name: str) -> str:
     return cut_to_width(name.rpartition("/")[2] or name, _MAX_MODEL_WIDTH)
 
 
-def _show_commit_blame(
-    repository: Repository, revision: str, records: list[dict[str, Any]], voice: Voice
-) -> int:
+def _show_commit_blame(added: AddedLines, record_count: int, voice: Voice) -> int:
     """Print the lines that commits added, by file and author type.
 
     Return the exit code, 1 if all authors are unknown.
     """
-    added = blame_commit(repository, revision, records)
     document = build_commit_document(added)
     for file in document["files"]:
         voice.result(f"{file['path']}: {_format_line_counts(file)}")
@@ -472,7 +515,7 @@ def _show_commit_blame(
     if count > unknown:
         return 0
     kind = "commit" if added.since is None else "range"
-    return _report_nothing_known(voice, len(records), kind, count)
+    return _report_nothing_known(voice, record_count, kind, count)
 
 
 def _format_commit_range(added: AddedLines) -> str:
