@@ -19,7 +19,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,7 +74,8 @@ def _strip_worktree(path: str) -> str:
 class PlacedSession:
     """A record, facts about its session, and where the session worked in the repository."""
 
-    record: dict[str, Any]
+    load: Callable[[], dict[str, Any]]
+    """Reads the record."""
     facts: SessionFacts
     place: SessionPlace
 
