@@ -76,10 +76,9 @@ export expr false fd fgrep file find gh git grep head hexdump history id jq kill
 lsof md5sum mkdir nl od paste pgrep popd printf ps pushd pwd readlink realpath rg rmdir sed seq
 set sha256sum shasum sleep sort stat strings tail tee test time top touch tr tree true type
 uname uniq unset wait wc which whoami xargs xxd yes yq :
-actionlint adb ast-grep bat bc brew cksum codesign comm ctags cloc exa eza fzf gitleaks glow
-hadolint helm host hyperfine ifconfig ip journalctl launchctl lipo lsb_release luac man mdls
-netstat nm nslookup objdump open otool plutil pmset printenv reset rga scc sg sha1sum sips
-sqlite3 ss ssh sw_vers systemctl tput tty ulimit vale vim-cmd xcode-select xmllint yamllint
+actionlint ast-grep bat bc cksum cloc comm exa eza fzf glow hadolint host hyperfine ifconfig ip
+journalctl launchctl lsb_release man mdls netstat nm nslookup objdump otool plutil printenv rga
+scc sg sha1sum sips ss sw_vers systemctl tput tty ulimit vale xcode-select xmllint yamllint
 zipinfo
 Get-Content Get-ChildItem Get-Item Get-Location Select-Object Select-String Measure-Object
 Set-Location Sort-Object Test-Path Where-Object Write-Host Write-Output Format-Table
