@@ -12,10 +12,18 @@ if TYPE_CHECKING:
     from vacr.blame.file_blame import blame_commit as blame_commit
     from vacr.blame.file_blame import blame_file as blame_file
     from vacr.blame.git import Repository as Repository
+    from vacr.blame.git import find_git_base as find_git_base
     from vacr.blame.git import find_repository_file as find_repository_file
     from vacr.blame.git import find_work_tree_names as find_work_tree_names
     from vacr.blame.git import load_git_base as load_git_base
     from vacr.blame.join import LineBlame as LineBlame
+    from vacr.blame.rebuild import COMMIT_ABSENT as COMMIT_ABSENT
+    from vacr.blame.rebuild import COMMIT_DIFFERENT as COMMIT_DIFFERENT
+    from vacr.blame.rebuild import COMMIT_EQUAL as COMMIT_EQUAL
+    from vacr.blame.rebuild import COMMIT_UNCHANGED as COMMIT_UNCHANGED
+    from vacr.blame.rebuild import CommitFiles as CommitFiles
+    from vacr.blame.rebuild import RebuiltFile as RebuiltFile
+    from vacr.blame.rebuild import rebuild_files as rebuild_files
 
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,
@@ -29,10 +37,20 @@ __getattr__, __dir__, __all__ = export_lazily(
         ),
         "git": (
             "Repository",
+            "find_git_base",
             "find_repository_file",
             "find_work_tree_names",
             "load_git_base",
         ),
         "join": ("LineBlame",),
+        "rebuild": (
+            "COMMIT_ABSENT",
+            "COMMIT_DIFFERENT",
+            "COMMIT_EQUAL",
+            "COMMIT_UNCHANGED",
+            "CommitFiles",
+            "RebuiltFile",
+            "rebuild_files",
+        ),
     },
 )

@@ -67,6 +67,10 @@ if TYPE_CHECKING:
     from vacr.workflows.register import build_registration_document as build_registration_document
     from vacr.workflows.register import combine_exit_codes as combine_exit_codes
     from vacr.workflows.register import register_pair as register_pair
+    from vacr.workflows.replay import ReplayBase as ReplayBase
+    from vacr.workflows.replay import build_replay_document as build_replay_document
+    from vacr.workflows.replay import load_replay_base as load_replay_base
+    from vacr.workflows.replay import read_replay_inputs as read_replay_inputs
     from vacr.workflows.run_journal import RunJournal as RunJournal
     from vacr.workflows.seal import PlannedSession as PlannedSession
     from vacr.workflows.seal import SealedSession as SealedSession
@@ -178,6 +182,12 @@ __getattr__, __dir__, __all__ = export_lazily(
             "build_registration_document",
             "combine_exit_codes",
             "register_pair",
+        ),
+        "replay": (
+            "ReplayBase",
+            "build_replay_document",
+            "load_replay_base",
+            "read_replay_inputs",
         ),
         "run_journal": ("RunJournal",),
         "seal": (
