@@ -9,14 +9,19 @@ if TYPE_CHECKING:
     from vacr.blame.claims import LineClaim as LineClaim
     from vacr.blame.file_blame import AddedLines as AddedLines
     from vacr.blame.file_blame import BlamedLine as BlamedLine
+    from vacr.blame.file_blame import FileAdditions as FileAdditions
     from vacr.blame.file_blame import blame_commit as blame_commit
     from vacr.blame.file_blame import blame_file as blame_file
+    from vacr.blame.file_blame import list_commit_additions as list_commit_additions
     from vacr.blame.git import Repository as Repository
     from vacr.blame.git import find_git_base as find_git_base
     from vacr.blame.git import find_repository_file as find_repository_file
     from vacr.blame.git import find_work_tree_names as find_work_tree_names
     from vacr.blame.git import load_git_base as load_git_base
     from vacr.blame.join import LineBlame as LineBlame
+    from vacr.blame.notes_ref import DEFAULT_NOTES_REF as DEFAULT_NOTES_REF
+    from vacr.blame.notes_ref import FetchedNotes as FetchedNotes
+    from vacr.blame.notes_ref import NotesRef as NotesRef
     from vacr.blame.rebuild import COMMIT_ABSENT as COMMIT_ABSENT
     from vacr.blame.rebuild import COMMIT_DIFFERENT as COMMIT_DIFFERENT
     from vacr.blame.rebuild import COMMIT_EQUAL as COMMIT_EQUAL
@@ -32,8 +37,10 @@ __getattr__, __dir__, __all__ = export_lazily(
         "file_blame": (
             "AddedLines",
             "BlamedLine",
+            "FileAdditions",
             "blame_commit",
             "blame_file",
+            "list_commit_additions",
         ),
         "git": (
             "Repository",
@@ -43,6 +50,11 @@ __getattr__, __dir__, __all__ = export_lazily(
             "load_git_base",
         ),
         "join": ("LineBlame",),
+        "notes_ref": (
+            "DEFAULT_NOTES_REF",
+            "FetchedNotes",
+            "NotesRef",
+        ),
         "rebuild": (
             "COMMIT_ABSENT",
             "COMMIT_DIFFERENT",
