@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from vacr.blame.git import find_repository_file as find_repository_file
     from vacr.blame.git import find_work_tree_names as find_work_tree_names
     from vacr.blame.git import load_git_base as load_git_base
+    from vacr.blame.history import Commit as Commit
+    from vacr.blame.history import UnreadableFile as UnreadableFile
+    from vacr.blame.history import blame_commits as blame_commits
+    from vacr.blame.history import list_range_commits as list_range_commits
     from vacr.blame.join import LineBlame as LineBlame
     from vacr.blame.notes_ref import DEFAULT_NOTES_REF as DEFAULT_NOTES_REF
     from vacr.blame.notes_ref import FetchedNotes as FetchedNotes
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     from vacr.blame.rebuild import CommitFiles as CommitFiles
     from vacr.blame.rebuild import RebuiltFile as RebuiltFile
     from vacr.blame.rebuild import rebuild_files as rebuild_files
+    from vacr.blame.survival import count_survivors as count_survivors
 
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,
@@ -49,6 +54,12 @@ __getattr__, __dir__, __all__ = export_lazily(
             "find_work_tree_names",
             "load_git_base",
         ),
+        "history": (
+            "Commit",
+            "UnreadableFile",
+            "blame_commits",
+            "list_range_commits",
+        ),
         "join": ("LineBlame",),
         "notes_ref": (
             "DEFAULT_NOTES_REF",
@@ -64,5 +75,6 @@ __getattr__, __dir__, __all__ = export_lazily(
             "RebuiltFile",
             "rebuild_files",
         ),
+        "survival": ("count_survivors",),
     },
 )
