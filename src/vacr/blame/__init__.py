@@ -6,6 +6,8 @@ from vacr.lazy import export_lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from vacr.blame.carry import CarriedFile as CarriedFile
+    from vacr.blame.carry import carry_claims as carry_claims
     from vacr.blame.claims import LineClaim as LineClaim
     from vacr.blame.file_blame import AddedLines as AddedLines
     from vacr.blame.file_blame import BlamedLine as BlamedLine
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from vacr.blame.history import Commit as Commit
     from vacr.blame.history import UnreadableFile as UnreadableFile
     from vacr.blame.history import blame_commits as blame_commits
+    from vacr.blame.history import find_missing_objects as find_missing_objects
     from vacr.blame.history import list_range_commits as list_range_commits
     from vacr.blame.join import LineBlame as LineBlame
     from vacr.blame.notes_ref import DEFAULT_NOTES_REF as DEFAULT_NOTES_REF
@@ -38,6 +41,10 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,
     {
+        "carry": (
+            "CarriedFile",
+            "carry_claims",
+        ),
         "claims": ("LineClaim",),
         "file_blame": (
             "AddedLines",
@@ -58,6 +65,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "Commit",
             "UnreadableFile",
             "blame_commits",
+            "find_missing_objects",
             "list_range_commits",
         ),
         "join": ("LineBlame",),

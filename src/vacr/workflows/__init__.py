@@ -23,6 +23,21 @@ if TYPE_CHECKING:
     from vacr.workflows.attribute import report_attribution_gaps as report_attribution_gaps
     from vacr.workflows.attribute import report_unknown_tools as report_unknown_tools
     from vacr.workflows.attribute import shorten_prompt as shorten_prompt
+    from vacr.workflows.commit_notes import EVIDENCE_NOTED as EVIDENCE_NOTED
+    from vacr.workflows.commit_notes import NOTE_EMPTY as NOTE_EMPTY
+    from vacr.workflows.commit_notes import NOTE_REFUSED as NOTE_REFUSED
+    from vacr.workflows.commit_notes import NOTE_UNCHANGED as NOTE_UNCHANGED
+    from vacr.workflows.commit_notes import NOTE_WRITTEN as NOTE_WRITTEN
+    from vacr.workflows.commit_notes import MergedNotes as MergedNotes
+    from vacr.workflows.commit_notes import NoteResult as NoteResult
+    from vacr.workflows.commit_notes import ReadNote as ReadNote
+    from vacr.workflows.commit_notes import add_noted_blame as add_noted_blame
+    from vacr.workflows.commit_notes import build_note_document as build_note_document
+    from vacr.workflows.commit_notes import list_note_commits as list_note_commits
+    from vacr.workflows.commit_notes import merge_fetched_notes as merge_fetched_notes
+    from vacr.workflows.commit_notes import read_commit_notes as read_commit_notes
+    from vacr.workflows.commit_notes import read_note_records as read_note_records
+    from vacr.workflows.commit_notes import write_commit_notes as write_commit_notes
     from vacr.workflows.evidence import MAX_EVIDENCE_BYTES as MAX_EVIDENCE_BYTES
     from vacr.workflows.evidence import EvidenceOptions as EvidenceOptions
     from vacr.workflows.evidence import choose_output_form as choose_output_form
@@ -37,6 +52,10 @@ if TYPE_CHECKING:
     from vacr.workflows.inputs import name_failed_input as name_failed_input
     from vacr.workflows.inputs import read_input_records as read_input_records
     from vacr.workflows.inputs import scan_input_records as scan_input_records
+    from vacr.workflows.note_rewrite import list_unnoted_commits as list_unnoted_commits
+    from vacr.workflows.note_rewrite import parse_rewritten_commits as parse_rewritten_commits
+    from vacr.workflows.note_rewrite import rewrite_similar_notes as rewrite_similar_notes
+    from vacr.workflows.note_rewrite import rewrite_stated_notes as rewrite_stated_notes
     from vacr.workflows.pools import DaskCluster as DaskCluster
     from vacr.workflows.pools import NoProcesses as NoProcesses
     from vacr.workflows.pools import start_local_pool as start_local_pool
@@ -125,6 +144,23 @@ __getattr__, __dir__, __all__ = export_lazily(
             "report_unknown_tools",
             "shorten_prompt",
         ),
+        "commit_notes": (
+            "EVIDENCE_NOTED",
+            "MergedNotes",
+            "NOTE_EMPTY",
+            "NOTE_REFUSED",
+            "NOTE_UNCHANGED",
+            "NOTE_WRITTEN",
+            "NoteResult",
+            "ReadNote",
+            "add_noted_blame",
+            "build_note_document",
+            "list_note_commits",
+            "merge_fetched_notes",
+            "read_commit_notes",
+            "read_note_records",
+            "write_commit_notes",
+        ),
         "evidence": (
             "EvidenceOptions",
             "MAX_EVIDENCE_BYTES",
@@ -142,6 +178,12 @@ __getattr__, __dir__, __all__ = export_lazily(
             "name_failed_input",
             "read_input_records",
             "scan_input_records",
+        ),
+        "note_rewrite": (
+            "list_unnoted_commits",
+            "parse_rewritten_commits",
+            "rewrite_similar_notes",
+            "rewrite_stated_notes",
         ),
         "pools": (
             "DaskCluster",
