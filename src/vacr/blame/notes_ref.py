@@ -35,6 +35,7 @@ from vacr.errors import Unreachable, UnreadableInput, UnwritableOutput, UsageErr
 DEFAULT_NOTES_REF = "refs/notes/ai"
 _COMMIT_NAME = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _REF_NAME = re.compile(r"refs/notes/[A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)*")
+_MAX_FLAT_NOTES = 256
 _TRACKING_PREFIX = "refs/notes/vacr-fetched/"
 # Variables that git sets for hooks; they would lead to another repository or index.
 _LOCAL_VARIABLES = re.compile(
@@ -80,14 +81,9 @@ class NotesRef:
         `tip` is a commit of a notes ref; by default, the newest one of this ref.
         """
         tip = tip or self.find_tip()
-        if tip is None:
-            return {}
-        notes = {}
-        for path, blob in self.repository.list_files(tip).items():
-            name = path.replace("/", "")
-            if _COMMIT_NAME.fullmatch(name):
-                notes[name] = blob
-        return notes
+        files = self.repository.list_files(tip) if tip is not None else {}
+        names = {path: path.replace("/", "") for path in files}
+        return {name: files[path] for path, name in names.items() if _COMMIT_NAME.fullmatch(name)}
 
     def read(self, commits: Iterable[str]) -> dict[str, bytes]:
         """Return the notes of commits; commits without a note are left out."""
@@ -120,8 +116,10 @@ class NotesRef:
             stream.append(f"from {tip}\n".encode())
         if merged is not None:
             stream.append(f"merge {merged}\n".encode())
+        # The command N of fast-import refuses notes of commits that are not here yet.
+        places = self._choose_note_paths(tip, notes)
         for commit, note in sorted(notes.items()):
-            stream += [f"N inline {commit}\n".encode(), _format_data(note)]
+            stream += [f"M 100644 inline {places[commit]}\n".encode(), _format_data(note)]
         done = self._run(["fast-import", "--quiet", "--date-format=raw"], b"".join(stream))
         if done.returncode or self.find_tip() == tip:
             reason = _find_reason(done.stderr)
@@ -130,6 +128,22 @@ class NotesRef:
                 where=f"{self.repository.path}: {self.ref}",
                 hint="If somebody else wrote notes at the same time, run the command again.",
             )
+
+    def _choose_note_paths(self, tip: str | None, commits: Iterable[str]) -> dict[str, str]:
+        """Return the path of each commit's note in the tree: the present one, or a new one.
+
+        Git spreads many notes over folders named after the first digits. New notes are spread like
+        the present ones.
+        """
+        files = self.repository.list_files(tip) if tip is not None else {}
+        present = {
+            name: path for path in files if _COMMIT_NAME.fullmatch(name := path.replace("/", ""))
+        }
+        names = list(commits)
+        depth = max((path.count("/") for path in present.values()), default=0)
+        if len(present) + len(names) > _MAX_FLAT_NOTES:
+            depth = max(depth, 1)
+        return {name: present.get(name) or _spread_name(name, depth) for name in names}
 
     def move(self, commit: str) -> None:
         """Let the ref name another commit, if nobody else moved it in the meantime.
@@ -281,6 +295,12 @@ class NotesRef:
             raise UnreadableInput(
                 f"cannot run git: {error}", where=str(self.repository.path)
             ) from error
+
+
+def _spread_name(name: str, depth: int) -> str:
+    """Return a name with a slash after each of its first `depth` pairs of digits."""
+    pairs = [name[2 * i : 2 * i + 2] for i in range(depth)]
+    return "/".join([*pairs, name[2 * depth :]])
 
 
 def _find_commit(repository: Repository, ref: str) -> str | None:
