@@ -532,3 +532,49 @@ def test_lines_that_the_commit_did_not_add_are_ignored_and_counted(vacr, work):
     assert "992 lines that the commit did not add" in done.out
     assert "1 files that the commit did not change" in done.out
     assert "Notes are not signed." in done.err
+
+
+# Blame
+
+
+def blame(vacr, folder, *arguments, code=0):
+    done = vacr("blame", *arguments, "--format", "json", cwd=folder)
+    assert done.returncode == code, done.err
+    return json.loads(done.stdout), done.err
+
+
+def test_blame_reads_notes_where_there_are_no_records(vacr, notes, clones):
+    one, two = clones
+    notes("write", "origin/main..HEAD", cwd=one)
+    notes("push", cwd=one)
+    notes("fetch", cwd=two)
+    proven, _ = blame(vacr, one, "app.py", "--records", one.parent / "records")
+    noted, error = blame(vacr, two, "app.py", "--notes")
+    assert noted["total"] == proven["total"]
+    assert noted["models"] == proven["models"]
+    lines = [line for line in noted["lines"] if line["contributor"]["type"] == "ai"]
+    assert {(line["evidence"], line["join"]) for line in lines} == {("noted", "note")}
+    assert {line["record"] for line in lines} == {
+        line["record"] for line in proven["lines"] if "record" in line
+    }
+    assert "known only from notes, which are not signed" in error
+    counted, _ = blame(vacr, two, "--commit", "HEAD", "--notes")
+    assert counted["total"]["ai"] == proven["total"]["ai"] - 7
+    done = vacr("blame", "--commit", "origin/main..HEAD", "--notes", cwd=two)
+    assert (done.returncode, "a note is about a single commit" in done.err) == (2, True)
+
+
+def test_records_outrank_notes(vacr, work, tmp_path):
+    text = 'app.py\n  k 1-1000\n---\n{"schema_version":"authorship/3.0.0","prompts":{"k":{"agent_id":{"tool":"x","id":"y","model":"z"}}}}'
+    git(work, "notes", "--ref=ai", "add", "-m", text, "HEAD~1")
+    report, _ = blame(vacr, work, "app.py", "--notes", "--records", tmp_path / "records")
+    sessions = {line.get("session-id") for line in report["lines"]}
+    assert sessions == {None, "session-one"}
+    report, _ = blame(vacr, work, "app.py", "--notes")
+    assert {line.get("session-id") for line in report["lines"]} == {None, "y"}
+
+
+def test_blame_survives_malformed_notes(vacr, work):
+    git(work, "notes", "--ref=ai", "add", "-m", "plain words", "HEAD")
+    _, error = blame(vacr, work, "app.py", "--notes", code=1)
+    assert "skipped an unreadable note" in error

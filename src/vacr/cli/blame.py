@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from vacr.blame import (
     AddedLines,
+    BlamedLine,
     LineBlame,
+    NotesRef,
     Repository,
     blame_commit,
     blame_file,
@@ -26,6 +29,7 @@ from vacr.console import Voice, align_columns
 from vacr.errors import InvalidRecord, NotASession, UsageError, VacrError
 from vacr.workflows import (
     CONTRIBUTOR_TYPES,
+    add_noted_blame,
     build_commit_document,
     build_line_counts,
     build_line_document,
@@ -63,6 +67,12 @@ _SHORT_COMMIT_LENGTH = 12
     type=PATH,
     help="Git repository.  [default: by the file, or by the current folder]",
 )
+@click.option(
+    "--notes",
+    is_flag=True,
+    help="For lines that no record proves, use the git notes of their commits, which are not "
+    "signed. --records may then be omitted.",
+)
 @voice_options
 def command(
     file: str | None,
@@ -70,6 +80,7 @@ def command(
     commit: str | None,
     rev: str | None,
     repository: str | None,
+    notes: bool,
     format: str,
     quiet: bool,
     verbose: int,
@@ -85,6 +96,9 @@ def command(
     rename. Lines without proof are unknown. Native sessions are recorded and attributed on the fly.
     A record that was modified after it was made is refused, and in a folder skipped.
 
+    With --notes, lines that only a note of `vacr notes` or git-ai speaks of have the evidence
+    `noted`.
+
     \b
     Example:
       vacr blame src/app.py --records records/
@@ -92,9 +106,10 @@ def command(
       vacr blame --commit HEAD --records records/ --format json
       vacr blame --commit origin/main..HEAD --records records/
       vacr blame --commit main --repository ~/mirror.git --records records/
+      vacr blame src/app.py --notes
     """
     voice = Voice(format, quiet, verbose)
-    _check_arguments(file, commit, records)
+    _check_arguments(file, commit, records, notes=notes)
     if commit is not None:
         if rev is not None:
             raise UsageError(
@@ -102,13 +117,21 @@ def command(
                 hint="Omit --rev: --commit already names the revision.",
             )
         return _show_commit_blame(
-            Repository(repository or "."), commit, _read_records(records, voice), voice
+            Repository(repository or "."),
+            commit,
+            _read_records(records, voice),
+            voice,
+            use_notes=notes,
         )
-    return _show_file_blame(file or "", repository, rev, _read_records(records, voice), voice)
+    return _show_file_blame(
+        file or "", repository, rev, _read_records(records, voice), voice, use_notes=notes
+    )
 
 
-def _check_arguments(file: str | None, commit: str | None, records: tuple[str, ...]) -> None:
-    """Raise a UsageError unless there are records, and either a file or a commit."""
+def _check_arguments(
+    file: str | None, commit: str | None, records: tuple[str, ...], *, notes: bool
+) -> None:
+    """Raise a UsageError unless there are records or notes, and either a file or a commit."""
     if file is None and commit is None:
         raise UsageError(
             "blame needs a file or --commit",
@@ -119,7 +142,12 @@ def _check_arguments(file: str | None, commit: str | None, records: tuple[str, .
             "For the file of a revision: --rev. For all lines of a commit: --commit without a file."
         )
         raise UsageError("a file and --commit exclude each other", hint=hint)
-    if not records:
+    if notes and commit is not None and ".." in commit:
+        raise UsageError(
+            "--notes cannot be used with a range: a note is about a single commit",
+            hint="Name a file or one commit, or see: vacr notes show A..B",
+        )
+    if not records and not notes:
         hint = (
             "Add --records PATH: records, sessions, or folders of them. To find sessions: "
             "vacr list -v"
@@ -129,6 +157,8 @@ def _check_arguments(file: str | None, commit: str | None, records: tuple[str, .
 
 def _read_records(paths: tuple[str, ...], voice: Voice) -> list[dict[str, Any]]:
     """Return the records at some paths; print a notice about each input that is skipped."""
+    if not paths:
+        return []
 
     def report_skipped(path: str, error: VacrError) -> None:
         """Print that an input is skipped, and why."""
@@ -143,11 +173,19 @@ def _read_records(paths: tuple[str, ...], voice: Voice) -> list[dict[str, Any]]:
 
 
 def _show_file_blame(
-    file: str, repository: str | None, rev: str | None, records: list[dict[str, Any]], voice: Voice
+    file: str,
+    repository: str | None,
+    rev: str | None,
+    records: list[dict[str, Any]],
+    voice: Voice,
+    *,
+    use_notes: bool,
 ) -> int:
     """Print who wrote each line of a file; return the exit code, 1 if all authors are unknown."""
     place = find_repository_file(file, repository)
     lines = blame_file(place, rev, records)
+    if use_notes:
+        lines = _add_notes(place.repository, lines, voice)
     counts = Counter(line.type for line in lines)
     rows = [
         [line.commit[:8], *_format_contributor_columns(line.blame), f"{number})"]
@@ -172,19 +210,49 @@ def _show_file_blame(
     return _report_nothing_known(voice, len(records), "file", len(lines))
 
 
+def _add_notes(repository: Repository, lines: list[BlamedLine], voice: Voice) -> list[BlamedLine]:
+    """Return lines with the claims of notes; print how many only notes speak of."""
+
+    def report_failed(commit: str, error: VacrError) -> None:
+        """Print that a note cannot be read."""
+        voice.error(f"vacr: {commit[:_SHORT_COMMIT_LENGTH]}: skipped an unreadable note: {error}")
+
+    noted, ignored = add_noted_blame(NotesRef(repository), lines, report_failed)
+    count = sum(new.blame is not old.blame for new, old in zip(noted, lines, strict=True))
+    if count:
+        voice.notice(f"{format_count(count, 'line')} known only from notes, which are not signed")
+    for reason, ignored_count in ignored.items():
+        voice.notice(f"ignored in notes: {ignored_count} {reason}", 1)
+    return noted
+
+
 def _show_commit_blame(
-    repository: Repository, revision: str, records: list[dict[str, Any]], voice: Voice
+    repository: Repository,
+    revision: str,
+    records: list[dict[str, Any]],
+    voice: Voice,
+    *,
+    use_notes: bool,
 ) -> int:
     """Print the lines that commits added, by file and author type.
 
     Return the exit code, 1 if all authors are unknown.
     """
     added = blame_commit(repository, revision, records)
+    if use_notes:
+        noted = iter(
+            _add_notes(repository, [line for _, own in added.files for line in own], voice)
+        )
+        files = [(path, [next(noted) for _ in own]) for path, own in added.files]
+        added = replace(added, files=files)
     document = build_commit_document(added)
     for file in document["files"]:
         voice.result(f"{file['path']}: {_format_line_counts(file)}")
-    files, lines = format_count(len(added.files), "file"), _format_line_counts(document["total"])
-    voice.result(f"{_format_commit_range(added)}: {files}, {lines}")
+    file_count, lines = (
+        format_count(len(added.files), "file"),
+        _format_line_counts(document["total"]),
+    )
+    voice.result(f"{_format_commit_range(added)}: {file_count}, {lines}")
     if added.no_text:
         voice.notice(f"Not counted, because they are not text: {', '.join(added.no_text)}")
     voice.data(document)

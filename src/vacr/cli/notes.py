@@ -326,6 +326,9 @@ def _report_results(results: Sequence[NoteResult], notes: NotesRef, voice: Voice
         else:
             unchanged = ", unchanged" if result.state == NOTE_UNCHANGED else ""
             voice.result(f"{short}: {_format_line_types(result.lines)}{unchanged}")
+        if result.unnamed:
+            names = ", ".join(result.unnamed)
+            voice.notice(f"{short}: left out, because a note cannot name them: {names}")
         document: dict[str, Any] = {
             "commit": result.commit,
             "state": result.state,
@@ -333,6 +336,8 @@ def _report_results(results: Sequence[NoteResult], notes: NotesRef, voice: Voice
         }
         if result.reason:
             document["reason"] = result.reason
+        if result.unnamed:
+            document["left-out"] = list(result.unnamed)
         if result.carried_from:
             document["from"] = list(result.carried_from)
         documents.append(document)

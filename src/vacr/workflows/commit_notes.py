@@ -75,6 +75,8 @@ class NoteResult:
     """Why the note was refused."""
     carried_from: tuple[str, ...] = ()
     """The commits whose notes the lines come from, after a rewrite."""
+    unnamed: tuple[str, ...] = ()
+    """Files that a note cannot name, because their names are not Unicode."""
 
 
 # Writing
@@ -231,11 +233,14 @@ def _settle_note(
     elif existing is not None:
         for path, claims in read_noted_lines(parse_note(existing), added).lines.items():
             lines[path] = claims | lines.get(path, {})
-    data = format_note(build_commit_note(commit, lines).note).encode()
-    counts = count_claimed_lines(lines)
+    built = build_commit_note(commit, lines)
+    data = format_note(built.note).encode()
+    result = NoteResult(
+        commit, NOTE_WRITTEN, count_claimed_lines(lines), unnamed=tuple(built.unnamed)
+    )
     if data == existing:
-        return NoteResult(commit, NOTE_UNCHANGED, counts), None
-    return NoteResult(commit, NOTE_WRITTEN, counts), data
+        return replace(result, state=NOTE_UNCHANGED), None
+    return result, data
 
 
 def find_foreign_note(data: bytes) -> str:
