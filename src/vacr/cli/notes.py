@@ -263,7 +263,6 @@ def fetch(
 @click.argument("revision", metavar="[COMMIT|A..B]", required=False)
 @click.option(
     "--stdin",
-    "from_stdin",
     is_flag=True,
     help="Read lines OLD NEW from standard input, as git gives them to the hook post-rewrite.",
 )
@@ -271,7 +270,7 @@ def fetch(
 @_notes_options
 def rewrite(
     revision: str | None,
-    from_stdin: bool,
+    stdin: bool,
     force: bool,
     ref: str,
     repository: str,
@@ -293,13 +292,13 @@ def rewrite(
       vacr notes rewrite main~3..main
     """
     voice = Voice(format, quiet, verbose)
-    if from_stdin and revision is not None:
+    if stdin and revision is not None:
         raise UsageError(
             "--stdin and a revision exclude each other",
             hint="Omit the revision: standard input names the commits.",
         )
     notes = NotesRef(Repository(repository), ref)
-    if from_stdin:
+    if stdin:
         olds = parse_rewritten_commits(sys.stdin.buffer.read())
         results = rewrite_stated_notes(notes, olds, force=force)
     else:
