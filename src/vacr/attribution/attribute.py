@@ -47,8 +47,6 @@ from vacr.errors import PluginError
 REPLAY_ALGORITHM, REPLAY_VERSION = "vacr-replay", 3
 # The result depends on the agents' knowledge of their tools.
 TOOLS_VERSION = 3
-FORMATTER_DOUBT = "formatter"
-"""The reason to doubt a file: a formatter ran on its folder, and no entry has shown it since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,12 +380,12 @@ def _build_file_proof(
 ) -> dict[str, Any]:
     """Return the evidence for one file; `content` are the calls whose lines have no known place.
 
-    It has the SHA-256 of the file only if every byte is known.
+    It has the SHA-256 of the file only if every byte is known, perhaps with a doubt.
     """
     text = _get_exact_text(tracked)
     proof: dict[str, Any] = {"complete": text is not None, "ranges": ranges}
-    if tracked.dirty and tracked.swept:
-        proof["doubt"] = FORMATTER_DOUBT
+    if tracked.doubt and text is not None:
+        proof["doubt"] = tracked.doubt
     if text is not None:
         proof["sha-256"] = hashlib.sha256(encode_file_text(text)).hexdigest()
     if content:
@@ -401,12 +399,12 @@ def _get_exact_text(tracked: TrackedFile) -> str | None:
     Hosts replace bytes that are not UTF-8. So a replacement character that no agent wrote means
     that the bytes are unknown, unless the text is known to be exact.
     """
-    text = tracked.text
+    text = tracked.best_text
     if text is None or "\ufffd" not in text or tracked.file.exact:
         return text
-    chunk = tracked.file.chunks[0]
     marked = any(
         "\ufffd" in line and not maker
+        for chunk in tracked.file.chunks
         for line, maker in zip(chunk.lines, chunk.makers, strict=True)
     )
     return None if marked else text
@@ -440,7 +438,7 @@ def list_changed_files(
         data = None if text is None else encode_file_text(text)
         if evidence or _is_changed_without_call(replay, path, data, makers):
             evidence = evidence | {maker.evidence for maker in makers}
-            doubt = {"doubt": FORMATTER_DOUBT} if tracked.dirty and tracked.swept else {}
+            doubt = {"doubt": tracked.doubt} if data is not None and tracked.doubt else {}
             yield path, data, {"complete": data is not None, "evidence": sorted(evidence), **doubt}
 
 

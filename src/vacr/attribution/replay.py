@@ -56,6 +56,7 @@ from vacr.attribution.locate import (
     apply_notice_hunks,
     apply_patch_hunks,
     apply_recorded_hunks,
+    apply_shown_diff,
     confirms_hunk_places,
     convert_to_edits,
     matches_hunks,
@@ -63,6 +64,7 @@ from vacr.attribution.locate import (
     place_shown_edit,
     restore_hunk_tabs,
 )
+from vacr.attribution.reconcile import replace_lines_from_outside
 from vacr.attribution.shell.effects import derive_shell_events
 from vacr.attribution.whole_files import (
     BulkChange,
@@ -70,6 +72,7 @@ from vacr.attribution.whole_files import (
     apply_bulk_change,
     delete_path,
     doubt_untracked_files,
+    find_matching_files,
     get_version_control,
     move_path,
     restore_stash,
@@ -84,6 +87,7 @@ from vacr.edits import (
     FileAction,
     FileDeletion,
     FileMove,
+    FileRewrite,
     FileWrite,
     GitStateChange,
     Hunk,
@@ -205,6 +209,9 @@ class Replay:
         for action in actions:
             if isinstance(action, PossibleChange) and (action.folder or not action.path):
                 self._apply_unnamed_change(action, step.folder)
+            elif isinstance(action, FileRewrite):
+                if isinstance(step, ToolCall):
+                    self._rewrite_files(action, step)
             elif action.path and not self._apply_to_whole_file(action, step.folder):
                 self._apply_to_lines(action, step)
 
@@ -306,9 +313,7 @@ class Replay:
             case ChangeNotice():
                 self._apply_change_notice(tracked, action, step)
             case ObservedDiff(hunks=hunks):
-                for hunk in hunks:
-                    observe = partial(tracked.file.observe, hunk.new_first, hunk.after())
-                    self.observe_file(tracked, step, observe)
+                self._observe_diff(tracked, hunks, step)
             case PossibleChange(overwritten=overwritten, likely=likely):
                 self.touched = self.clock
                 tracked.mark_changed(self.clock, likely=likely)
@@ -349,6 +354,24 @@ class Replay:
             # Where it disagrees, the file changed after it was shown.
             if settled is None or tracked.file.agrees(settled.first, settled.lines):
                 self._observe_lines(tracked, earlier, step)
+
+    def _observe_diff(
+        self, tracked: TrackedFile, hunks: Sequence[Hunk], step: SessionStep
+    ) -> None:
+        """Take over the new lines of a printed diff.
+
+        If the known text fits neither side, the file changed from outside. Then the lines between
+        the hunks keep their order, and are a guess.
+        """
+        file, text = tracked.file, tracked.file.best_text
+        if text is not None and not all(file.agrees(h.new_first, h.after()) for h in hunks):
+            changed = apply_shown_diff(text, hunks)
+            if changed is not None:
+                self.observe_file(tracked, step, partial(file.observe_whole, changed))
+                file.mark_stale()
+        for hunk in hunks:
+            observe = partial(file.observe, hunk.new_first, hunk.after())
+            self.observe_file(tracked, step, observe)
 
     def _apply_change_notice(
         self, tracked: TrackedFile, notice: ChangeNotice, step: SessionStep
@@ -481,6 +504,37 @@ class Replay:
         if not call.inherited:
             self.makers[-maker - 1].evidence = evidence
         self._remember(AppliedChange(call, tracked.path, ranges, evidence, self.record))
+
+    def _rewrite_files(self, action: FileRewrite, call: ToolCall) -> None:
+        """Apply a program to a file, or to all files that match a pattern."""
+        path = make_absolute_path(action.path, call.folder)
+        files = find_matching_files(self, path) if action.pattern else [self.track(path, "")]
+        for tracked in files:
+            if not tracked.gone:
+                self._rewrite_file(tracked, action, call)
+
+    def _rewrite_file(self, tracked: TrackedFile, action: FileRewrite, call: ToolCall) -> None:
+        """Apply a program to the known lines of a file.
+
+        If the new text is not certain, the program has likely changed the file.
+        """
+        file = tracked.file
+        is_known = file.is_whole or (action.by_line and bool(file.chunks))
+        texts = [action.rewrite(chunk.text) for chunk in file.chunks] if is_known else [None]
+        if None in texts:
+            self.touched = self.clock
+            tracked.mark_changed(self.clock, likely=True)
+            return
+        maker = self.add_maker("shell", call, EVIDENCE_SHELL)
+        for chunk, text in zip(list(file.chunks), texts, strict=True):
+            if text is None or text == chunk.text:
+                continue
+            tracked.changed = self.clock
+            if action.by_line:
+                replace_lines_from_outside(file, chunk, split_keeping_ends(text), maker)
+            else:
+                file.observe_whole(text, maker)
+        tracked.waiting.clear()
 
     def _place_change(
         self,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from vacr.edits.actions import FileAction as FileAction
     from vacr.edits.actions import FileDeletion as FileDeletion
     from vacr.edits.actions import FileMove as FileMove
+    from vacr.edits.actions import FileRewrite as FileRewrite
     from vacr.edits.actions import FileWrite as FileWrite
     from vacr.edits.actions import GitStateChange as GitStateChange
     from vacr.edits.actions import ObservedDiff as ObservedDiff
@@ -63,6 +64,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "FileAction",
             "FileDeletion",
             "FileMove",
+            "FileRewrite",
             "FileWrite",
             "GitStateChange",
             "ObservedDiff",

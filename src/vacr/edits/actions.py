@@ -12,7 +12,7 @@ directory of the call.
     (True, False)
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from vacr.edits.patch import Hunk, PatchHunk
@@ -110,6 +110,18 @@ class FileWrite(FileAction):
     """Whether the host states the resulting content."""
     by_shell: bool = False
     """Whether a shell command wrote the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRewrite(FileAction):
+    """A program changed the text of the file in a known way."""
+
+    rewrite: Callable[[str], str | None]
+    """Returns the new text for the old one, or `None` where it is not certain."""
+    by_line: bool = False
+    """Whether it changes each line alone, so that it applies to parts of the file too."""
+    pattern: bool = False
+    """Whether `*` and `?` in the path are wildcards."""
 
 
 @dataclass(frozen=True, slots=True)

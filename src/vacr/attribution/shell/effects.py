@@ -52,10 +52,12 @@ from vacr.attribution.shell.rewriters import (
     strip_command_wrappers,
     unwrap_xargs_or_find,
 )
+from vacr.attribution.shell.stream_editor import parse_stream_edit
 from vacr.edits import (
     FileAction,
     FileDeletion,
     FileMove,
+    FileRewrite,
     FileWrite,
     ObservedDiff,
     ObservedLines,
@@ -326,7 +328,7 @@ def _build_change_anywhere(event: FileAction) -> PossibleChange:
     changed: list[str] = []
     if isinstance(event, FileMove):
         changed = [event.path, event.to]
-    elif isinstance(event, FileWrite | FileDeletion):
+    elif isinstance(event, FileWrite | FileDeletion | FileRewrite):
         changed = [event.path]
     return PossibleChange("", named=collect_base_names(changed))
 
@@ -377,7 +379,7 @@ def _derive_command_events(
     elif command.name == "git":
         yield from derive_git_events(command, succeeded=succeeded, printed=printed)
     elif derive_events is None:
-        yield from _derive_other_events(words, stdin, globs, printed)
+        yield from _derive_other_events(words, stdin, globs, printed, succeeded=succeeded)
     elif succeeded:
         yield from derive_events(command)
     else:
@@ -475,14 +477,19 @@ _EVENT_DERIVERS: dict[str, Callable[[ShellCommand], Iterator[FileAction]]] = {
 
 
 def _derive_other_events(
-    words: CommandWords, stdin: str | None, patterns: Iterable[str], printed: str
+    words: CommandWords,
+    stdin: str | None,
+    patterns: Iterable[str],
+    printed: str,
+    *,
+    succeeded: bool,
 ) -> Iterator[FileAction]:
     """Yield the possible changes of a command whose exact effects are unknown.
 
     Yield none for commands that only read. `patterns` are the unquoted wildcards of the command,
-    `printed` is the output of the whole script.
+    `printed` is the output of the whole script, `succeeded` when the command surely succeeded.
     """
-    words = _unwrap_command(words, stdin)
+    words, patterns = _unwrap_command(words, stdin), list(patterns)
     if not words:
         return
     name = words[0]
@@ -490,7 +497,10 @@ def _derive_other_events(
     if formatter and reports_no_changes(words, printed):
         return
     yield from derive_sweep_events(words)
-    if edited is not None:
+    rewrites = list(_derive_rewrites(words, patterns)) if edited is not None and succeeded else []
+    if rewrites:
+        yield from rewrites
+    elif edited is not None:
         yield from _touch_likely_files(edited, patterns)
         if None in words:
             yield PossibleChange("", folder=True)
@@ -511,6 +521,18 @@ def _derive_other_events(
             yield from _touch_possible_files(words)
     elif name not in _READ_ONLY_COMMANDS:
         yield from _touch_possible_files(words)
+
+
+def _derive_rewrites(words: CommandWords, patterns: Sequence[str]) -> Iterator[FileAction]:
+    """Yield the changes of `sed -i` or `perl -pi`, if its program and all its files are known."""
+    edit = parse_stream_edit(words)
+    if edit is None or words.count(None) != len(patterns):
+        return
+    rewrite, by_line = edit.program.rewrite, edit.program.by_line
+    for path in edit.files:
+        yield FileRewrite(path, rewrite, by_line)
+    for path in patterns:
+        yield FileRewrite(path, rewrite, by_line, pattern=True)
 
 
 def _unwrap_command(words: CommandWords, stdin: str | None) -> list[str | None]:
@@ -562,7 +584,9 @@ def _touch_command_targets(
 ) -> Iterator[PossibleChange]:
     """Yield likely changes of the files that `rm`, `mv` or `cp` names; `cp` keeps its sources."""
     files = _list_operands(words)
-    yield from _touch_likely_files(files[-1:] if words[0] == "cp" else files, patterns)
+    if words[0] == "cp":
+        files = [] if words[-1] is None else files[-1:]
+    yield from _touch_likely_files(files, patterns)
 
 
 def _is_file_like(path: str) -> bool:
