@@ -382,9 +382,7 @@ def _find_unique_anchors(known: Sequence[str], seen: Sequence[str]) -> list[tupl
     places = _find_unique_lines([line for line in known if line.strip() in shown])
     if not places:
         return []
-    pairs = [
-        (i, shown[line]) for i, text in enumerate(known) if (line := text.strip()) in places
-    ]
+    pairs = [(i, shown[line]) for i, text in enumerate(known) if (line := text.strip()) in places]
     tails: list[int] = []  # The last index in `seen` of the best sequence of each length.
     ends: list[int] = []
     before: list[int] = []

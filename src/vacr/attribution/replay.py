@@ -207,13 +207,17 @@ class Replay:
         """Apply the file actions of one step to the tracked files, and advance the clock."""
         self.clock += 1
         for action in actions:
-            if isinstance(action, PossibleChange) and (action.folder or not action.path):
-                self._apply_unnamed_change(action, step.folder)
-            elif isinstance(action, FileRewrite):
-                if isinstance(step, ToolCall):
-                    self._rewrite_files(action, step)
-            elif action.path and not self._apply_to_whole_file(action, step.folder):
-                self._apply_to_lines(action, step)
+            self.apply_action(action, step)
+
+    def apply_action(self, action: FileAction, step: SessionStep) -> None:
+        """Apply one file action of a step to the tracked files."""
+        if isinstance(action, PossibleChange) and (action.folder or not action.path):
+            self._apply_unnamed_change(action, step.folder)
+        elif isinstance(action, FileRewrite):
+            if isinstance(step, ToolCall):
+                self._rewrite_files(action, step)
+        elif action.path and not self._apply_to_whole_file(action, step.folder):
+            self._apply_to_lines(action, step)
 
     def _apply_unnamed_change(self, action: PossibleChange, folder: str) -> None:
         """Doubt the files that a command may have changed without naming them."""
@@ -355,9 +359,7 @@ class Replay:
             if settled is None or tracked.file.agrees(settled.first, settled.lines):
                 self._observe_lines(tracked, earlier, step)
 
-    def _observe_diff(
-        self, tracked: TrackedFile, hunks: Sequence[Hunk], step: SessionStep
-    ) -> None:
+    def _observe_diff(self, tracked: TrackedFile, hunks: Sequence[Hunk], step: SessionStep) -> None:
         """Take over the new lines of a printed diff.
 
         If the known text fits neither side, the file changed from outside. Then the lines between

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from vacr.blame.rebuild import COMMIT_EQUAL as COMMIT_EQUAL
     from vacr.blame.rebuild import COMMIT_UNCHANGED as COMMIT_UNCHANGED
     from vacr.blame.rebuild import CommitFiles as CommitFiles
+    from vacr.blame.rebuild import FormattedText as FormattedText
+    from vacr.blame.rebuild import ReadProjectFile as ReadProjectFile
     from vacr.blame.rebuild import RebuiltFile as RebuiltFile
     from vacr.blame.rebuild import rebuild_files as rebuild_files
     from vacr.blame.survival import count_survivors as count_survivors
@@ -80,6 +82,8 @@ __getattr__, __dir__, __all__ = export_lazily(
             "COMMIT_EQUAL",
             "COMMIT_UNCHANGED",
             "CommitFiles",
+            "FormattedText",
+            "ReadProjectFile",
             "RebuiltFile",
             "rebuild_files",
         ),

@@ -20,20 +20,23 @@ changed the file in between.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
-from vacr.agents import SessionStep
+from vacr.agents import CALL_DONE, SessionStep, ToolCall
 from vacr.attribution import BaseFiles, Replay, TrackedFile, list_changed_files, replay_records
 from vacr.edits import (
     FileAction,
     FileDeletion,
     FileMove,
+    PossibleChange,
     Revert,
     Stash,
     Unstash,
     decode_file_text,
+    encode_file_text,
     make_absolute_path,
     make_path_key,
     make_relative_path,
@@ -109,41 +112,67 @@ class CommitFiles:
         return self.texts[path]
 
 
+ReadProjectFile = Callable[[str], bytes | None]
+"""Returns the bytes of a file of the project by its path, or `None` if it is not known."""
+
+
+class FormattedText(NamedTuple):
+    """The text that a formatter made, and the name and version of the formatter."""
+
+    text: str
+    formatter: str
+
+
+FormatText = Callable[[Sequence[str], str, str, ReadProjectFile], FormattedText | None]
+"""Runs the formatter of a command on a path and its text; `None` if it cannot be run."""
+
+
 def rebuild_files(
     records: Sequence[dict[str, Any]],
     base: BaseFiles | None = None,
     commit: CommitFiles | None = None,
+    format_text: FormatText | None = None,
 ) -> list[RebuiltFile]:
     """Replay sessions over a base, and return the files that they changed.
 
     With a commit, a file has the committed bytes if it had them at any moment of the sessions, and
-    else its last state. A path occurs twice if sessions in several folders changed it.
+    else its last state. With `format_text`, formatters that a session ran are run again, and the
+    evidence names them. A path occurs twice if sessions in several folders changed it.
 
     Raises:
         PluginError: the plugin of an agent failed; `record` of the error is the record.
     """
+    formatted: dict[str, set[str]] = {}
 
     def make_replay(base: BaseFiles | None, roots: Sequence[str]) -> Replay:
-        """Return a replay that compares its files with the commit."""
-        return _ComparingReplay(base, roots, commit)
+        """Return a replay that compares its files with the commit, and runs formatters."""
+        return _RebuildingReplay(base, roots, commit, format_text, formatted)
 
     replay, roots = replay_records(records, base, make_replay)
-    files = [
-        RebuiltFile(path, data, facts) for path, data, facts in list_changed_files(replay, roots)
-    ]
+    files = []
+    for path, data, facts in list_changed_files(replay, roots):
+        evidence = {*facts["evidence"], *formatted.get(path, ())}
+        files.append(RebuiltFile(path, data, facts | {"evidence": sorted(evidence)}))
     if commit is None:
         return files
     return [_match_commit(file, commit, base, records) for file in files]
 
 
-class _ComparingReplay(Replay):
-    """A replay that compares the files of each step with a commit, if there is one."""
+class _RebuildingReplay(Replay):
+    """A replay that compares the files of each step with a commit, and runs formatters."""
 
     def __init__(
-        self, base: BaseFiles | None, roots: Sequence[str], commit: CommitFiles | None
+        self,
+        base: BaseFiles | None,
+        roots: Sequence[str],
+        commit: CommitFiles | None,
+        format_text: FormatText | None,
+        formatted: dict[str, set[str]],
     ) -> None:
         super().__init__(base, roots)
         self.commit = commit
+        self.format_text = format_text
+        self.formatted = formatted
 
     def step(self, step: SessionStep, actions: Iterable[FileAction]) -> None:
         """Apply one step, then compare the files that it may have changed."""
@@ -162,8 +191,49 @@ class _ComparingReplay(Replay):
         """Return the tracked files that actions may have changed."""
         if any(isinstance(action, _TREE_ACTIONS) for action in actions):
             return self.files.values()
+        if any(isinstance(action, PossibleChange) and action.folder for action in actions):
+            return self.files.values()
         keys = {make_path_key(make_absolute_path(action.path, folder)) for action in actions}
         return [self.files[key] for key in keys if key in self.files]
+
+    def apply_action(self, action: FileAction, step: SessionStep) -> None:
+        """Apply one file action; if it ran a formatter, run it on the files that were known."""
+        runs = isinstance(action, PossibleChange) and action.formatter and bool(action.command)
+        if self.format_text is None or not runs or not isinstance(step, ToolCall):
+            super().apply_action(action, step)
+            return
+        known = {
+            key: tracked.file.text
+            for key, tracked in self.files.items()
+            if not tracked.dirty and not tracked.gone
+        }
+        super().apply_action(action, step)
+        if step.state != CALL_DONE:
+            return
+        for key, text in known.items():
+            if text is not None and self.files[key].dirty and not self.files[key].gone:
+                self._format_file(self.files[key], text, action, step)
+
+    def _format_file(
+        self, tracked: TrackedFile, text: str, action: FileAction, step: SessionStep
+    ) -> None:
+        """Run the formatter of an action on a file, and take over its text if it gave one."""
+        path = make_relative_path(tracked.path, self.root)
+        if path is None or self.format_text is None or not isinstance(action, PossibleChange):
+            return
+        result = self.format_text(action.command, path, text, self._read_project_file)
+        if result is None:
+            return
+        self.formatted.setdefault(path, set()).add(f"formatter: {result.formatter}")
+        self.observe_file(tracked, step, partial(tracked.file.observe_whole, result.text))
+
+    def _read_project_file(self, path: str) -> bytes | None:
+        """Return a file of the project as it is now, or as in the base; `None` if unknown."""
+        tracked = self.files.get(make_path_key(make_absolute_path(path, self.root)))
+        if tracked is not None:
+            text = tracked.text if not tracked.gone else None
+            return None if text is None else encode_file_text(text)
+        return self.base.read_file(path) if self.base is not None else None
 
 
 def _match_commit(

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from vacr.blame import (
     COMMIT_ABSENT,
@@ -30,6 +31,7 @@ from vacr.console import Voice
 from vacr.errors import UsageError, VacrError
 from vacr.files import has_same_bytes, write_file_atomically
 from vacr.workflows import (
+    FormatterRunner,
     build_replay_document,
     format_count,
     load_replay_base,
@@ -59,6 +61,12 @@ _COMMIT_STATES = {
     "The base is then the commit's parent, unless --base names a revision.",
 )
 @click.option(
+    "--run-formatters",
+    is_flag=True,
+    help="Run the formatters that a session ran (gofmt, black, ruff, prettier), if they are "
+    "installed, on the rebuilt text, in a sandbox without network.",
+)
+@click.option(
     "--out",
     metavar="FOLDER",
     type=PATH,
@@ -70,6 +78,7 @@ def command(
     files: tuple[str, ...],
     base: str | None,
     at: str | None,
+    run_formatters: bool,
     out: str | None,
     overwrite: bool,
     format: str,
@@ -87,6 +96,9 @@ def command(
     same at one of them, the report says "equals the commit" and names the entry, and this state is
     written instead of the last one.
 
+    With --run-formatters, a text that a formatter rewrote is formatted again, and the evidence
+    names the formatter, such as "formatter: black 24.1.0". The installed version counts.
+
     A session that cannot be read is named on standard error and skipped, if there are others. A
     record that was modified after it was made is refused.
 
@@ -103,10 +115,14 @@ def command(
     for error in errors:
         voice.error(f"vacr: {error.where}: skipped: {error.message}", error.hint)
     commit = CommitFiles(replay_base.commit) if replay_base.commit is not None else None
+    runner = _make_formatter_runner(voice) if run_formatters else None
     with name_failed_input(inputs):
         rebuilt = rebuild_files(
-            [recording.record for recording in inputs], replay_base.before, commit
+            [recording.record for recording in inputs], replay_base.before, commit, runner
         )
+    if runner is not None and runner.missing:
+        names = ", ".join(sorted(runner.missing))
+        voice.notice(f"Formatters not run, because they are not installed or failed: {names}")
     clashing = _find_clashing_paths(rebuilt)
     known = {
         file.path: file.data
@@ -134,6 +150,24 @@ def command(
         voice.notice(f"The commit changed {count} that the sessions did not change.")
     voice.data(document)
     return 0
+
+
+def _make_formatter_runner(voice: Voice) -> FormatterRunner:
+    """Return the runner of formatters; warn if they cannot be isolated from the network.
+
+    Raises:
+        UsageError: they cannot be isolated, and the option is not on the command line itself.
+    """
+    runner = FormatterRunner(needs_isolation=False)
+    if runner.isolation is None:
+        source = click.get_current_context().get_parameter_source("run_formatters")
+        if source is not ParameterSource.COMMANDLINE:
+            raise UsageError(
+                "--run-formatters: neither bwrap nor unshare can isolate a program here",
+                hint="Install bubblewrap, or give the option on the command line.",
+            )
+        voice.notice("Formatters run with network: neither bwrap nor unshare works here.")
+    return runner
 
 
 def _format_rebuilt_file(file: RebuiltFile) -> str:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from vacr.workflows.evidence import read_evidence as read_evidence
     from vacr.workflows.evidence import read_journal_head as read_journal_head
     from vacr.workflows.evidence import read_record_file as read_record_file
+    from vacr.workflows.formatters import FormatterRunner as FormatterRunner
     from vacr.workflows.inputs import MODIFIED_RECORD_HINT as MODIFIED_RECORD_HINT
     from vacr.workflows.inputs import InputRecord as InputRecord
     from vacr.workflows.inputs import drop_duplicate_recordings as drop_duplicate_recordings
@@ -170,6 +171,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "read_journal_head",
             "read_record_file",
         ),
+        "formatters": ("FormatterRunner",),
         "inputs": (
             "InputRecord",
             "MODIFIED_RECORD_HINT",
