@@ -102,9 +102,9 @@ def command(
                 hint="Omit --rev: --commit already names the revision.",
             )
         return _show_commit_blame(
-            Repository(repository or "."), commit, _read_records(records, voice), voice
+            Repository(repository or "."), commit, read_records(records, voice), voice
         )
-    return _show_file_blame(file or "", repository, rev, _read_records(records, voice), voice)
+    return _show_file_blame(file or "", repository, rev, read_records(records, voice), voice)
 
 
 def _check_arguments(file: str | None, commit: str | None, records: tuple[str, ...]) -> None:
@@ -127,7 +127,7 @@ def _check_arguments(file: str | None, commit: str | None, records: tuple[str, .
         raise UsageError("blame needs --records", hint=hint)
 
 
-def _read_records(paths: tuple[str, ...], voice: Voice) -> list[dict[str, Any]]:
+def read_records(paths: tuple[str, ...], voice: Voice) -> list[dict[str, Any]]:
     """Return the records at some paths; print a notice about each input that is skipped."""
 
     def report_skipped(path: str, error: VacrError) -> None:
