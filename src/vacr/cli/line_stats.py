@@ -162,8 +162,9 @@ def _format_table(
         if left_out:
             rows += [[f"  {left_out:,} more: -v", *[""] * (len(rows[0]) - 1)]]
     commits = format_count(statistics.commits, "commit")
+    added = f"{total.lines.total():,} lines added" if total.lines.total() != 1 else "1 line added"
     return [
-        f"{statistics.range}: {commits}, {format_count(total.lines.total(), 'line')} added",
+        f"{statistics.range}: {commits}, {added}",
         *_fit_rows(rows, width),
         *_format_facts(total),
     ]
@@ -178,7 +179,10 @@ def _format_row(name: str, counts: LineCounts) -> list[str]:
 
 def _format_share(part: int, whole: int) -> str:
     """Return a part as a percentage, rounded down, or a dash if there is no whole."""
-    return f"{100 * part // whole}%" if whole else _NO_SHARE
+    if not whole:
+        return _NO_SHARE
+    share = 100 * part // whole
+    return f"{share}%" if share or not part else "<1%"
 
 
 def _fit_rows(rows: list[list[str]], width: int | None) -> list[str]:
