@@ -311,14 +311,15 @@ def _read_relevant_changes(
         relevant: list[list[list[ChangedFile]]] = []
         for commit in batch:
             paths |= tracked.get(commit.name, {}).keys()
-            own = []
-            for _ in commit.parents or ("",):
-                files = [
-                    file for file in next(changed) if file.old_path in paths or file.path in paths
+            changes = [next(changed) for _ in commit.parents or ("",)]
+            # In a merge, a file may have its new name in one parent already.
+            paths |= {file.path for files in changes for file in files if file.old_path in paths}
+            relevant.append(
+                [
+                    [file for file in files if file.path in paths or file.old_path in paths]
+                    for files in changes
                 ]
-                paths |= {file.path for file in files}
-                own.append(files)
-            relevant.append(own)
+            )
         hunks = _read_hunks(repository, pairs, [files for own in relevant for files in own])
         for commit, own in zip(batch, relevant, strict=True):
             yield commit, own if commit.parents else [], hunks

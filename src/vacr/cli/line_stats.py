@@ -42,6 +42,8 @@ _MAX_ROWS = 10
 _MIN_KEY_WIDTH = 12
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _NO_SHARE = "–"
+_DROPPABLE_COLUMNS = ("lines", "90 d", "7 d", "30 d")
+"""The columns that a narrow terminal drops, in this order."""
 
 
 @dataclass(frozen=True)
@@ -188,15 +190,23 @@ def _format_share(part: int, whole: int) -> str:
 def _fit_rows(rows: list[list[str]], width: int | None) -> list[str]:
     """Return rows as aligned lines; cut the names of groups so that lines fit a width.
 
-    The end of a folder matters most, of other names the beginning.
+    The end of a folder matters most, of other names the beginning. If names are too short to cut,
+    drop columns.
     """
-    right = frozenset(range(1, len(rows[0])))
     rows = [[escape_unprintable(row[0]), *row[1:]] for row in rows]
-    lines = align_columns(rows, right=right)
-    widest = max(map(cell_len, lines))
-    if width is None or widest <= width:
-        return lines
-    key_width = max(_MIN_KEY_WIDTH, max(cell_len(row[0]) for row in rows) - (widest - width))
+    droppable = list(_DROPPABLE_COLUMNS)
+    while True:
+        right = frozenset(range(1, len(rows[0])))
+        lines = align_columns(rows, right=right)
+        widest, longest = max(map(cell_len, lines)), max(cell_len(row[0]) for row in rows)
+        if width is None or widest <= width:
+            return lines
+        key_width = longest - (widest - width)
+        if key_width >= _MIN_KEY_WIDTH or not droppable:
+            break
+        gone = rows[0].index(droppable.pop(0))
+        rows = [[*row[:gone], *row[gone + 1 :]] for row in rows]
+    key_width = max(key_width, _MIN_KEY_WIDTH)
     cut = []
     for name, *cells in rows:
         is_long_path = "/" in name and cell_len(name) > key_width
