@@ -7,31 +7,20 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 
-from tests.attribution import working_agent
-from tests.attribution.working_agent import git, repository
+from tests.attribution.working_agent import commit, git, repository
 
 START = datetime(2026, 3, 14, 9, tzinfo=UTC)
 
 
 def commit_on_day(folder: Path, day: float, message: str = "Change", author: str = "Mira") -> str:
     """Commit all files, some days after 2026-03-14, and return the name of the commit."""
-    set_clock(day, author)
-    try:
-        git(folder, "add", "-A")
-        git(folder, "commit", "-q", "--allow-empty", "-m", message)
-    finally:
-        set_clock(0)
-    return git(folder, "rev-parse", "HEAD")
+    person = f"--author={author} <{author.lower()}@example.org>"
+    return commit(folder, message, person, date=format_day(day))
 
 
-def set_clock(day: float, author: str = "Mira") -> None:
-    """Set the time and the person of the next commits."""
-    moment = START + timedelta(days=day)
-    working_agent.WHO.update(
-        NAME=author,
-        EMAIL=f"{author.lower()}@example.org",
-        DATE=moment.strftime("%Y-%m-%dT%H:%M:%SZ"),
-    )
+def format_day(day: float) -> str:
+    """Return the time some days after 2026-03-14, as git takes it."""
+    return (START + timedelta(days=day)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class RandomHistory:
@@ -45,6 +34,8 @@ class RandomHistory:
         self._commit()
         for _ in range(steps):
             self._take_step()
+        # All lines get old enough.
+        commit_on_day(self.folder, self.day + 100)
 
     def _take_step(self) -> None:
         self.day += self.random.choice([0.2, 2, 5, 11])
@@ -90,9 +81,10 @@ class RandomHistory:
         return self.random.choice([f"line {self.lines}\n"] * 4 + ["}\n", "\n"])
 
     def _merge(self, branch: str) -> None:
-        set_clock(self.day)
+        date = format_day(self.day)
         try:
-            git(self.folder, "merge", "-q", "--no-ff", "-X", "ours", "-m", "Merge", branch)
+            options = ("--no-ff", "-X", "ours", "-m", "Merge")
+            git(self.folder, "merge", "-q", *options, branch, date=date)
         except subprocess.CalledProcessError:
             git(self.folder, "merge", "--abort")
             return
@@ -100,8 +92,7 @@ class RandomHistory:
             # Someone changes files while resolving the merge.
             self._change_files()
             git(self.folder, "add", "-A")
-            git(self.folder, "commit", "-q", "--amend", "--no-edit", "--allow-empty")
-        set_clock(0)
+            git(self.folder, "commit", "-q", "--amend", "--no-edit", "--allow-empty", date=date)
 
     def _commit(self) -> None:
         commit_on_day(self.folder, self.day)

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from tests.attribution.working_agent import Agent, git, repository
-from tests.blame.history_world import RandomHistory, commit_on_day, set_clock
+from tests.blame.history_world import RandomHistory, commit_on_day
 from vacr import read
 from vacr.blame import Repository, blame_commit, blame_commits, list_range_commits
 from vacr.blame.history import read_changed_files
@@ -90,9 +90,9 @@ def test_many_commits_are_joined_as_each_alone(tmp_path, monkeypatch, seed):
     monkeypatch.setattr("vacr.blame.history._BATCH_SIZE", 4)
     folder = RandomHistory(tmp_path / "repo", seed, steps=8).folder
     agent = Agent(folder).asked("Write").write("f0.txt", BODY)
-    commit_on_day(folder, 100)
+    commit_on_day(folder, 300)
     agent.write("new.txt", BODY * 2).edit("f0.txt", "    result = 0\n", "    result = None\n")
-    commit_on_day(folder, 101)
+    commit_on_day(folder, 301)
     records = write_and_read(agent, tmp_path)
     found = Repository(folder)
     names = list_names(folder, "HEAD")
@@ -109,7 +109,6 @@ def test_merge_adds_only_lines_that_no_parent_has(repo, tmp_path):
     git(repo, "checkout", "-q", "main")
     (repo / "main.py").write_text("by = 'hand'\n")
     main = commit_on_day(repo, 2)
-    set_clock(3)
     git(repo, "merge", "-q", "--no-commit", "side")
     (repo / "main.py").write_text("by = 'hand'\nmerged = True\n")
     merge = commit_on_day(repo, 3)

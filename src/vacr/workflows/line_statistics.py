@@ -13,6 +13,9 @@ author, agent, model, folder and week:
     ...     _ = file.write('from decimal import Decimal\\n\\nCENT = Decimal("0.01")\\n# Done.\\n')
     >>> for command in ["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "Add total"]:
     ...     _ = subprocess.run([*git, *command], check=True)
+    >>> remote = ["remote", "add", "origin", "https://example.org/mira/invoice"]
+    >>> _ = subprocess.run([*git, *remote], check=True)
+    >>> records[0]["vcs"] = {"type": "git", "repository": "git@example.org:mira/invoice.git"}
     >>> statistics = collect_line_statistics(Repository(folder.name), "HEAD", records)
     >>> dict(statistics.total.lines)
     {'ai': 3, 'unknown': 1}
