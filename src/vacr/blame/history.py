@@ -263,13 +263,12 @@ def _read_present_files(
     missing = find_missing_objects(
         repository, {blob for change in changes for blob in (change.old_blob, change.blob)}
     )
-    lost = {
-        path
-        for change in changes
-        if change.old_blob in missing or change.blob in missing
-        for path in (change.old_path, change.path)
-    }
-    for path in sorted(lost):
+    unreadable = [
+        change for change in changes if not missing.isdisjoint((change.old_blob, change.blob))
+    ]
+    lost = {path for change in unreadable for path in (change.old_path, change.path)}
+    # A deleted file adds no lines that could be missed.
+    for path in sorted({change.path for change in unreadable if change.blob}):
         report_unreadable(UnreadableFile(commit, path, _MISSING_MESSAGE))
     present = {change.path for change in changes} | {change.old_path for change in changes}
     if not present - lost:
