@@ -6,15 +6,15 @@ from vacr.lazy import export_lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from vacr.blame.additions import FileAdditions as FileAdditions
+    from vacr.blame.additions import list_commit_additions as list_commit_additions
     from vacr.blame.carry import CarriedFile as CarriedFile
     from vacr.blame.carry import carry_claims as carry_claims
     from vacr.blame.claims import LineClaim as LineClaim
     from vacr.blame.file_blame import AddedLines as AddedLines
     from vacr.blame.file_blame import BlamedLine as BlamedLine
-    from vacr.blame.file_blame import FileAdditions as FileAdditions
     from vacr.blame.file_blame import blame_commit as blame_commit
     from vacr.blame.file_blame import blame_file as blame_file
-    from vacr.blame.file_blame import list_commit_additions as list_commit_additions
     from vacr.blame.git import Repository as Repository
     from vacr.blame.git import find_git_base as find_git_base
     from vacr.blame.git import find_repository_file as find_repository_file
@@ -43,6 +43,10 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,
     {
+        "additions": (
+            "FileAdditions",
+            "list_commit_additions",
+        ),
         "carry": (
             "CarriedFile",
             "carry_claims",
@@ -51,10 +55,8 @@ __getattr__, __dir__, __all__ = export_lazily(
         "file_blame": (
             "AddedLines",
             "BlamedLine",
-            "FileAdditions",
             "blame_commit",
             "blame_file",
-            "list_commit_additions",
         ),
         "git": (
             "Repository",

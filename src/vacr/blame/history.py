@@ -13,6 +13,9 @@ only the files that need them are left out, and reported.
     ...     _ = file.write('from decimal import Decimal\\n\\nCENT = Decimal("0.01")\\n# Done.\\n')
     >>> for command in ["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "Add total"]:
     ...     _ = subprocess.run([*git, *command], check=True)
+    >>> remote = ["remote", "add", "origin", "https://example.org/mira/invoice"]
+    >>> _ = subprocess.run([*git, *remote], check=True)
+    >>> records[0]["vcs"] = {"type": "git", "repository": "git@example.org:mira/invoice.git"}
     >>> repository = Repository(folder.name)
     >>> [commit] = list_range_commits(repository, "HEAD")
     >>> commit.author
@@ -26,24 +29,28 @@ only the files that need them are left out, and reported.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
+from vacr.blame.additions import FileAdditions, list_commit_additions, list_parents
+from vacr.blame.blocks import FileVersion
 from vacr.blame.file_blame import (
     AddedLines,
-    FileAdditions,
-    _build_joiner,
     _make_blamed_line,
+    _read_change,
     _read_version,
-    list_commit_additions,
+    build_joiner,
+    date_moved_lines,
 )
-from vacr.blame.git import REGULAR_FILE_MODES, Repository, decode_git_name
-from vacr.blame.join import ClaimJoiner, FileVersion
+from vacr.blame.git import REGULAR_FILE_MODES, CommitTimes, Repository, decode_git_name
+from vacr.blame.join import ClaimJoiner
 from vacr.errors import UnreadableInput
 
 # Git gets this many commits at once: few processes, and a patch that fits into memory.
 _BATCH_SIZE = 200
+_MISSING_MESSAGE = "the repository lacks an object of this file"
 _COMMIT_FORMAT = "--format=%H%x00%P%x00%ct%x00%aN <%aE>"
 _RAW_COMMAND = [
     *("diff-tree", "--stdin", "-m", "-r", "--root", "--always"),
@@ -121,6 +128,8 @@ def blame_commits(
     Raises:
         UnreadableInput: there is no such commit, or git fails.
     """
+    if not commits:
+        return
     joiner = _gather_joiner(repository, commits, records)
     hash_budget = joiner.hash_budget
     done = 0
@@ -136,31 +145,37 @@ def blame_commits(
 def _gather_joiner(
     repository: Repository, commits: Sequence[str], records: Sequence[dict[str, Any]]
 ) -> ClaimJoiner:
-    """Gather the claims of the records about all files of the commits; return their joiner."""
-    digests: dict[str, str] = {}
+    """Gather the claims of the records about all files of the commits; return their joiner.
+
+    The last commit shows which files the repository has, and which lines are common.
+    """
+    versions: dict[tuple[str, str], FileVersion] = {}
     for _, additions in _read_additions(repository, commits, lambda _: None):
-        for file in additions:
-            if file.is_file and file.lines and file.blob not in digests:
-                data = repository.read_blob(file.blob)
-                digests[file.blob] = hashlib.sha256(data).hexdigest()
-    # Only the digests of these versions matter; their lines are read again for the join.
-    versions = [FileVersion("", (), (), digest) for digest in digests.values()]
-    return _build_joiner(repository, records, versions)
+        for file in additions.files:
+            if file.is_file and file.lines and (file.path, file.blob) not in versions:
+                digest = hashlib.sha256(repository.read_blob(file.blob)).hexdigest()
+                # The lines are read again for the join: all of them may not fit into memory.
+                version = FileVersion(file.path, (), (), digest, {file.before} - {""})
+                versions[file.path, file.blob] = version
+    return build_joiner(repository, records, list(versions.values()), commits[-1])
 
 
 def _blame_additions(
-    repository: Repository, commit: str, additions: Sequence[FileAdditions], joiner: ClaimJoiner
+    repository: Repository, commit: str, additions: _CommitAdditions, joiner: ClaimJoiner
 ) -> AddedLines:
     """Return the lines that a commit added, each with its writer."""
-    versions, no_text = [], []
-    for file in additions:
+    versions, changes, no_text = [], [], []
+    for file in additions.files:
         if not file.lines:
             continue
-        version = _read_version(repository, file)
+        version = _read_version(repository, file, additions.times[commit])
         if version is None:
             no_text.append(file.path)
-        else:
-            versions.append(version)
+            continue
+        versions.append(version)
+        changes.append(_read_change(repository, file, version))
+    if len(additions.parents) == 1:
+        date_moved_lines(versions, changes, additions.times[additions.parents[0]])
     blamed = [
         (
             version.path,
@@ -171,14 +186,47 @@ def _blame_additions(
     return AddedLines(commit, None, [commit], blamed, no_text)
 
 
+@dataclass(frozen=True, slots=True)
+class _CommitAdditions:
+    """The files that a commit added lines to, its parents, and the times of all of them."""
+
+    files: Sequence[FileAdditions]
+    parents: Sequence[str]
+    times: Mapping[str, CommitTimes]
+
+
 def _read_additions(
     repository: Repository,
     commits: Sequence[str],
     report_unreadable: Callable[[UnreadableFile], None],
-) -> Iterator[tuple[str, list[FileAdditions]]]:
-    """Yield each commit with the files that it added lines to."""
+) -> Iterator[tuple[str, _CommitAdditions]]:
+    """Yield each commit with the files that it added lines to.
+
+    Leave out files whose objects are missing.
+    """
     for start in range(0, len(commits), _BATCH_SIZE):
-        yield from _read_batch(repository, commits[start : start + _BATCH_SIZE], report_unreadable)
+        batch = commits[start : start + _BATCH_SIZE]
+        parents = list_parents(repository, batch)
+        times = repository.read_commit_times({*batch, *chain.from_iterable(parents.values())})
+        files_by_commit = dict(_read_batch(repository, batch, report_unreadable))
+        missing = find_missing_objects(
+            repository,
+            {
+                blob
+                for files in files_by_commit.values()
+                for file in files
+                if file.is_file and file.lines
+                for blob in (file.blob, file.old_blob)
+            },
+        )
+        for commit in batch:
+            files = []
+            for file in files_by_commit[commit]:
+                if file.is_file and not missing.isdisjoint((file.blob, file.old_blob)):
+                    report_unreadable(UnreadableFile(commit, file.path, _MISSING_MESSAGE))
+                else:
+                    files.append(file)
+            yield commit, _CommitAdditions(files, parents[commit], times)
 
 
 def _read_batch(
@@ -215,15 +263,13 @@ def _read_present_files(
     missing = find_missing_objects(
         repository, {blob for change in changes for blob in (change.old_blob, change.blob)}
     )
-    lost = {
-        path
-        for change in changes
-        if change.old_blob in missing or change.blob in missing
-        for path in (change.old_path, change.path)
-    }
-    for path in sorted(lost):
-        message = "the repository lacks an object of this file"
-        report_unreadable(UnreadableFile(commit, path, message))
+    unreadable = [
+        change for change in changes if not missing.isdisjoint((change.old_blob, change.blob))
+    ]
+    lost = {path for change in unreadable for path in (change.old_path, change.path)}
+    # A deleted file adds no lines that could be missed.
+    for path in sorted({change.path for change in unreadable if change.blob}):
+        report_unreadable(UnreadableFile(commit, path, _MISSING_MESSAGE))
     present = {change.path for change in changes} | {change.old_path for change in changes}
     if not present - lost:
         return []
@@ -300,8 +346,6 @@ def _parse_changed_files(output: bytes) -> Iterator[list[ChangedFile]]:
 
 
 def find_missing_objects(repository: Repository, names: set[str]) -> set[str]:
-    """Return the objects that the repository does not have, out of these; "" is never missing."""
-    stdin = "".join(f"{name}\n" for name in sorted(names) if name).encode()
-    output = repository.run_git("cat-file", "--batch-check", stdin=stdin).decode()
-    words = (line.split() for line in output.splitlines())
-    return {name for name, kind, *_ in words if kind == "missing"}
+    """Return the objects that the repository lacks; empty names and zeros name no object."""
+    wanted = {name for name in names if name.strip("0")}
+    return wanted - repository.find_object_types(wanted).keys()

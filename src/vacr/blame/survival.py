@@ -5,8 +5,8 @@ through merges to the first parent that has them. A line that is moved or change
 a branch at some time, as seen from a commit, is the last commit on the way from there to the end of
 the branch that was made until then.
 
-    >>> from vacr.blame.survival import Hunk, list_states, map_line_numbers
-    >>> map_line_numbers([1, 2, 3, 9], [Hunk(2, 1, 2, 0), Hunk(4, 0, 4, 5)])    # line 2 ends
+    >>> from vacr.blame.survival import list_states, map_line_numbers
+    >>> map_line_numbers([1, 2, 3, 9], [(2, 1, 2, 0), (4, 0, 4, 5)])    # line 2 ends
     [1, None, 2, 13]
     >>> from vacr.blame import Commit
     >>> day = 24 * 60 * 60
@@ -17,7 +17,6 @@ the branch that was made until then.
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -25,15 +24,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from vacr.blame.file_blame import _DIFF_TREE_COMMAND, _PATCH_OPTIONS
+from vacr.blame.additions import _DIFF_TREE_COMMAND, _PATCH_OPTIONS, HunksByBlobs, parse_hunks
 from vacr.blame.git import Repository
 from vacr.blame.history import ChangedFile, Commit, read_changed_files
+from vacr.blame.moves import LineHunk
 from vacr.errors import UnreadableInput
 
 _BATCH_SIZE = 200
 _SECONDS_PER_DAY = 24 * 60 * 60
-_INDEX_LINE = re.compile(rb"index ([0-9a-f]+)\.\.([0-9a-f]+)")
-_HUNK_HEADER = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 Cohort = int
 """The number of a group of lines that are counted together."""
@@ -133,20 +131,6 @@ def _list_following_commits(commits: Sequence[Commit]) -> dict[str, str]:
 # --- the lines in each commit ---
 
 
-@dataclass(frozen=True, slots=True)
-class Hunk:
-    """Lines of a file that a commit replaced by others."""
-
-    old_start: int
-    old_count: int
-    start: int
-    count: int
-
-    def list_numbers(self) -> range:
-        """Return the numbers of the new lines."""
-        return range(self.start, self.start + self.count)
-
-
 class _FileLines(NamedTuple):
     """The tracked lines of a file: their numbers in ascending order, and their cohorts."""
 
@@ -161,10 +145,6 @@ class _State:
     files: dict[str, _FileLines] = field(default_factory=dict)
     live: Counter[Cohort] = field(default_factory=Counter)
     """How many lines of each cohort there are."""
-
-
-_Hunks = Mapping[tuple[str, str], list[Hunk]]
-"""The hunks between two blobs, by their names."""
 
 
 def _trace_lines(
@@ -195,7 +175,7 @@ def _trace_lines(
 def _advance_state(
     parents: Sequence[_State],
     changes: Sequence[Sequence[ChangedFile]],
-    hunks: _Hunks,
+    hunks: HunksByBlobs,
     own: Mapping[str, Mapping[int, Cohort]],
 ) -> _State:
     """Return the tracked lines of a commit, from those of its parents and its own.
@@ -220,7 +200,7 @@ def _advance_state(
 
 
 def _follow_files(
-    parents: Sequence[_State], changes: Sequence[Sequence[ChangedFile]], hunks: _Hunks
+    parents: Sequence[_State], changes: Sequence[Sequence[ChangedFile]], hunks: HunksByBlobs
 ) -> dict[str, _FileLines]:
     """Return the tracked lines of parents that a commit still has, by path.
 
@@ -243,7 +223,7 @@ def _follow_files(
 
 
 def _follow_changed_file(
-    parents: Sequence[_State], versions: Sequence[ChangedFile], hunks: _Hunks
+    parents: Sequence[_State], versions: Sequence[ChangedFile], hunks: HunksByBlobs
 ) -> _FileLines:
     """Return the tracked lines of a file that differs from that of each parent.
 
@@ -265,13 +245,13 @@ def _follow_changed_file(
                 if number is not None and (added is None or number in added)
             }
         if len(parents) > 1 and edits is not None:
-            new = {number for edit in edits for number in edit.list_numbers()}
+            new = {n for _, _, start, count in edits for n in range(start, start + count)}
             added = new if added is None else added & new
     numbers = sorted(found)
     return _FileLines(numbers, [found[number] for number in numbers])
 
 
-def map_line_numbers(numbers: Sequence[int], hunks: Sequence[Hunk]) -> list[int | None]:
+def map_line_numbers(numbers: Sequence[int], hunks: Sequence[LineHunk]) -> list[int | None]:
     """Return the new number of each line after these hunks, or `None` if the line ends.
 
     Numbers and hunks are in ascending order.
@@ -279,15 +259,15 @@ def map_line_numbers(numbers: Sequence[int], hunks: Sequence[Hunk]) -> list[int 
     mapped: list[int | None] = []
     shift = index = 0
     for number in numbers:
-        # A hunk without old lines comes after the line that it names.
-        while index < len(hunks) and number >= hunks[index].old_start + max(
-            hunks[index].old_count, 1
-        ):
-            shift += hunks[index].count - hunks[index].old_count
+        is_replaced = False
+        while index < len(hunks):
+            old_start, old_count, _, count = hunks[index]
+            # A hunk without old lines comes after the line that it names.
+            if number < old_start + max(old_count, 1):
+                is_replaced = old_count > 0 and number >= old_start
+                break
+            shift += count - old_count
             index += 1
-        is_replaced = (
-            index < len(hunks) and hunks[index].old_count and (number >= hunks[index].old_start)
-        )
         mapped.append(None if is_replaced else number + shift)
     return mapped
 
@@ -297,7 +277,7 @@ def map_line_numbers(numbers: Sequence[int], hunks: Sequence[Hunk]) -> list[int 
 
 def _read_relevant_changes(
     repository: Repository, commits: Sequence[Commit], tracked: TrackedLines
-) -> Iterator[tuple[Commit, list[list[ChangedFile]], _Hunks]]:
+) -> Iterator[tuple[Commit, list[list[ChangedFile]], HunksByBlobs]]:
     """Yield each commit with its changes to files that have tracked lines, for each parent.
 
     The hunks of these changes come with them.
@@ -311,14 +291,15 @@ def _read_relevant_changes(
         relevant: list[list[list[ChangedFile]]] = []
         for commit in batch:
             paths |= tracked.get(commit.name, {}).keys()
-            own = []
-            for _ in commit.parents or ("",):
-                files = [
-                    file for file in next(changed) if file.old_path in paths or file.path in paths
+            changes = [next(changed) for _ in commit.parents or ("",)]
+            # In a merge, a file may have its new name in one parent already.
+            paths |= {file.path for files in changes for file in files if file.old_path in paths}
+            relevant.append(
+                [
+                    [file for file in files if file.path in paths or file.old_path in paths]
+                    for files in changes
                 ]
-                paths |= {file.path for file in files}
-                own.append(files)
-            relevant.append(own)
+            )
         hunks = _read_hunks(repository, pairs, [files for own in relevant for files in own])
         for commit, own in zip(batch, relevant, strict=True):
             yield commit, own if commit.parents else [], hunks
@@ -328,7 +309,7 @@ def _read_hunks(
     repository: Repository,
     pairs: Sequence[tuple[str, str]],
     changes: Sequence[Sequence[ChangedFile]],
-) -> _Hunks:
+) -> HunksByBlobs:
     """Return the hunks of these changes, by the blobs before and after.
 
     If an object is missing, the file that needs it has no hunks.
@@ -341,13 +322,13 @@ def _read_hunks(
     if not needed:
         return {}
     try:
-        return _parse_hunks(_read_patch(repository, [pair for pair, _ in needed]))
+        return parse_hunks(_read_patch(repository, [pair for pair, _ in needed]))
     except UnreadableInput:
-        hunks: dict[tuple[str, str], list[Hunk]] = {}
+        hunks: HunksByBlobs = {}
         for pair, files in needed:
             with suppress(UnreadableInput):
                 paths = {path for file in files for path in (file.old_path, file.path)}
-                hunks |= _parse_hunks(_read_patch(repository, [pair], paths))
+                hunks |= parse_hunks(_read_patch(repository, [pair], paths))
         return hunks
 
 
@@ -362,16 +343,3 @@ def _read_patch(
     stdin = "".join(f"{commit} {parent}\n" for commit, parent in pairs).encode()
     only = ["--", *sorted(paths)] if paths else []
     return repository.run_git(*_DIFF_TREE_COMMAND, *_PATCH_OPTIONS, *only, stdin=stdin)
-
-
-def _parse_hunks(patch: bytes) -> dict[tuple[str, str], list[Hunk]]:
-    """Return the hunks of a patch, by the blobs before and after."""
-    hunks_by_blobs: dict[tuple[str, str], list[Hunk]] = {}
-    hunks: list[Hunk] = []
-    for line in patch.split(b"\n"):
-        if line.startswith(b"index ") and (blobs := _INDEX_LINE.match(line)):
-            hunks = hunks_by_blobs[blobs[1].decode(), blobs[2].decode()] = []
-        elif line.startswith(b"@@ ") and (match := _HUNK_HEADER.match(line)):
-            counts = [int(word) if word is not None else 1 for word in match.groups()]
-            hunks.append(Hunk(*counts))
-    return hunks_by_blobs

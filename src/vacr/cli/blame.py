@@ -119,12 +119,12 @@ def command(
         return _show_commit_blame(
             Repository(repository or "."),
             commit,
-            _read_records(records, voice),
+            read_records(records, voice),
             voice,
             use_notes=notes,
         )
     return _show_file_blame(
-        file or "", repository, rev, _read_records(records, voice), voice, use_notes=notes
+        file or "", repository, rev, read_records(records, voice), voice, use_notes=notes
     )
 
 
@@ -155,7 +155,7 @@ def _check_arguments(
         raise UsageError("blame needs --records", hint=hint)
 
 
-def _read_records(paths: tuple[str, ...], voice: Voice) -> list[dict[str, Any]]:
+def read_records(paths: tuple[str, ...], voice: Voice) -> list[dict[str, Any]]:
     """Return the records at some paths; print a notice about each input that is skipped."""
     if not paths:
         return []

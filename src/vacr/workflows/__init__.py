@@ -53,6 +53,17 @@ if TYPE_CHECKING:
     from vacr.workflows.inputs import name_failed_input as name_failed_input
     from vacr.workflows.inputs import read_input_records as read_input_records
     from vacr.workflows.inputs import scan_input_records as scan_input_records
+    from vacr.workflows.line_statistics import LINE_GROUPINGS as LINE_GROUPINGS
+    from vacr.workflows.line_statistics import SURVIVAL_DAYS as SURVIVAL_DAYS
+    from vacr.workflows.line_statistics import LineCounts as LineCounts
+    from vacr.workflows.line_statistics import LineStatistics as LineStatistics
+    from vacr.workflows.line_statistics import (
+        build_statistics_document as build_statistics_document,
+    )
+    from vacr.workflows.line_statistics import build_statistics_page as build_statistics_page
+    from vacr.workflows.line_statistics import collect_line_statistics as collect_line_statistics
+    from vacr.workflows.line_statistics import format_group_names as format_group_names
+    from vacr.workflows.line_statistics import sort_line_groups as sort_line_groups
     from vacr.workflows.note_rewrite import list_unnoted_commits as list_unnoted_commits
     from vacr.workflows.note_rewrite import parse_rewritten_commits as parse_rewritten_commits
     from vacr.workflows.note_rewrite import rewrite_similar_notes as rewrite_similar_notes
@@ -180,6 +191,17 @@ __getattr__, __dir__, __all__ = export_lazily(
             "name_failed_input",
             "read_input_records",
             "scan_input_records",
+        ),
+        "line_statistics": (
+            "LINE_GROUPINGS",
+            "LineCounts",
+            "LineStatistics",
+            "SURVIVAL_DAYS",
+            "build_statistics_document",
+            "build_statistics_page",
+            "collect_line_statistics",
+            "format_group_names",
+            "sort_line_groups",
         ),
         "note_rewrite": (
             "list_unnoted_commits",

@@ -194,6 +194,8 @@ class _ClaimMaker:
             proof["call-id"] = claim.call_id
         if claim.model and blame.type != "human":
             proof["model-id"] = claim.model
+        if claim.doubt:
+            proof["doubt"] = claim.doubt
         return make_noted_claim(
             blame.type,
             tool=find_agent(name).short_name or name,
