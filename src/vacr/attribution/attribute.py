@@ -44,9 +44,9 @@ from vacr.edits import (
 )
 from vacr.errors import PluginError
 
-REPLAY_ALGORITHM, REPLAY_VERSION = "vacr-replay", 3
+REPLAY_ALGORITHM, REPLAY_VERSION = "vacr-replay", 4
 # The result depends on the agents' knowledge of their tools.
-TOOLS_VERSION = 3
+TOOLS_VERSION = 4
 
 
 @dataclass(frozen=True, slots=True)

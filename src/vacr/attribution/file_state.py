@@ -640,9 +640,13 @@ class TrackedFile:
             return DOUBT_FORMATTER if self.swept else DOUBT_COMMAND
         return "" if self.file.is_whole else DOUBT_UNSEEN
 
-    def mark_changed(self, when: int, *, likely: bool) -> None:
-        """Note that something may have changed the file at a time, or `likely` has changed it."""
-        self.dirty, self.swept, self.doubted = True, False, when if likely else self.doubted
+    def mark_changed(self, when: int, *, likely: bool, formatter: bool = False) -> None:
+        """Note that something may have changed the file at a time, or `likely` has changed it.
+
+        With `formatter`, only a formatter may have changed it.
+        """
+        self.swept = formatter and (self.swept or not self.dirty)
+        self.dirty, self.doubted = True, when if likely else self.doubted
         self.waiting.clear()
         if self.gone:  # It may exist again.
             self.file, self.gone = FileState(), False

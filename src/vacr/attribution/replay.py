@@ -322,9 +322,9 @@ class Replay:
                 self._apply_change_notice(tracked, action, step)
             case ObservedDiff(hunks=hunks):
                 self._observe_diff(tracked, hunks, step)
-            case PossibleChange(overwritten=overwritten, likely=likely):
+            case PossibleChange(overwritten=overwritten, likely=likely, formatter=formatter):
                 self.touched = self.clock
-                tracked.mark_changed(self.clock, likely=likely)
+                tracked.mark_changed(self.clock, likely=likely, formatter=formatter)
                 if overwritten:
                     tracked.file.mark_stale()
             case UnplacedEdit():

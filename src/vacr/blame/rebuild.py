@@ -102,7 +102,7 @@ class CommitFiles:
                 self.moments[path] = record, entry
             return
         # Equal bytes prove the whole text, whatever a command might have done to it.
-        if not tracked.gone and tracked.file.text == self._read_text(path):
+        if not tracked.gone and tracked.file.best_text == self._read_text(path):
             self.moments[path] = record, entry
 
     def _read_text(self, path: str) -> str:

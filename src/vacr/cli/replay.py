@@ -90,7 +90,9 @@ def command(
     vacr applies the edits in the sessions to the files in --base. FILE is a record or a native
     session. Several are replayed together, in order of time. The report lists every changed file,
     whether it is complete, partial or deleted, and the evidence. A file is written only if every
-    byte of it is known. Files in the folder are never removed, and replaced only with --overwrite.
+    byte of it is known. The report names a doubt where the file may differ from that: a formatter
+    or another command ran since, or only a part was shown after a change from outside. Files in
+    the folder are never removed, and replaced only with --overwrite.
 
     With --at, each file is compared with the commit at every moment of the sessions. If it was the
     same at one of them, the report says "equals the commit" and names the entry, and this state is
@@ -173,6 +175,8 @@ def _make_formatter_runner(voice: Voice) -> FormatterRunner:
 def _format_rebuilt_file(file: RebuiltFile) -> str:
     """Return a line about a file, such as `a.py: complete, replayed, equals the commit at e-4`."""
     parts = [file.state, ", ".join(file.facts["evidence"]) or "no evidence"]
+    if "doubt" in file.facts:
+        parts.insert(1, f"doubt: {file.facts['doubt']}")
     if file.match is not None:
         parts.append(_COMMIT_STATES[file.match.state])
         if file.match.entry:

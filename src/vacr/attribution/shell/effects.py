@@ -77,6 +77,11 @@ export expr false fd fgrep file find gh git grep head hexdump history id jq kill
 lsof md5sum mkdir nl od paste pgrep popd printf ps pushd pwd readlink realpath rg rmdir sed seq
 set sha256sum shasum sleep sort stat strings tail tee test time top touch tr tree true type
 uname uniq unset wait wc which whoami xargs xxd yes yq :
+actionlint adb ast-grep bat bc brew cksum codesign comm ctags cloc exa eza fzf gitleaks glow
+hadolint helm host hyperfine ifconfig ip journalctl launchctl lipo lsb_release luac man mdls
+netstat nm nslookup objdump open otool plutil pmset printenv reset rga scc sg sha1sum sips
+sqlite3 ss ssh sw_vers systemctl tput tty ulimit vale vim-cmd xcode-select xmllint yamllint
+zipinfo
 Get-Content Get-ChildItem Get-Item Get-Location Select-Object Select-String Measure-Object
 Set-Location Sort-Object Test-Path Where-Object Write-Host Write-Output Format-Table
 """
@@ -86,6 +91,11 @@ _WRITING_OPTIONS = {
     "find": ("-delete", "-exec", "-ok"),
     "yq": ("-i", "--inplace"),
     "tree": ("-o",),
+    "ast-grep": ("-U", "--update-all", "-i", "--interactive"),
+    "sg": ("-U", "--update-all", "-i", "--interactive"),
+    "plutil": ("-convert", "-replace", "-insert", "-remove", "-create", "-o"),
+    "xmllint": ("--output", "-o"),
+    "sips": ("-s", "-z", "-Z", "-r", "-o", "--out"),
 }
 _DEFAULT_WRITING_OPTIONS = ("-delete", "-exec", "--in-place", "--output", "-ok")
 
@@ -97,10 +107,17 @@ _FILE_CHANGING_COMMANDS = frozenset(
 # Commands that read the files they name and may change any others: interpreters, compilers, and
 # test runners.
 _PROGRAM_RUNNER_NAMES = """
-bash bazel bun cargo cc clang clang++ cmake ctest curl deno docker dotnet elixir eslint flake8
-g++ gcc go gradle java javac jest julia kubectl lua make mix mocha mypy ninja node npm npx perl
-php playwright pnpm pwsh py.test pylint pyright pytest python python3 ruby ruff rustc sh
-shellcheck swift tox ts-node tsc tsx turbo uv vitest wget yarn zig zsh
+ansible ansible-lint ava bandit bash bazel biome brakeman buck bun bundle cargo cc checkov clang
+clang++ clang-tidy cmake codespell commitlint coverage cppcheck credo cspell ctest curl cypress
+dart dash deno detekt dialyzer docker docker-compose dotnet elixir erl eslint fastlane fish flake8
+flutter g++ gcc ghc go golint golangci-lint gosec gotestsum gradle gradlew htmlhint iex java javac
+jest jscpd julia kotlinc ktlint kubectl lint-imports lua luacheck make markdownlint
+markdownlint-cli2 maven mix mocha msbuild mvn mvnw mypy next ninja node npm npx nox nx nyc oxlint
+perl phpstan phpunit php playwright pnpm podman prettier psalm pwsh py.test pycodestyle pydocstyle
+pyflakes pylint pyre pyright pytest python python3 R Rscript rake revive rspec rubocop ruby ruff
+rustc sbt scala scalac semgrep sh shellcheck sqlfluff staticcheck stylelint svelte-check swift
+swiftc swiftlint tap tflint tfsec tox trivy ts-node tsc tsx turbo ty uv vite vitest vue-tsc
+vulture webpack wget xcodebuild xcrun yarn zig zsh
 """
 _PROGRAM_RUNNERS = frozenset(_PROGRAM_RUNNER_NAMES.split())
 _RECURSIVE_RM_OPTIONS = {"-r", "-R", "--recursive", "-d", "-Recurse"}

@@ -112,7 +112,10 @@ _FILE_EXTENSION = re.compile(r"[^/.]\.[A-Za-z]\w*$")
 
 # Commands that run another one; for those with a second word, only together with it.
 _COMMAND_WRAPPERS = frozenset(
-    ["npx", "bunx", "uvx", "pnpx", "command", "sudo", "env", "nice", "nohup", "xvfb-run"]
+    """
+    npx bunx uvx pnpx command sudo doas env nice ionice nohup xvfb-run time caffeinate chronic
+    stdbuf unbuffer setsid dotenv rtk
+    """.split()
 )
 _WRAPPER_VERBS = {
     "pnpm": ("exec", "dlx"),
@@ -124,7 +127,17 @@ _WRAPPER_VERBS = {
     "pipenv": ("run",),
     "hatch": ("run",),
     "rye": ("run",),
+    "pdm": ("run",),
+    "pixi": ("run",),
     "mise": ("exec", "x"),
+    "asdf": ("exec",),
+    "rbenv": ("exec",),
+    "pyenv": ("exec",),
+    "nodenv": ("exec",),
+    "bundle": ("exec",),
+    "fvm": ("exec",),
+    "doppler": ("run",),
+    "op": ("run",),
     "python": ("-m",),
     "python3": ("-m",),
 }
@@ -190,12 +203,16 @@ def strip_command_wrappers(words: CommandWords) -> list[str | None]:
         name, second = rest[0], rest[1] if rest[1:] else None
         if name in _COMMAND_WRAPPERS:
             rest = rest[1:]
-        elif name == "timeout" or second in _WRAPPER_VERBS.get(name, ()):
+        elif name == "direnv" and second == "exec":
+            rest = rest[3:]
+        elif name in ("fvm", "rtk") and second in ("dart", "flutter", "proxy"):
+            rest = rest[1 + (second == "proxy") :]
+        elif name in ("timeout", "gtimeout", "chroot", "flock") or second in _WRAPPER_VERBS.get(name, ()):
             rest = rest[2:]
         else:
             break
         while rest and _is_option_or_assignment(rest[0]):
-            rest = rest[1:]
+            rest = rest[2:] if name in ("nice", "timeout") and rest[0] in ("-n", "-k") else rest[1:]
     if rest and rest[0]:
         rest[0] = rest[0].rpartition("/")[2].partition("@")[0] or rest[0]
     return rest
