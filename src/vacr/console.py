@@ -257,6 +257,13 @@ def truncate_start(text: str, width: int) -> str:
     return f"…{end}"
 
 
+def cut_to_width(text: str, width: int) -> str:
+    """Return a text, or its beginning and `…` if it is too wide."""
+    from rich.cells import cell_len
+
+    return text if cell_len(text) <= width else fit_to_width(text, width)
+
+
 def fit_to_width(text: str, width: int, *, right: bool = False) -> str:
     """Return a text that fills a column: cut with `…`, or padded on the right or the left."""
     from rich.cells import cell_len, set_cell_size

@@ -8,7 +8,7 @@ from tests.attribution.working_agent import git, repository
 from tests.blame.history_world import RandomHistory, commit_on_day, format_day
 from vacr.blame import Commit, Repository, count_survivors, list_range_commits
 from vacr.blame.additions import list_commit_additions
-from vacr.blame.file_blame import run_git_blame
+from vacr.blame.git_blame import BlameSelection, run_git_blame
 from vacr.blame.survival import list_states, map_line_numbers
 
 SEEDS = int(os.environ.get("VACR_FUZZ_SEEDS", "12"))
@@ -87,9 +87,9 @@ def track_all_lines(repo, commits):
 def count_by_git_blame(repo, commit, state):
     """Return how many lines of a state `git blame` attributes to a commit."""
     return sum(
-        origin == commit
+        origin.commit == commit
         for path in repo.list_files(state)
-        for origin, _, _ in run_git_blame(repo, state, path).lines
+        for origin in run_git_blame(repo, path, BlameSelection(state)).lines
     )
 
 

@@ -16,10 +16,20 @@ if TYPE_CHECKING:
     from vacr.blame.file_blame import blame_commit as blame_commit
     from vacr.blame.file_blame import blame_file as blame_file
     from vacr.blame.git import Repository as Repository
+    from vacr.blame.git import RepositoryFile as RepositoryFile
     from vacr.blame.git import find_git_base as find_git_base
     from vacr.blame.git import find_repository_file as find_repository_file
     from vacr.blame.git import find_work_tree_names as find_work_tree_names
+    from vacr.blame.git import find_work_trees as find_work_trees
     from vacr.blame.git import load_git_base as load_git_base
+    from vacr.blame.git_blame import BLAME_INCREMENTAL as BLAME_INCREMENTAL
+    from vacr.blame.git_blame import BLAME_LINE_PORCELAIN as BLAME_LINE_PORCELAIN
+    from vacr.blame.git_blame import BLAME_PORCELAIN as BLAME_PORCELAIN
+    from vacr.blame.git_blame import BlameSelection as BlameSelection
+    from vacr.blame.git_blame import add_blame_headers as add_blame_headers
+    from vacr.blame.git_blame import add_incremental_headers as add_incremental_headers
+    from vacr.blame.git_blame import read_commit_authors as read_commit_authors
+    from vacr.blame.git_blame import run_porcelain_blame as run_porcelain_blame
     from vacr.blame.history import Commit as Commit
     from vacr.blame.history import UnreadableFile as UnreadableFile
     from vacr.blame.history import blame_commits as blame_commits
@@ -60,10 +70,22 @@ __getattr__, __dir__, __all__ = export_lazily(
         ),
         "git": (
             "Repository",
+            "RepositoryFile",
             "find_git_base",
             "find_repository_file",
             "find_work_tree_names",
+            "find_work_trees",
             "load_git_base",
+        ),
+        "git_blame": (
+            "BLAME_INCREMENTAL",
+            "BLAME_LINE_PORCELAIN",
+            "BLAME_PORCELAIN",
+            "BlameSelection",
+            "add_blame_headers",
+            "add_incremental_headers",
+            "read_commit_authors",
+            "run_porcelain_blame",
         ),
         "history": (
             "Commit",

@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from vacr.workflows.attribute import build_commit_document as build_commit_document
     from vacr.workflows.attribute import build_line_counts as build_line_counts
     from vacr.workflows.attribute import build_line_document as build_line_document
+    from vacr.workflows.attribute import build_line_headers as build_line_headers
     from vacr.workflows.attribute import count_attributed_lines as count_attributed_lines
     from vacr.workflows.attribute import count_lines_by_model as count_lines_by_model
     from vacr.workflows.attribute import find_attribution_failure as find_attribution_failure
     from vacr.workflows.attribute import format_attribution_summary as format_attribution_summary
     from vacr.workflows.attribute import format_line_ranges as format_line_ranges
     from vacr.workflows.attribute import read_blame_records as read_blame_records
+    from vacr.workflows.attribute import read_project_records as read_project_records
     from vacr.workflows.attribute import report_attribution_gaps as report_attribution_gaps
     from vacr.workflows.attribute import report_unknown_tools as report_unknown_tools
     from vacr.workflows.attribute import shorten_prompt as shorten_prompt
@@ -146,12 +148,14 @@ __getattr__, __dir__, __all__ = export_lazily(
             "build_commit_document",
             "build_line_counts",
             "build_line_document",
+            "build_line_headers",
             "count_attributed_lines",
             "count_lines_by_model",
             "find_attribution_failure",
             "format_attribution_summary",
             "format_line_ranges",
             "read_blame_records",
+            "read_project_records",
             "report_attribution_gaps",
             "report_unknown_tools",
             "shorten_prompt",

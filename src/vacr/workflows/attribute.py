@@ -22,13 +22,15 @@ Lines that no record proves are `unknown`, and every count names all four types:
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from vacr.attribution import ATTRIBUTION_HOLDS, BaseFiles, JointRecords, compare_attribution
-from vacr.errors import PluginError, UnreadableInput, VacrError
-from vacr.workflows.inputs import InputRecord, scan_input_records
+from vacr.discovery import list_sessions
+from vacr.errors import PluginError, UnreadableInput, VacrError, escape_unprintable
+from vacr.workflows.inputs import InputRecord, read_session_records, scan_input_records
 from vacr.workflows.record_files import format_count
 
 if TYPE_CHECKING:
@@ -162,6 +164,39 @@ def read_blame_records(
     return records
 
 
+def read_project_records(
+    folders: Sequence[str], skipped: Callable[[str, VacrError], None]
+) -> list[dict[str, Any]]:
+    """Return the records of the sessions on this machine that worked in some folders, or below.
+
+    `skipped` gets each session that cannot be read: its path, and the error.
+
+    Raises:
+        UnreadableInput: there are no such sessions.
+    """
+    failed: list[UnreadableInput] = []
+    records = []
+    for summary in list_sessions(failed=failed):
+        project = os.path.realpath(summary.project) if summary.project else ""
+        if not any(project == folder or project.startswith(f"{folder}/") for folder in folders):
+            continue
+        for item in read_session_records(summary.path, summary.session):
+            if isinstance(item, InputRecord):
+                records.append(item.record)
+            else:
+                skipped(summary.path, item)
+    for error in failed:
+        skipped(error.where, error)
+    if not records:
+        raise UnreadableInput(
+            "no sessions of this repository found on this machine",
+            where=", ".join(folders),
+            hint="Add --records PATH: records, sessions, or folders of them. To find sessions: "
+            "vacr list -v",
+        )
+    return records
+
+
 def build_line_document(line: BlamedLine) -> dict[str, Any]:
     """Return a line for JSON output: its commit, its contributor, and the proof in a record.
 
@@ -174,6 +209,24 @@ def build_line_document(line: BlamedLine) -> dict[str, Any]:
         "contributor": _build_contributor(line),
         **_build_proof(line.blame),
     }
+
+
+def build_line_headers(line: BlamedLine) -> list[bytes]:
+    """Return a line's contributor and proof as headers of `git blame --porcelain`.
+
+    A line that no record proves has only its type, `unknown`. Control characters are escaped.
+    """
+    model = _build_contributor(line).get("model-id", "")
+    headers = {"contributor": line.type} | ({"model": model} if model else {})
+    names = {"session-id": "session"}
+    headers |= {
+        names.get(name, name): str(value) for name, value in _build_proof(line.blame).items()
+    }
+    return [
+        escape_unprintable(f"vacr-{name} {value}").encode("utf-8", "backslashreplace")
+        for name, value in headers.items()
+        if value
+    ]
 
 
 def build_commit_document(added: AddedLines) -> dict[str, Any]:

@@ -307,6 +307,15 @@ def _read_folder_sessions(place: SessionPlace) -> Iterator[InputRecord | VacrErr
         yield error
 
 
+def read_session_records(path: str, session: str | None) -> Iterator[InputRecord | VacrError]:
+    """Yield the records of a session that discovery found; yield errors, too.
+
+    `session` is its id if the path has several sessions. Sub-agents in files of their own are
+    sessions of their own.
+    """
+    yield from _read_folder_sessions(SessionPlace(path, Path(path).name, session))
+
+
 def drop_duplicate_recordings(
     inputs: list[InputRecord], notify: Callable[[str], None]
 ) -> list[InputRecord]:

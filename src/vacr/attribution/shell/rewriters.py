@@ -207,7 +207,9 @@ def strip_command_wrappers(words: CommandWords) -> list[str | None]:
             rest = rest[3:]
         elif name in ("fvm", "rtk") and second in ("dart", "flutter", "proxy"):
             rest = rest[1 + (second == "proxy") :]
-        elif name in ("timeout", "gtimeout", "chroot", "flock") or second in _WRAPPER_VERBS.get(name, ()):
+        elif name in ("timeout", "gtimeout", "chroot", "flock") or second in _WRAPPER_VERBS.get(
+            name, ()
+        ):
             rest = rest[2:]
         else:
             break
