@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import sys
 
 import pytest
 
@@ -578,3 +579,50 @@ def test_blame_survives_malformed_notes(vacr, work):
     git(work, "notes", "--ref=ai", "add", "-m", "plain words", "HEAD")
     _, error = blame(vacr, work, "app.py", "--notes", code=1)
     assert "skipped an unreadable note" in error
+
+
+# Kinds of repositories, and the hook itself
+
+
+def test_hook_carries_notes_by_itself(notes, work, tmp_path):
+    notes("write", "start..HEAD", cwd=work)
+    hook = work / ".git/hooks/post-rewrite"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(
+        f"#!/bin/sh\nHOME={tmp_path}/home exec {sys.executable} -m vacr notes rewrite --stdin -q\n"
+    )
+    hook.chmod(0o755)
+    git(work, "switch", "-q", "main")
+    (work / "app.py").write_text("import os\nimport sys\n\n" + START)
+    commit(work, "Imports")
+    git(work, "switch", "-q", "feature")
+    git(work, "rebase", "-q", "main")
+    assert show_lines(notes, work) == list_texts(REPORT)
+    assert show_lines(notes, work, "HEAD~1") == list_texts(TOTAL)
+    (work / "more.py").write_text("more = 1\n")
+    commit(work, "Amended", "--amend")
+    assert show_lines(notes, work) == list_texts(REPORT)
+
+
+def test_repository_with_sha_256_and_a_linked_work_tree(notes, tmp_path):
+    repo = repository(tmp_path / "repo", "--object-format=sha256")
+    commit(repo, "Start")
+    agent = Agent(repo).write("app.py", TOTAL)
+    name = commit(repo, "Add total")
+    agent.save(tmp_path / "records")
+    git(repo, "worktree", "add", "-q", "../linked")
+    notes("write", "HEAD", cwd=tmp_path / "linked")
+    assert len(name) == 64
+    assert show_lines(notes, repo) == list_texts(TOTAL)
+
+
+def test_bare_repository(notes, work, tmp_path):
+    git(tmp_path, "clone", "-q", "--bare", str(work), "bare.git")
+    notes("write", "feature", cwd=tmp_path / "bare.git")
+    assert show_lines(notes, tmp_path / "bare.git", "feature") == list_texts(REPORT)
+
+
+def test_subfolder_of_the_repository(notes, work):
+    (work / "sub").mkdir()
+    notes("write", "HEAD", cwd=work / "sub")
+    assert show_lines(notes, work) == list_texts(REPORT)
