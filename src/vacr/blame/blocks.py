@@ -64,18 +64,24 @@ class FileVersion:
         """Return whether a line matters to the caller."""
         return self.wanted is None or number in self.wanted
 
-    def allows(self, number: int, claim: LineClaim, until: int | None) -> bool:
-        """Return whether a call may have written a line.
-
-        It may not if the call is later than the commit, or if its lines were gone `until` before
-        the change was first committed.
-        """
+    def allows_call(self, number: int, claim: LineClaim) -> bool:
+        """Return whether a call may have written a line: it is not later than the commit."""
         times = self.line_times.get(number, self.times)
-        if times is None:
-            return until is None
-        if not claim.is_possible_at(times.committed):
+        return times is None or claim.is_possible_at(times.committed)
+
+    def is_after(self, number: int, until: int | None) -> bool:
+        """Return whether a line was committed only after a session had removed it.
+
+        `until` is when the session removed it; `None` if it did not. The work tree is later.
+        """
+        if until is None:
             return False
-        return until is None or until > min(times.authored, times.committed)
+        times = self.line_times.get(number, self.times)
+        return times is None or until <= min(times.authored, times.committed)
+
+    def allows(self, number: int, claim: LineClaim, until: int | None) -> bool:
+        """Return whether a call may have written a line that the session removed at `until`."""
+        return self.allows_call(number, claim) and not self.is_after(number, until)
 
     def find_neighbour(self, number: int, step: int) -> str:
         """Return the next line with letters or digits from a number on, in steps of 1 or -1.

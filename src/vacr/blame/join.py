@@ -29,6 +29,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from vacr.attribution import EVIDENCE_CONTENT_ONLY
 from vacr.blame.blocks import (
     FilePlace,
     FileVersion,
@@ -60,6 +61,9 @@ _MIN_COMMON_LINES = 5
 _MIN_LINES_ELSEWHERE = 3
 _MIN_CHARACTERS_ELSEWHERE = 50
 _MIN_RARE_LETTERS_ELSEWHERE = 40
+# How much it needs if the session removed it before it was committed.
+_MIN_LINES_BROUGHT_BACK = 8
+_MIN_LETTERS_BROUGHT_BACK = 160
 
 # How many bytes are hashed to find ranges that are known only by their hash.
 _MAX_HASHED_BYTES = 1 << 28
@@ -239,14 +243,32 @@ class ClaimJoiner:
     def _drop_impossible_lines(
         self, block: SharedBlock, version: FileVersion
     ) -> SharedBlock | None:
-        """Return a block without the lines that its call cannot have written, or `None`."""
+        """Return a block without the lines that its call cannot have written, or `None`.
+
+        Lines that the session had removed before are left out as well, since a person may have
+        typed them again; but a block that is too long to type again stays.
+        """
         piece = self.pieces[block.piece].piece
         numbers = tuple(
-            number for number in block.numbers if version.allows(number, piece.claim, piece.until)
+            number for number in block.numbers if version.allows_call(number, piece.claim)
         )
+        lines = [version.bare[number - 1] for number in numbers]
+        if not self._is_too_long_to_retype(lines, version.path, piece.seen):
+            numbers = tuple(
+                number for number in numbers if not version.is_after(number, piece.until)
+            )
         if not numbers:
             return None
         return block if len(numbers) == len(block.numbers) else replace(block, numbers=numbers)
+
+    def _is_too_long_to_retype(
+        self, lines: Sequence[str], path: str, seen: Collection[str]
+    ) -> bool:
+        """Return whether lines are so many and so rare that they were brought back, not typed."""
+        return (
+            count_lines_with_letters(lines) >= _MIN_LINES_BROUGHT_BACK
+            and self._count_rare_letters(lines, path, seen) >= _MIN_LETTERS_BROUGHT_BACK
+        )
 
     def _is_at_home(self, block: SharedBlock, version: FileVersion) -> bool:
         """Return whether a block is in the file that the session wrote to."""
@@ -359,7 +381,11 @@ class ClaimJoiner:
             if not lines or not self._is_distinctive(lines, block, version):
                 return False
         used |= {places[number] for number in new if version.is_wanted(number)}
-        blame |= {number: LineBlame(claim.type, claim, JOIN_BY_CONTENT) for number in new}
+        brought_back = replace(claim, evidence=EVIDENCE_CONTENT_ONLY)
+        until = self.pieces[block.piece].piece.until
+        for number in new:
+            known_claim = brought_back if version.is_after(number, until) else claim
+            blame[number] = LineBlame(claim.type, known_claim, JOIN_BY_CONTENT)
         return True
 
     def _join_by_hash(

@@ -64,11 +64,14 @@ from vacr.edits import (
     NO_ORIGIN,
     AppliedPatch,
     FileAction,
+    FileDeletion,
     FileMove,
+    FileWrite,
     ObservedDiff,
     ObservedFile,
     ObservedLines,
     Replacement,
+    UnplacedEdit,
     encode_file_text,
     find_line_origins,
     make_absolute_path,
@@ -78,6 +81,8 @@ from vacr.edits import (
 )
 
 _OBSERVATIONS = (ObservedDiff, ObservedFile, ObservedLines)
+_EDITS = (AppliedPatch, FileDeletion, FileMove, FileWrite, Replacement, UnplacedEdit)
+_COMMITTING = re.compile(r"\bgit\b.*\b(?:commit|stash|merge|rebase|cherry-pick|am)\b", re.DOTALL)
 _REMOTE_ADDRESS = re.compile(r"(?:https?://|ssh://|git://|git@)[^\s'\"<>()]+")
 _MAX_NAMED_FILES = 2_000
 _MAX_KNOWN_BLOBS = 64
@@ -241,6 +246,18 @@ class _LivePiece:
     text: str
     """All lines of the piece, after a line end."""
     piece: TextPiece
+    is_committed: bool = False
+    """Whether git may have the lines, and can bring them back."""
+
+
+@dataclass(slots=True)
+class _OpenState:
+    """The present state of a file: its SHA-256, empty if unknown, and the claims about it."""
+
+    digest: str
+    known: KnownState | None
+    is_committed: bool = False
+    """Whether git may have this state, and can bring it back."""
 
 
 class ClaimReplay(Replay):
@@ -261,8 +278,9 @@ class ClaimReplay(Replay):
         self.blobs: dict[str, int] = {}
         self.maker_claims: dict[int, LineClaim | None] = {}
         self.changed_keys: dict[str, int] = {}  # with the time of the last change
+        self.edited_keys: set[str] = set()  # the files among them that a call edited
         self.live_pieces: dict[str, list[_LivePiece]] = {}
-        self.open_states: dict[str, tuple[str, KnownState | None]] = {}
+        self.open_states: dict[str, _OpenState] = {}
         self.replaced_lines: set[str] = set()
 
     def step(self, step: SessionStep, events: Iterable[FileAction]) -> None:
@@ -277,6 +295,8 @@ class ClaimReplay(Replay):
         history_length = len(self.history)
         super().step(step, actions)
         self._note_changes(step, actions)
+        if isinstance(step, ToolCall) and _COMMITTING.search(str(step.input)):
+            self._note_commit()
         unplaced = any(
             change.evidence == EVIDENCE_CONTENT_ONLY for change in self.history[history_length:]
         )
@@ -304,29 +324,43 @@ class ClaimReplay(Replay):
             for key in keys:
                 if key not in self.changed_keys or not isinstance(action, _OBSERVATIONS):
                     self.changed_keys[key] = seconds
-                self._note_file_state(key, seconds)
+                if isinstance(action, _EDITS):
+                    self.edited_keys.add(key)
+                self._note_file_state(key, seconds, edited=isinstance(action, _EDITS))
 
-    def _note_file_state(self, key: str, seconds: int) -> None:
-        """Note the state of a file after a step, if its text is known, and end the one before."""
+    def _note_commit(self) -> None:
+        """Note that git may have all present lines from now on."""
+        self.collect_pieces()
+        for pieces in self.live_pieces.values():
+            for known in pieces:
+                known.is_committed = True
+        for state in self.open_states.values():
+            state.is_committed = True
+
+    def _note_file_state(self, key: str, seconds: int, *, edited: bool) -> None:
+        """Note the state of a file after a step, if its text is known, and end the one before.
+
+        A committed state does not end unless the file was `edited`.
+        """
         tracked = self.files[key]
         text = tracked.file.text
         data = None if text is None or tracked.gone else encode_file_text(text)
         digest = "" if data is None else hashlib.sha256(data).hexdigest()
-        before, known = self.open_states.get(key, ("", None))
-        if digest == before:
+        before = self.open_states.get(key)
+        if before is not None and digest == before.digest:
             return
-        if known is not None:
-            known.until = seconds or None
+        if before is not None and before.known is not None and (edited or not before.is_committed):
+            before.known.until = seconds or None
         state = None
         if data is not None:
             if len(data) >= _MIN_BLOB_LENGTH:
                 self.blobs[hash_git_blob(data)] = len(data)
             if self.wanted is None or digest in self.wanted:
                 state = self._add_state(digest, tracked.path, tracked.file)
-        self.open_states[key] = digest, state
+        self.open_states[key] = _OpenState(digest, state)
 
-    def _add_state(self, digest: str, path: str, file: FileState) -> KnownState | None:
-        """Add a known state to the claims of the records; return it if it has claimed lines."""
+    def _add_state(self, digest: str, path: str, file: FileState) -> KnownState:
+        """Add a known state to the claims of the current record, and return it."""
         lines: ClaimsByLine = {}
         for run in _list_net_runs(file):
             claim = self._get_claim(run.maker)
@@ -352,7 +386,7 @@ class ClaimReplay(Replay):
             for known in self.live_pieces.get(key, ()):
                 if any(known.text in text for text in texts.get(known.maker, ())):
                     live.append(known)
-                else:
+                elif key in self.edited_keys or not known.is_committed:
                     known.piece.until = seconds or None
             base_lines: set[str] | None = None
             for run in runs:
@@ -369,6 +403,7 @@ class ClaimReplay(Replay):
                     live.append(_LivePiece(run.maker, text, piece))
             self.live_pieces[key] = live
         self.changed_keys.clear()
+        self.edited_keys.clear()
 
     def _collect_unplaced_pieces(self, actions: Sequence[FileAction], folder: str) -> None:
         """Collect a piece for each run of lines that changes at an unknown place added.
