@@ -629,9 +629,13 @@ class TrackedFile:
     def best_text(self) -> str | None:
         """The whole text, though there may be a `doubt`, or `None` while a part is unknown.
 
-        A text that a command likely changed is not known.
+        A text that a command likely changed is not known. Neither is one that git may have replaced
+        with another version, if others changed the file before.
         """
-        return None if self.is_doubtful or self.unplaced else self.file.best_text
+        may_be_other = self.dirty and self.file.doubted and self.drifted
+        if self.is_doubtful or self.unplaced or may_be_other:
+            return None
+        return self.file.best_text
 
     @property
     def doubt(self) -> str:

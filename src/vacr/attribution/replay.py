@@ -453,11 +453,14 @@ class Replay:
         if self.touched > tracked.looked:
             kind, tracked.file.may_have_moved = "shell", True
         kind = kind or ("user" if self.base is not None else "unknown")
+        likely_text = tracked.file.best_text if tracked.is_doubtful else None
         if tracked.is_doubtful:
             # Earlier looks no longer prove the lines that are not shown now.
             tracked.file.mark_stale()
         evidence = EVIDENCE_SHELL if tracked.dirty else EVIDENCE_EXTERNAL
         fitted = observe(self.add_maker(kind, step, evidence))
+        if likely_text is not None and likely_text == tracked.file.best_text:
+            tracked.file.bounded = False  # The likely change is still to be seen.
         tracked.drifted = tracked.drifted or not (fitted or tracked.dirty)
         tracked.looked, tracked.dirty, tracked.gone = self.clock, False, False
         if tracked.unplaced:

@@ -180,7 +180,8 @@ def derive_script_events(
     observations = derive_output_events(script, result, certainties)
     place = WorkingFolder(folder, session, top, lost=has_cd_error(result))
     stdin, printed = None, result.text + result.errors
-    for number, command in enumerate(script.commands):
+    for number, wrapped in enumerate(script.commands):
+        command = _unwrap_file_command(wrapped)
         stdin = _find_stdin_text(command, stdin)
         certainty = certainties[number]
         here = place.enter_git_folder(command)
@@ -191,6 +192,16 @@ def derive_script_events(
                 yield from here.resolve_paths(event)
         yield from _resolve_observations(here, command, observations.get(number, ()))
         stdin = predict_output(command.words, stdin)
+
+
+def _unwrap_file_command(command: ShellCommand) -> ShellCommand:
+    """Return the command that a wrapper such as `sudo` runs, if its effects are known."""
+    words = strip_command_wrappers(command.words)
+    skipped = len(command.words) - len(words)
+    if not skipped or not words or words[0] not in ("git", "tee", *_EVENT_DERIVERS):
+        return command
+    globs = {number - skipped: pattern for number, pattern in command.globs.items()}
+    return replace(command, words=words, globs=globs)
 
 
 def has_cd_error(result: ShellResult) -> bool:

@@ -2,8 +2,9 @@
 
 The parser follows the token rules of POSIX (Shell Command Language, 2.2, 2.3, 2.6 and 2.7). A word
 whose value only the shell knows (an expansion, a glob, a substitution) is `None`, unless it is a
-variable that the script itself has set to a known text. A construct that is not parsed (a loop, a function, a subshell) makes the rest of the script `opaque`. PowerShell is
-parsed only where it is as plain as a POSIX script.
+variable that the script itself has set to a known text. A construct that is not parsed (a loop, a
+function, a subshell) makes the rest of the script `opaque`. PowerShell is parsed only where it is
+as plain as a POSIX script.
 
     >>> from vacr.attribution.shell.parser import parse_shell_script
     >>> script = parse_shell_script("cd src && cat $NAME > 'a b'; for f in *; do rm $f; done")
@@ -227,13 +228,13 @@ class _Lexer:
         declared = command.name in _VARIABLE_DECLARERS
         if command.words and not declared:
             return
-        values: dict[str, str | None] = dict(command.values)
+        values = dict(command.values)
         for word in command.words[1:]:
             if word is None:
                 self.variables.clear()
             elif "=" in word:
-                name, _, value = word.partition("=")
-                values[name] = value
+                name, _, text = word.partition("=")
+                values[name] = text
         is_certain = operator not in ("|", "|&", "&") and command.joined not in ("|", "||")
         for name, value in values.items():
             if is_certain and value is not None:

@@ -111,12 +111,11 @@ _WILDCARD = re.compile(r"[*?\[{]|\.\.\.")
 _FILE_EXTENSION = re.compile(r"[^/.]\.[A-Za-z]\w*$")
 
 # Commands that run another one; for those with a second word, only together with it.
-_COMMAND_WRAPPERS = frozenset(
-    """
-    npx bunx uvx pnpx command sudo doas env nice ionice nohup xvfb-run time caffeinate chronic
-    stdbuf unbuffer setsid dotenv rtk
-    """.split()
-)
+_COMMAND_WRAPPER_NAMES = """
+npx bunx uvx pnpx command sudo doas env nice ionice nohup xvfb-run time caffeinate chronic stdbuf
+unbuffer setsid dotenv rtk
+"""
+_COMMAND_WRAPPERS = frozenset(_COMMAND_WRAPPER_NAMES.split())
 _WRAPPER_VERBS = {
     "pnpm": ("exec", "dlx"),
     "yarn": ("exec", "dlx", "run"),

@@ -96,7 +96,7 @@ class StreamProgram:
         """Whether the new text of each line depends on that line alone, and stays one line."""
         return not self.slurped and all(
             command.substitution is not None
-            and len(command.addresses) < 2
+            and not command.addresses[1:]
             and all(address.pattern is not None for address in command.addresses)
             and not any("\n" in part for part in _list_texts(command.substitution))
             for command in self.commands
@@ -275,7 +275,9 @@ def _parse_sed_command_line(words: list[str | None]) -> StreamEdit:
     if bsd and any("\\" in script for script in scripts):
         raise _UnparsedProgramError  # BSD's sed has other escapes.
     commands = [
-        command for script in scripts for command in _SedParser(script, extended).parse_commands()
+        command
+        for script in scripts
+        for command in _SedParser(script, extended=extended).parse_commands()
     ]
     return StreamEdit(StreamProgram(tuple(commands)), [file for file in files if file is not None])
 
@@ -294,7 +296,7 @@ def _require(word: str | None) -> str:
 class _SedParser:
     """A position in the text of a sed program."""
 
-    def __init__(self, text: str, extended: bool) -> None:
+    def __init__(self, text: str, *, extended: bool) -> None:
         self.text = text
         self.extended = extended
         self.at = 0
