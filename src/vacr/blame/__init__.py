@@ -10,9 +10,15 @@ if TYPE_CHECKING:
     from vacr.blame.additions import list_commit_additions as list_commit_additions
     from vacr.blame.carry import CarriedFile as CarriedFile
     from vacr.blame.carry import carry_claims as carry_claims
+    from vacr.blame.claim_index import ClaimIndex as ClaimIndex
+    from vacr.blame.claim_index import IndexedRecords as IndexedRecords
+    from vacr.blame.claim_index import IndexedSource as IndexedSource
+    from vacr.blame.claim_index import RecordHandle as RecordHandle
+    from vacr.blame.claim_index import SourceStamp as SourceStamp
     from vacr.blame.claims import LineClaim as LineClaim
     from vacr.blame.file_blame import AddedLines as AddedLines
     from vacr.blame.file_blame import BlamedLine as BlamedLine
+    from vacr.blame.file_blame import BlameRecords as BlameRecords
     from vacr.blame.file_blame import blame_commit as blame_commit
     from vacr.blame.file_blame import blame_file as blame_file
     from vacr.blame.git import Repository as Repository
@@ -53,6 +59,13 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,
     {
+        "claim_index": (
+            "ClaimIndex",
+            "IndexedRecords",
+            "IndexedSource",
+            "RecordHandle",
+            "SourceStamp",
+        ),
         "additions": (
             "FileAdditions",
             "list_commit_additions",
@@ -64,6 +77,7 @@ __getattr__, __dir__, __all__ = export_lazily(
         "claims": ("LineClaim",),
         "file_blame": (
             "AddedLines",
+            "BlameRecords",
             "BlamedLine",
             "blame_commit",
             "blame_file",

@@ -40,6 +40,7 @@ from vacr.blame.additions import (
     list_parents,
 )
 from vacr.blame.blocks import FileVersion
+from vacr.blame.claim_index import IndexedRecords
 from vacr.blame.frequency import count_repository_lines
 from vacr.blame.git import (
     CommitTimes,
@@ -64,6 +65,8 @@ from vacr.errors import UnreadableInput
 # Like git, a file with a NUL among these first bytes counts as binary.
 _BINARY_PROBE_SIZE = 8000
 
+BlameRecords = Sequence[dict[str, Any]] | IndexedRecords
+"""Records, or records whose claims an index knows."""
 _VersionKey = tuple[str, str]
 """A commit, and the path of the file in it."""
 
@@ -103,9 +106,7 @@ class AddedLines:
     """Paths without lines: files with NUL bytes, links and submodules."""
 
 
-def blame_commit(
-    repository: Repository, revision: str, records: Sequence[dict[str, Any]]
-) -> AddedLines:
+def blame_commit(repository: Repository, revision: str, records: BlameRecords) -> AddedLines:
     """Return the lines that a commit, or a range `A..B`, added, each with its writer.
 
     A range counts as one commit: it added the lines that are new at its end. The time of a line is
@@ -174,7 +175,7 @@ def _read_change(repository: Repository, file: FileAdditions, version: FileVersi
 def blame_file(
     place: RepositoryFile,
     revision: str | None,
-    records: Sequence[dict[str, Any]],
+    records: BlameRecords,
     selection: BlameSelection | None = None,
 ) -> list[BlamedLine]:
     """Return the lines of a file, each with the commit that added it and its writer.
@@ -278,7 +279,7 @@ def _decode_lines(data: bytes) -> list[str]:
 
 def build_joiner(
     repository: Repository,
-    records: Sequence[dict[str, Any]],
+    records: BlameRecords,
     versions: Sequence[FileVersion],
     commit: str,
     tree: Mapping[str, str] | None = None,
@@ -299,7 +300,10 @@ def build_joiner(
                 bases[revision] = None
         return bases[revision]
 
-    claims = gather_claims(records, find_base, {version.digest for version in versions})
+    if isinstance(records, IndexedRecords):
+        claims = records.gather_claims(find_base, versions)
+    else:
+        claims = gather_claims(records, find_base, {version.digest for version in versions})
     tree = repository.list_files(commit) if tree is None else tree
     names = {*tree, *(name for version in versions for name in (version.path, *version.names))}
     locality = Locality(repository, commit, names)

@@ -7,12 +7,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
@@ -22,7 +24,9 @@ from vacr.blame import (
     BLAME_PORCELAIN,
     AddedLines,
     BlamedLine,
+    BlameRecords,
     BlameSelection,
+    ClaimIndex,
     LineBlame,
     NotesRef,
     Repository,
@@ -37,7 +41,14 @@ from vacr.blame import (
     run_porcelain_blame,
 )
 from vacr.cli.options import PATH, Verb, voice_options
-from vacr.console import Voice, align_columns, cut_to_width, get_terminal_width, write_bytes
+from vacr.console import (
+    Voice,
+    align_columns,
+    cut_to_width,
+    get_terminal_width,
+    show_job_progress,
+    write_bytes,
+)
 from vacr.errors import (
     InvalidRecord,
     NotASession,
@@ -46,7 +57,7 @@ from vacr.errors import (
     VacrError,
     escape_unprintable,
 )
-from vacr.files import read_bytes
+from vacr.files import find_state_folder, read_bytes
 from vacr.workflows import (
     CONTRIBUTOR_TYPES,
     add_noted_blame,
@@ -206,6 +217,7 @@ class _RowStyle:
     help="For lines that no record proves, use the git notes of their commits, which are not "
     "signed.",
 )
+@click.option("--no-index", is_flag=True, help="Read all sessions, instead of using the index.")
 @_git_blame_options
 @voice_options
 def command(
@@ -215,6 +227,7 @@ def command(
     rev: str | None,
     repository: str | None,
     notes: bool,
+    no_index: bool,
     porcelain: bool,
     line_porcelain: bool,
     incremental: bool,
@@ -271,20 +284,51 @@ def command(
                 hint="Name a file or one commit, or see: vacr notes show A..B",
             )
         container = Repository(repository or ".")
-        found = _find_records(records, container, voice, may_be_empty=notes)
-        return _show_commit_blame(container, commit, found, voice, use_notes=notes)
+        with _index_records(records, container, no_index, voice, may_be_empty=notes) as found:
+            added = blame_commit(container, commit, found)
+        if notes:
+            added = _add_notes_to_commit(container, added, voice)
+        return _show_commit_blame(added, len(found), voice)
     if form is not None and voice.json:
         raise UsageError(f"{form} and --format json exclude each other", hint="Omit one of them.")
     place = find_repository_file(file, repository)
     selection = _build_selection(revision, **flags)
-    found = _find_records(records, place.repository, voice, may_be_empty=notes)
-    lines = blame_file(place, revision, found, selection)
+    with _index_records(records, place.repository, no_index, voice, may_be_empty=notes) as found:
+        lines = blame_file(place, revision, found, selection)
     if notes:
         lines = _add_notes(place.repository, lines, voice)
     if form is not None:
         return _print_porcelain(place, selection, form, lines)
     style = _RowStyle(long_ids, short_rows, show_email, date)
     return _show_file_blame(place, lines, style, len(found), voice)
+
+
+@contextmanager
+def _index_records(
+    paths: tuple[str, ...],
+    repository: Repository,
+    no_index: bool,
+    voice: Voice,
+    *,
+    may_be_empty: bool,
+) -> Iterator[BlameRecords]:
+    """Yield the records to blame with, while a progress bar is shown and the index is open.
+
+    If they `may_be_empty`, the machine need not have sessions of the repository.
+    """
+    index = _open_index(no_index, voice)
+    try:
+        with show_job_progress("reading sessions", voice) as progress:
+            try:
+                found = _read_records(paths, repository, index, progress, voice)
+            except UnreadableInput:
+                if paths or not may_be_empty:
+                    raise
+                found = []
+            yield found
+    finally:
+        if index is not None:
+            index.close()
 
 
 def _choose_form(porcelain: bool, line_porcelain: bool, incremental: bool) -> str | None:
@@ -352,29 +396,28 @@ def _build_selection(
     return BlameSelection(revision, tuple(words), ranges, data)
 
 
-def _find_records(
-    paths: tuple[str, ...], repository: Repository, voice: Voice, *, may_be_empty: bool
-) -> list[dict[str, Any]]:
+def _read_records(
+    paths: tuple[str, ...],
+    repository: Repository,
+    index: ClaimIndex | None,
+    progress: Callable[[int, int], None],
+    voice: Voice,
+) -> BlameRecords:
     """Return the records at some paths, or of the repository's sessions if there are no paths.
 
     Print a notice about each input that is skipped.
-
-    Raises:
-        UnreadableInput: there are no records, and the list may not be empty.
     """
+    report_skipped = _make_skip_reporter(voice)
     if paths:
-        return read_records(paths, voice)
-    try:
-        return read_project_records(find_work_trees(repository), _make_skip_reporter(voice))
-    except UnreadableInput:
-        if not may_be_empty:
-            raise
-        return []
+        return read_blame_records(paths, report_skipped, index=index, progress=progress)
+    folders = find_work_trees(repository)
+    return read_project_records(folders, report_skipped, index=index, progress=progress)
 
 
-def read_records(paths: tuple[str, ...], voice: Voice) -> list[dict[str, Any]]:
+def read_records(paths: tuple[str, ...], voice: Voice) -> Sequence[dict[str, Any]]:
     """Return the records at some paths; print a notice about each input that is skipped."""
-    return read_blame_records(paths, _make_skip_reporter(voice))
+    records = read_blame_records(paths, _make_skip_reporter(voice))
+    return cast("Sequence[dict[str, Any]]", records)  # Without an index, they are records.
 
 
 def _make_skip_reporter(voice: Voice) -> Callable[[str, VacrError], None]:
@@ -390,6 +433,20 @@ def _make_skip_reporter(voice: Voice) -> Callable[[str, VacrError], None]:
         voice.notice(message, 1 if isinstance(error, NotASession) else 0)
 
     return report_skipped
+
+
+def _open_index(no_index: bool, voice: Voice) -> ClaimIndex | None:
+    """Return the index in the state folder; `None` if the user wants none, or none can be used."""
+    if no_index:
+        return None
+    try:
+        index = ClaimIndex.open(find_state_folder(os.environ))
+    except UsageError:  # There is no state folder.
+        return None
+    if not index.is_usable:
+        voice.notice("The index cannot be used, so all sessions are read.", 1)
+        return None
+    return index
 
 
 def _print_porcelain(
@@ -512,26 +569,18 @@ def _add_notes(repository: Repository, lines: list[BlamedLine], voice: Voice) ->
     return noted
 
 
-def _show_commit_blame(
-    repository: Repository,
-    revision: str,
-    records: list[dict[str, Any]],
-    voice: Voice,
-    *,
-    use_notes: bool,
-) -> int:
+def _add_notes_to_commit(repository: Repository, added: AddedLines, voice: Voice) -> AddedLines:
+    """Return the lines of a commit with the claims of its note."""
+    lines = [line for _, own in added.files for line in own]
+    noted = iter(_add_notes(repository, lines, voice))
+    return replace(added, files=[(path, [next(noted) for _ in own]) for path, own in added.files])
+
+
+def _show_commit_blame(added: AddedLines, record_count: int, voice: Voice) -> int:
     """Print the lines that commits added, by file and author type.
 
     Return the exit code, 1 if all authors are unknown.
     """
-    added = blame_commit(repository, revision, records)
-    if use_notes:
-        noted = iter(
-            _add_notes(repository, [line for _, own in added.files for line in own], voice)
-        )
-        added = replace(
-            added, files=[(path, [next(noted) for _ in own]) for path, own in added.files]
-        )
     document = build_commit_document(added)
     for file in document["files"]:
         voice.result(f"{file['path']}: {_format_line_counts(file)}")
@@ -544,7 +593,7 @@ def _show_commit_blame(
     if count > unknown:
         return 0
     kind = "commit" if added.since is None else "range"
-    return _report_nothing_known(voice, len(records), kind, count)
+    return _report_nothing_known(voice, record_count, kind, count)
 
 
 def _format_commit_range(added: AddedLines) -> str:

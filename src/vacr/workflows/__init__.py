@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from vacr.workflows.attribute import find_attribution_failure as find_attribution_failure
     from vacr.workflows.attribute import format_attribution_summary as format_attribution_summary
     from vacr.workflows.attribute import format_line_ranges as format_line_ranges
-    from vacr.workflows.attribute import read_blame_records as read_blame_records
-    from vacr.workflows.attribute import read_project_records as read_project_records
     from vacr.workflows.attribute import report_attribution_gaps as report_attribution_gaps
     from vacr.workflows.attribute import report_unknown_tools as report_unknown_tools
     from vacr.workflows.attribute import shorten_prompt as shorten_prompt
+    from vacr.workflows.blame_records import read_blame_records as read_blame_records
+    from vacr.workflows.blame_records import read_project_records as read_project_records
     from vacr.workflows.commit_notes import EVIDENCE_NOTED as EVIDENCE_NOTED
     from vacr.workflows.commit_notes import NOTE_EMPTY as NOTE_EMPTY
     from vacr.workflows.commit_notes import NOTE_REFUSED as NOTE_REFUSED
@@ -154,11 +154,13 @@ __getattr__, __dir__, __all__ = export_lazily(
             "find_attribution_failure",
             "format_attribution_summary",
             "format_line_ranges",
-            "read_blame_records",
-            "read_project_records",
             "report_attribution_gaps",
             "report_unknown_tools",
             "shorten_prompt",
+        ),
+        "blame_records": (
+            "read_blame_records",
+            "read_project_records",
         ),
         "commit_notes": (
             "EVIDENCE_NOTED",

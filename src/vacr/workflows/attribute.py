@@ -22,15 +22,13 @@ Lines that no record proves are `unknown`, and every count names all four types:
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from vacr.attribution import ATTRIBUTION_HOLDS, BaseFiles, JointRecords, compare_attribution
-from vacr.discovery import list_sessions
-from vacr.errors import PluginError, UnreadableInput, VacrError, escape_unprintable
-from vacr.workflows.inputs import InputRecord, read_session_records, scan_input_records
+from vacr.errors import PluginError, escape_unprintable
+from vacr.workflows.inputs import InputRecord
 from vacr.workflows.record_files import format_count
 
 if TYPE_CHECKING:
@@ -134,67 +132,6 @@ def find_attribution_failure(
         error.where = recording.path
         raise
     return "" if outcome == ATTRIBUTION_HOLDS else reason
-
-
-def read_blame_records(
-    paths: Iterable[str], skipped: Callable[[str, VacrError], None]
-) -> list[dict[str, Any]]:
-    """Return all records at some paths, and the records of native sessions there.
-
-    `skipped` gets each unreadable item of a folder: the path of the folder, and the error.
-
-    Raises:
-        UnreadableInput: a named file cannot be read, or the paths contain no records.
-        InvalidRecord: a named record is invalid, or was modified.
-    """
-    records: list[dict[str, Any]] = []
-    paths = tuple(paths)
-    for path in paths:
-        for item in scan_input_records(path):
-            if isinstance(item, InputRecord):
-                records.append(item.record)
-            else:
-                skipped(path, item)
-    if not records:
-        raise UnreadableInput(
-            "no records found",
-            where=", ".join(paths),
-            hint="To create records: vacr record FOLDER -o records/",
-        )
-    return records
-
-
-def read_project_records(
-    folders: Sequence[str], skipped: Callable[[str, VacrError], None]
-) -> list[dict[str, Any]]:
-    """Return the records of the sessions on this machine that worked in some folders, or below.
-
-    `skipped` gets each session that cannot be read: its path, and the error.
-
-    Raises:
-        UnreadableInput: there are no such sessions.
-    """
-    failed: list[UnreadableInput] = []
-    records = []
-    for summary in list_sessions(failed=failed):
-        project = os.path.realpath(summary.project) if summary.project else ""
-        if not any(project == folder or project.startswith(f"{folder}/") for folder in folders):
-            continue
-        for item in read_session_records(summary.path, summary.session):
-            if isinstance(item, InputRecord):
-                records.append(item.record)
-            else:
-                skipped(summary.path, item)
-    for error in failed:
-        skipped(error.where, error)
-    if not records:
-        raise UnreadableInput(
-            "no sessions of this repository found on this machine",
-            where=", ".join(folders),
-            hint="Add --records PATH: records, sessions, or folders of them. To find sessions: "
-            "vacr list -v",
-        )
-    return records
 
 
 def build_line_document(line: BlamedLine) -> dict[str, Any]:
