@@ -19,7 +19,7 @@ in the member `vacr` of the record, by path and range.
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -84,12 +84,14 @@ def attribute_records(
 
 
 def replay_records(
-    records: Sequence[dict[str, Any]], base: BaseFiles | None = None
+    records: Sequence[dict[str, Any]],
+    base: BaseFiles | None = None,
+    make_replay: Callable[[BaseFiles | None, Sequence[str]], Replay] = Replay,
 ) -> tuple[Replay, list[str]]:
     """Replay the sessions of records over a base.
 
     Return the replay and, for each record, the folder on its machine that its paths are relative
-    to (see `find_session_root`).
+    to (see `find_session_root`). `make_replay` may make a replay that watches its own steps.
 
     Raises:
         PluginError: the plugin of an agent failed; `record` of the error is the record.
@@ -99,7 +101,7 @@ def replay_records(
         with _name_failed_record(record):
             walked.append(locate_session_steps(record))
             roots.append(find_session_root(record, walked[-1], base))
-    replay = Replay(base, roots)
+    replay = make_replay(base, roots)
     try:
         if base is not None:
             replay.moments = find_base_moments(base, roots, records, walked)

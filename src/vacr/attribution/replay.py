@@ -220,15 +220,19 @@ class Replay:
         """Apply the file actions of one step to the tracked files, and advance the clock."""
         self.clock += 1
         for action in actions:
-            if isinstance(action, PossibleChange) and (action.folder or not action.path):
-                self._apply_unnamed_change(action, step.folder)
-            elif self.moments and self._precedes_base(action, step.folder):
-                continue
-            elif isinstance(action, FileRewrite):
-                if isinstance(step, ToolCall):
-                    self._rewrite_files(action, step)
-            elif action.path and not self._apply_to_whole_file(action, step.folder):
-                self._apply_to_lines(action, step)
+            self.apply_action(action, step)
+
+    def apply_action(self, action: FileAction, step: SessionStep) -> None:
+        """Apply one file action of a step to the tracked files."""
+        if isinstance(action, PossibleChange) and (action.folder or not action.path):
+            self._apply_unnamed_change(action, step.folder)
+        elif self.moments and self._precedes_base(action, step.folder):
+            return
+        elif isinstance(action, FileRewrite):
+            if isinstance(step, ToolCall):
+                self._rewrite_files(action, step)
+        elif action.path and not self._apply_to_whole_file(action, step.folder):
+            self._apply_to_lines(action, step)
 
     def _precedes_base(self, action: FileAction, folder: str) -> bool:
         """Return whether the base already has the effect of an action.

@@ -168,6 +168,8 @@ class PossibleChange(FileAction):
 
     formatter: bool = False
     """Whether a code formatter may have made the change."""
+    command: tuple[str, ...] = ()
+    """The words of the formatter's command; empty if they are not all known."""
     overwritten: bool = False
     """Whether the old content is gone."""
     folder: bool = False

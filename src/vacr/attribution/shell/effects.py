@@ -48,6 +48,7 @@ from vacr.attribution.shell.rewriters import (
     find_names_in_script,
     is_path_pattern,
     is_writing_formatter,
+    list_known_words,
     reports_no_changes,
     strip_command_wrappers,
     unwrap_xargs_or_find,
@@ -590,7 +591,8 @@ def _touch_possible_files(
     """Yield possible changes of the files that a command names, and of any other file."""
     for path in _list_operands(words):
         if _is_file_like(path) and not is_path_pattern(path):
-            yield PossibleChange(path, formatter=formatter)
+            command = list_known_words(words) if formatter else ()
+            yield PossibleChange(path, formatter=formatter, command=command)
     yield PossibleChange("", formatter=formatter)
 
 

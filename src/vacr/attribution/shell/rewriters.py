@@ -306,9 +306,21 @@ def derive_sweep_events(words: CommandWords) -> Iterator[PossibleChange]:
         suffixes = _FORMATTER_SUFFIXES.get(name, ())
         for path in _list_formatter_paths(name, words[1:]):
             if not _is_formatted_file(path, suffixes):
-                yield PossibleChange(path, formatter=True, folder=True, kinds=suffixes)
+                yield PossibleChange(
+                    path,
+                    formatter=True,
+                    folder=True,
+                    kinds=suffixes,
+                    command=list_known_words(words),
+                )
     elif _is_rewriting_task(words):
         yield PossibleChange(".", formatter=True, folder=True)
+
+
+def list_known_words(words: CommandWords) -> tuple[str, ...]:
+    """Return the words of a command, or an empty tuple if only the shell knows one of them."""
+    known = tuple(word for word in words if word is not None)
+    return known if len(known) == len(words) else ()
 
 
 def _list_formatter_paths(name: str, words: CommandWords) -> list[str]:
