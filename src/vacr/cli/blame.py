@@ -229,11 +229,15 @@ def _format_contributor_columns(blame: LineBlame | None) -> list[str]:
     """
     if blame is None:
         return ["unknown", "", "", ""]
-    model = blame.type if blame.type != "ai" else blame.claim.model or "ai"
+    model = blame.claim.model or "ai"
+    if blame.type == "mixed":
+        model = f"{model} + {blame.changed_by or 'unknown'}"
+    # A question mark: the time of the call is uncertain.
+    evidence = blame.claim.evidence + ("?" if blame.claim.doubt else "")
     return [
-        model,
+        "human" if blame.type == "human" else model,
         blame.claim.session[:8],
-        blame.claim.evidence,
+        evidence,
         shorten_prompt(blame.claim, _MAX_PROMPT_WIDTH),
     ]
 

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from vacr.attribution import ATTRIBUTION_HOLDS, BaseFiles, JointRecords, compare_attribution
 from vacr.errors import PluginError, UnreadableInput, VacrError
+from vacr.record import format_timestamp
 from vacr.workflows.inputs import InputRecord, scan_input_records
 from vacr.workflows.record_files import format_count
 
@@ -214,9 +215,15 @@ def _merge_line_ranges(lines: list[BlamedLine]) -> list[dict[str, Any]]:
 
 
 def _build_contributor(line: BlamedLine) -> dict[str, str]:
-    """Return the type of a line's contributor, and the id of the model unless a person wrote it."""
+    """Return the type of a line's contributor, and the id of the model unless a person wrote it.
+
+    For a `mixed` line, `changed-by` is who changed it after the agent: `human` or `unknown`.
+    """
     model = line.blame.claim.model if line.blame is not None and line.type != "human" else ""
-    return {"type": line.type} | ({"model-id": model} if model else {})
+    contributor = {"type": line.type} | ({"model-id": model} if model else {})
+    if line.blame is not None and line.type == "mixed":
+        contributor["changed-by"] = line.blame.changed_by or "unknown"
+    return contributor
 
 
 def _build_proof(blame: LineBlame | None) -> dict[str, Any]:
@@ -233,6 +240,10 @@ def _build_proof(blame: LineBlame | None) -> dict[str, Any]:
     }
     if claim.call_id:
         proof["call-id"] = claim.call_id
+    if claim.time is not None:
+        proof["time"] = format_timestamp(claim.time * 1000)
+    if claim.doubt:
+        proof["doubt"] = claim.doubt
     if prompt := shorten_prompt(claim):
         proof["prompt"] = prompt
     return proof
