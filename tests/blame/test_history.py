@@ -102,6 +102,18 @@ def test_many_commits_are_joined_as_each_alone(tmp_path, monkeypatch, seed):
     assert sum((count_types(added) for added in many), Counter())["ai"] > 5
 
 
+def test_line_of_a_person_is_found_by_exclusion(repo, tmp_path):
+    agent = Agent(repo, start=9 * 3600 + 60).asked("Look").read("app.py")
+    (repo / "app.py").write_text("import os\nimport_by_hand = os.environ\n")
+    agent.read("app.py").write("sum.py", BODY)
+    name = commit_on_day(repo, 1)
+    records = write_and_read(agent, tmp_path)
+    found = Repository(repo)
+    (added,) = blame_commits(found, [name], records)
+    assert count_types(added) == {"ai": 5, "human": 1}
+    assert added == blame_commit(found, name, records)
+
+
 def test_merge_adds_only_lines_that_no_parent_has(repo, tmp_path):
     git(repo, "checkout", "-q", "-b", "side")
     agent = Agent(repo).asked("Add a sum").write("sum.py", BODY)

@@ -36,6 +36,7 @@ from typing import Any
 
 from vacr.blame.additions import FileAdditions, list_commit_additions, list_parents
 from vacr.blame.blocks import FileVersion
+from vacr.blame.exclusion import CommitWindow, blame_people
 from vacr.blame.file_blame import (
     AddedLines,
     _make_blamed_line,
@@ -176,21 +177,28 @@ def _blame_additions(
         changes.append(_read_change(repository, file, version))
     if len(additions.parents) == 1:
         date_moved_lines(versions, changes, additions.times[additions.parents[0]])
+    blames = joiner.join(versions)
+    if len(additions.parents) == 1:
+        parent, author = additions.parents[0], additions.author
+        window = CommitWindow(commit, parent, author, additions.times)
+        blame_people(repository, window, versions, blames, joiner.sessions)
     blamed = [
         (
             version.path,
             [_make_blamed_line(commit, version, number, blame) for number in sorted(version.added)],
         )
-        for version, blame in zip(versions, joiner.join(versions), strict=True)
+        for version, blame in zip(versions, blames, strict=True)
     ]
     return AddedLines(commit, None, [commit], blamed, no_text)
 
 
 @dataclass(frozen=True, slots=True)
 class _CommitAdditions:
-    """The files that a commit added lines to, its parents, and the times of all of them."""
+    """The files that a commit added lines to, its author and parents, and their times."""
 
     files: Sequence[FileAdditions]
+    author: str
+    """The name of its author."""
     parents: Sequence[str]
     times: Mapping[str, CommitTimes]
 
@@ -208,6 +216,7 @@ def _read_additions(
         batch = commits[start : start + _BATCH_SIZE]
         parents = list_parents(repository, batch)
         times = repository.read_commit_times({*batch, *chain.from_iterable(parents.values())})
+        authors = _read_authors(repository, batch)
         files_by_commit = dict(_read_batch(repository, batch, report_unreadable))
         missing = find_missing_objects(
             repository,
@@ -226,7 +235,18 @@ def _read_additions(
                     report_unreadable(UnreadableFile(commit, file.path, _MISSING_MESSAGE))
                 else:
                     files.append(file)
-            yield commit, _CommitAdditions(files, parents[commit], times)
+            yield commit, _CommitAdditions(files, authors[commit], parents[commit], times)
+
+
+def _read_authors(repository: Repository, commits: Sequence[str]) -> dict[str, str]:
+    """Return the name of the author of each commit."""
+    output = repository.run_git(
+        *("rev-list", "--no-walk=unsorted", "--no-commit-header", "--encoding=UTF-8"),
+        *("--format=%H %an", "--stdin"),
+        stdin="".join(f"{commit}\n" for commit in commits).encode(),
+    )
+    lines = output.decode("utf-8", "replace").split("\n")
+    return {name: author for name, _, author in (line.partition(" ") for line in lines) if name}
 
 
 def _read_batch(
