@@ -154,3 +154,13 @@ def test_copy_of_a_result_ends_as_the_result_before_it():
     entries = [make_call(), make_result(code=3), copy, make_call(), make_result(code=4)]
     label(Counter(), *entries)
     assert copy["vacr"]["exit-code"] == 3
+
+
+def test_invalid_task_notice_is_an_error_of_the_plugin():
+    class Owl(Parrot):
+        def task_notice(self, entry):
+            return entry["type"]
+
+    running = Outcome("running", left_running="p1")
+    with pytest.raises(PluginError, match=r"'parrot' returned an invalid value from task_notice"):
+        label(Owl(outcome=running), make_call(), make_result())

@@ -10,7 +10,7 @@ and writes the answers to the same places for all agents:
 | `status` of a tool result | `success`, `error`, `denied`, `interrupted`, `timeout`, `running` |
 | `is-error` of a tool result | whether the call failed; absent while it runs or if nobody knows |
 | `vacr.exit-code` of a tool result | the exit code of the command |
-| `vacr.resolved-by` of a tool result | the later call that shows how its command ended |
+| `vacr.resolved-by` of a tool result | the later call or notice that shows how its command ended |
 | `vacr.status` of a tool call | `no-result`, where a result should have followed |
 | `vacr.speaker` of a user message | `human`, `host`, `parent-agent`, `hook`, `unknown` |
 | `vacr.speaker-basis` | `stated` by the agent, or `inferred` |
@@ -33,6 +33,7 @@ and writes the answers to the same places for all agents:
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -79,10 +80,11 @@ class Outcome(NamedTuple):
     """The id of a process that still ran when the call returned.
 
     If a later call saw its end, the result is labelled `running`, and the end belongs to that call.
+    If only a notice tells of the end, the result that started the process takes its outcome.
     Else this outcome counts.
     """
     saw_end: str = ""
-    """The id of a process, started by an earlier call, that this call saw end."""
+    """The id of a process, started by an earlier call, that this call or notice saw end."""
 
 
 UNKNOWN_OUTCOME = Outcome()
@@ -121,10 +123,9 @@ def label_entries(agent: Agent, record: dict[str, Any]) -> None:
     """
     record.setdefault("vacr", {})["version"] = LABELLED_VERSION
     labels = _LabelPass(agent, record)
-    entries = record["session"]["entries"]
-    labels.visit_entries(entries, None)
+    labels.visit_entries(record["session"]["entries"], None)
     if labels.has_results():
-        labels.label_results(agent.call_reports(entries))
+        labels.label_results()
     if agent.expects_results(record):
         labels.mark_unanswered_calls()
 
@@ -139,6 +140,7 @@ class _LabelPass:
     def __init__(self, agent: Agent, record: dict[str, Any]) -> None:
         self._agent = agent
         self._record = record
+        self._entries: list[dict[str, Any]] = record["session"]["entries"]
         self._results: list[CallResult] = []
         self._copies: list[tuple[dict[str, Any], int | None]] = []
         """Each copy of a result, and the number of the last result before it with its id."""
@@ -204,9 +206,10 @@ class _LabelPass:
         """Return whether the record has results; short sessions often have none."""
         return bool(self._results or self._copies)
 
-    def label_results(self, reports: CallReports) -> None:
-        """Label each result; a later call may resolve a command that ran on."""
-        waiting: dict[str, list[tuple[dict[str, Any], Outcome]]] = {}
+    def label_results(self) -> None:
+        """Label each result; a later call or notice may resolve a command that ran on."""
+        reports = self._agent.call_reports(self._entries)
+        waiting: dict[str, deque[tuple[CallResult, Outcome]]] = {}
         for result in self._results:
             entry = result.entry
             call_id = entry.get("call-id")
@@ -214,17 +217,38 @@ class _LabelPass:
             self._outcomes.append(outcome)
             _, _, left_running, saw_end = outcome
             if left_running:
-                waiting.setdefault(left_running, []).append((entry, outcome))
+                waiting.setdefault(left_running, deque()).append((result, outcome))
                 continue
             _label_outcome(entry, outcome)
             if saw_end and type(call_id) is str:
                 for earlier, _ in waiting.pop(saw_end, ()):
-                    _label_outcome(earlier, Outcome(RUNNING))
-                    get_writable_marks(earlier)["resolved-by"] = call_id
+                    _label_outcome(earlier.entry, Outcome(RUNNING))
+                    get_writable_marks(earlier.entry)["resolved-by"] = call_id
+        if waiting:
+            self._resolve_by_notices(waiting)
         for unresolved in waiting.values():
-            for entry, outcome in unresolved:
-                _label_outcome(entry, outcome)
+            for result, outcome in unresolved:
+                _label_outcome(result.entry, outcome)
         self._label_copies(reports)
+
+    def _resolve_by_notices(self, waiting: dict[str, deque[tuple[CallResult, Outcome]]]) -> None:
+        """Label and remove the results whose process ended in a notice.
+
+        The first result before the notice started the process, and takes its outcome. The others
+        only looked at it, and remain `running`.
+        """
+        places = {id(entry): place for place, entry in enumerate(self._entries)}
+        for place, entry in enumerate(self._entries):
+            notice = self._agent.task_notice(entry)
+            _check_outcome(notice, self._agent, "task_notice")
+            results = waiting.get(notice.saw_end)
+            outcome = notice
+            while results and places.get(id(results[0][0].message), 0) < place:
+                result, _ = results.popleft()
+                _label_outcome(result.entry, outcome)
+                if isinstance(entry.get("id"), str):
+                    get_writable_marks(result.entry)["resolved-by"] = entry["id"]
+                outcome = Outcome(RUNNING)
 
     def _label_copies(self, reports: CallReports) -> None:
         """Label the copies of results: a copy ended as the result did."""
@@ -243,7 +267,7 @@ class _LabelPass:
         if type(call_id) is str:
             result.report = reports.about(call_id, result.entry)
         outcome = self._agent.outcome(result)
-        _check_outcome(outcome, self._agent)
+        _check_outcome(outcome, self._agent, "outcome")
         return outcome
 
     def mark_unanswered_calls(self) -> None:
@@ -348,10 +372,10 @@ def _check_speaker(speaker: Any, agent: Agent) -> None:
         raise _make_value_error(agent, "speaker", speaker)
 
 
-def _check_outcome(outcome: Any, agent: Agent) -> None:
+def _check_outcome(outcome: Any, agent: Agent, method: str) -> None:
     """Raise an error that names the agent if it returned something other than an outcome."""
     if not isinstance(outcome, Outcome):
-        raise _make_value_error(agent, "outcome", outcome)
+        raise _make_value_error(agent, method, outcome)
     status, exit_code, left_running, saw_end = outcome
     if (
         type(status) is not str
@@ -360,7 +384,7 @@ def _check_outcome(outcome: Any, agent: Agent) -> None:
         or type(left_running) is not str
         or type(saw_end) is not str
     ):
-        raise _make_value_error(agent, "outcome", outcome)
+        raise _make_value_error(agent, method, outcome)
 
 
 def _make_value_error(agent: Agent, method: str, value: object) -> PluginError:
@@ -377,9 +401,11 @@ def _make_value_error(agent: Agent, method: str, value: object) -> PluginError:
 
 
 _MAX_SHOWN = 200
+_OUTCOME_RULE = "an Outcome with a known status; its exit code is an int or None"
 _EXPECTED_VALUES = {
     "speaker": "a Speaker with a known who and basis; its prompt is a text or None",
-    "outcome": "an Outcome with a known status; its exit code is an int or None",
+    "outcome": _OUTCOME_RULE,
+    "task_notice": _OUTCOME_RULE,
 }
 
 

@@ -10,7 +10,7 @@ little. More evidence separates a refusal from a crash:
 | `toolDenialKind`, `permissionDecision`, or a sentence about permission | `denied` |
 | `toolDenialKind: interrupted`, `interrupted: true`, or a sentence | `interrupted` |
 | `Exit code 143` with `Command timed out after …`, or `timedOut: true` | `timeout` |
-| `backgroundTaskId`, an agent that was launched | `running` |
+| `backgroundTaskId`, an agent that was launched | `running`, until a notice states the end |
 | `Exit code N` above the output of a shell, or any other flagged result | `error` |
 | a return code with a meaning, such as "No matches found" | `error`, exit code 1 |
 
@@ -138,6 +138,15 @@ _EXIT_ONE_MEANINGS = frozenset(
 _LAUNCH_STATUSES = frozenset(("async_launched", "remote_launched", "teammate_spawned"))
 _PROCESS_STATUSES = {"pending": RUNNING}
 """Words about a background process that other agents do not use."""
+
+_NOTICE_KIND = "task-notification"
+_NOTICE_START = re.compile(r"<task-notification>\s*")
+_NOTICE_LINE = re.compile(r"<(task-id|tool-use-id|task-type|output-file|status)>([^<\n]*)</\1>\s*")
+_COMMAND_SUMMARY = re.compile(
+    r'<summary>Background command ".*" (?:completed \(exit code (-?\d{1,10})\)'
+    r"|failed with exit code (-?\d{1,10}))</summary>",
+    re.DOTALL,
+)
 
 
 def find_outcome(result: CallResult) -> Outcome:
@@ -319,3 +328,42 @@ def _find_server_outcome(output: Any) -> Outcome:
         if type(return_code) is int and str(block.get("type", "")).endswith("_result"):
             return Outcome(FAILURE if return_code else SUCCESS, return_code)
     return Outcome(SUCCESS)
+
+
+# --- notices of background tasks ---
+
+
+def parse_task_notice(entry: dict[str, Any]) -> Outcome:
+    """Return how a background task ended, if an entry is Claude Code's notice of its end.
+
+    A person may paste a notice, so it counts only where Claude Code states that it sent the text.
+    The outcome is unknown for any other entry.
+    """
+    text = _get_notice_text(entry)
+    opening = _NOTICE_START.match(text)
+    if opening is None:
+        return UNKNOWN_OUTCOME
+    members: dict[str, str] = {}
+    place = opening.end()
+    # The summary and the result come after these lines, and quote the model.
+    while line := _NOTICE_LINE.match(text, place):
+        members.setdefault(line[1], line[2])
+        place = line.end()
+    task_id, status = members.get("task-id", ""), parse_status_word(members.get("status"))
+    if not task_id or status in ("", RUNNING):
+        return UNKNOWN_OUTCOME
+    summary = _COMMAND_SUMMARY.match(text, place) if text.count("</summary>") == 1 else None
+    if summary is None or status not in (SUCCESS, FAILURE):
+        return Outcome(status, saw_end=task_id)
+    exit_code = int(summary[1] or summary[2])
+    return Outcome(FAILURE if exit_code else SUCCESS, exit_code, saw_end=task_id)
+
+
+def _get_notice_text(entry: dict[str, Any]) -> str:
+    """Return the text that Claude Code sent as a notice: a message, or an attachment."""
+    if entry["type"] == "user":
+        is_notice = dict_or_empty(entry.get("origin")).get("kind") == _NOTICE_KIND
+        return _get_first_text(entry.get("content")) if is_notice else ""
+    attachment = dict_or_empty(dict_or_empty(entry.get("data")).get("attachment"))
+    is_notice = attachment.get("commandMode") == _NOTICE_KIND
+    return _get_first_text(attachment.get("prompt")) if is_notice else ""
