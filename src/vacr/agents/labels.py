@@ -87,7 +87,11 @@ class Outcome(NamedTuple):
     """The id of a process, started by an earlier call, that this call or notice saw end."""
 
 
+# The same few outcomes answer for nearly every call.
 UNKNOWN_OUTCOME = Outcome()
+SUCCEEDED = Outcome(SUCCESS)
+FAILED = Outcome(FAILURE)
+_STILL_RUNNING = Outcome(RUNNING)
 
 
 class Speaker(NamedTuple):
@@ -130,6 +134,10 @@ def label_entries(agent: Agent, record: dict[str, Any]) -> None:
         labels.mark_unanswered_calls()
 
 
+_NO_REPORT: dict[str, Any] = {}
+"""Stands for the reports about every call without one; nobody may write to it."""
+
+
 class _LabelPass:
     """One pass over the entries of a record: speakers at once, results when all calls are known.
 
@@ -145,6 +153,7 @@ class _LabelPass:
         self._copies: list[tuple[dict[str, Any], int | None]] = []
         """Each copy of a result, and the number of the last result before it with its id."""
         self._outcomes: list[Outcome] = []
+        self._last_checked = UNKNOWN_OUTCOME
         self._last_calls: dict[str, dict[str, Any]] = {}
         self._open_calls: dict[str, list[dict[str, Any]]] = {}
         """Call id → the calls that have no result yet."""
@@ -192,7 +201,7 @@ class _LabelPass:
         if "vacr" in entry and _is_copied_result(entry) and not self._open_calls.get(call_id):
             self._copies.append((entry, self._last_results.get(call_id)))
             return
-        result = CallResult(entry, message, None, {})
+        result = CallResult(entry, message, None, _NO_REPORT)
         if type(call_id) is str:
             self._last_results[call_id] = len(self._results)
             if call_id in self._last_calls:
@@ -210,11 +219,12 @@ class _LabelPass:
         """Label each result; a later call or notice may resolve a command that ran on."""
         reports = self._agent.call_reports(self._entries)
         waiting: dict[str, deque[tuple[CallResult, Outcome]]] = {}
+        outcomes = self._outcomes
         for result in self._results:
             entry = result.entry
             call_id = entry.get("call-id")
             outcome = self._classify_result(result, reports)
-            self._outcomes.append(outcome)
+            outcomes.append(outcome)
             _, _, left_running, saw_end = outcome
             if left_running:
                 waiting.setdefault(left_running, deque()).append((result, outcome))
@@ -222,7 +232,7 @@ class _LabelPass:
             _label_outcome(entry, outcome)
             if saw_end and type(call_id) is str:
                 for earlier, _ in waiting.pop(saw_end, ()):
-                    _label_outcome(earlier.entry, Outcome(RUNNING))
+                    _label_outcome(earlier.entry, _STILL_RUNNING)
                     get_writable_marks(earlier.entry)["resolved-by"] = call_id
         if waiting:
             self._resolve_by_notices(waiting)
@@ -248,7 +258,7 @@ class _LabelPass:
                 _label_outcome(result.entry, outcome)
                 if isinstance(entry.get("id"), str):
                     get_writable_marks(result.entry)["resolved-by"] = entry["id"]
-                outcome = Outcome(RUNNING)
+                outcome = _STILL_RUNNING
 
     def _label_copies(self, reports: CallReports) -> None:
         """Label the copies of results: a copy ended as the result did."""
@@ -267,7 +277,9 @@ class _LabelPass:
         if type(call_id) is str:
             result.report = reports.about(call_id, result.entry)
         outcome = self._agent.outcome(result)
-        _check_outcome(outcome, self._agent, "outcome")
+        if outcome is not self._last_checked:
+            _check_outcome(outcome, self._agent, "outcome")
+            self._last_checked = outcome
         return outcome
 
     def mark_unanswered_calls(self) -> None:
@@ -321,7 +333,9 @@ def parse_status_word(word: Any) -> str:
 
     For example, `completed` stands for `success`, and `cancelled` for `interrupted`.
     """
-    return _STATUSES_BY_WORD.get(word.lower(), "") if type(word) is str else ""
+    if type(word) is not str:
+        return ""
+    return _STATUSES_BY_WORD.get(word) or _STATUSES_BY_WORD.get(word.lower(), "")
 
 
 def parse_stated_outcome(entry: dict[str, Any]) -> Outcome:

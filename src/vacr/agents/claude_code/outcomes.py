@@ -14,12 +14,12 @@ little. More evidence separates a refusal from a crash:
 | `Exit code N` above the output of a shell, or any other flagged result | `error` |
 | a return code with a meaning, such as "No matches found" | `error`, exit code 1 |
 
-    >>> from vacr.agents.claude_code.outcomes import find_outcome
+    >>> from vacr.agents.claude_code.outcomes import classify_outcome
     >>> from vacr.agents.labels import CallResult
     >>> def run(output, tool="Bash", **members):
     ...     result = {"type": "tool-result", "output": output, "is-error": True}
     ...     message = {"type": "user", "children": [result], "version": "2.1.200", **members}
-    ...     outcome = find_outcome(CallResult(result, message, {"name": tool}, {}))
+    ...     outcome = classify_outcome(CallResult(result, message, {"name": tool}, {}))
     ...     return outcome.status, outcome.exit_code
     >>> run("Exit code 2\\nmake: *** No rule")
     ('error', 2)
@@ -50,9 +50,11 @@ from typing import Any
 
 from vacr.agents.labels import (
     DENIED,
+    FAILED,
     FAILURE,
     INTERRUPTED,
     RUNNING,
+    SUCCEEDED,
     SUCCESS,
     TIMED_OUT,
     UNKNOWN_OUTCOME,
@@ -149,7 +151,7 @@ _COMMAND_SUMMARY = re.compile(
 )
 
 
-def find_outcome(result: CallResult) -> Outcome:
+def classify_outcome(result: CallResult) -> Outcome:
     """Return how a call ended; the outcome is unknown only where a line has no message."""
     entry, message = result.entry, result.message
     if message is entry:
@@ -165,7 +167,7 @@ def find_outcome(result: CallResult) -> Outcome:
         return _find_reported_outcome(report, tool)
     if message["type"] == "assistant":
         return _find_server_outcome(entry.get("output"))
-    return Outcome(SUCCESS)
+    return SUCCEEDED
 
 
 def _find_denial(message: dict[str, Any]) -> str:
@@ -215,14 +217,14 @@ def _find_failure(text: str, tool: str, report: Any, message: dict[str, Any]) ->
             return Outcome(TIMED_OUT, exit_code)
         return Outcome(FAILURE, exit_code)
     if _may_be_output(tool, message) and not _is_written_by_host(text, report):
-        return Outcome(FAILURE)
+        return FAILED
     if text.startswith(_INTERRUPTION_STARTS) or _STOPPED_WHILE_RUNNING in text[:600]:
         return Outcome(INTERRUPTED)
     if report == _REJECTION or _is_denial(text):
         return Outcome(DENIED)
     if tool in SHELL_TOOLS and _TIMEOUT_LINE.match(text):
         return Outcome(TIMED_OUT)
-    return Outcome(FAILURE)
+    return FAILED
 
 
 def _split_exit_code(text: str, tool: str, message: dict[str, Any]) -> tuple[int | None, str]:
@@ -277,7 +279,7 @@ def _find_reported_outcome(report: dict[str, Any], tool: str) -> Outcome:
     if isinstance(meaning, str) and meaning in _EXIT_ONE_MEANINGS:
         return Outcome(FAILURE, exit_code=1)
     if report.get("success") is False:
-        return Outcome(FAILURE)
+        return FAILED
     if "retrieval_status" in report:
         task = dict_or_empty(report.get("task"))
         return _find_process_outcome(task, task.get("task_id"))
@@ -288,7 +290,7 @@ def _find_reported_outcome(report: dict[str, Any], tool: str) -> Outcome:
         return Outcome(SUCCESS, saw_end=killed if isinstance(killed, str) else "")
     if tool in AGENT_TOOLS:
         return _find_agent_outcome(report)
-    return Outcome(SUCCESS)
+    return SUCCEEDED
 
 
 def _find_process_outcome(process: dict[str, Any], process_id: Any) -> Outcome:
@@ -323,11 +325,11 @@ def _find_server_outcome(output: Any) -> Outcome:
         if not isinstance(block, dict):
             continue
         if str(block.get("type", "")).endswith("_tool_result_error"):
-            return Outcome(FAILURE)
+            return FAILED
         return_code = block.get("return_code")
         if type(return_code) is int and str(block.get("type", "")).endswith("_result"):
             return Outcome(FAILURE if return_code else SUCCESS, return_code)
-    return Outcome(SUCCESS)
+    return SUCCEEDED
 
 
 # --- notices of background tasks ---

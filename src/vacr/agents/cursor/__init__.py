@@ -95,7 +95,7 @@ class Cursor(Agent):
 
     def outcome(self, result: CallResult) -> Outcome:
         """Return how a call ended, where one of the databases tells."""
-        outcome: Outcome = load_function("vacr.agents.cursor.outcomes", "find_outcome")(result)
+        outcome: Outcome = load_function("vacr.agents.cursor.outcomes", "classify_outcome")(result)
         return outcome
 
     def expects_results(self, record: dict[str, Any]) -> bool:
