@@ -224,9 +224,7 @@ def count_cost(
     cost = Cost()
     for entry in walk_entries(session.get("entries", ())):
         usage = entry.get("token-usage")
-        marks = entry.get("vacr")
-        is_inherited = isinstance(marks, dict) and bool(marks.get("inherited"))
-        if not isinstance(usage, dict) or is_inherited:
+        if not isinstance(usage, dict) or is_inherited(entry):
             continue
         model = str(entry.get("model-id", meta.get("model-id", _UNKNOWN)))
         provider = agent.provider_of(entry) or str(meta.get("model-provider", _UNKNOWN))
@@ -235,6 +233,12 @@ def count_cost(
         _add_call(cost, usage, model, priced, _parse_time(stamp), agent.cache_writes(entry))
     stated = None if call_by_call else agent.stated_cost(record)
     return Cost(stated=min(stated, _MAX_COST)) if stated else cost
+
+
+def is_inherited(entry: JsonObject) -> bool:
+    """Return whether an entry comes from the session that this one was forked from."""
+    marks = entry.get("vacr")
+    return isinstance(marks, dict) and bool(marks.get("inherited"))
 
 
 def format_cost(cost: Cost) -> str:

@@ -152,7 +152,11 @@ _COMMAND_SUMMARY = re.compile(
 
 
 def classify_outcome(result: CallResult) -> Outcome:
-    """Return how a call ended; the outcome is unknown only where a line has no message."""
+    """Return how a call ended.
+
+    The outcome is unknown where a line has no message and no flag, and where a call looked at a
+    background process and reports no known state.
+    """
     entry, message = result.entry, result.message
     if message is entry:
         return parse_stated_outcome(entry)
