@@ -212,6 +212,21 @@ def test_rejection_without_a_sentence():
     assert outcome_of(line, "Edit") == ("denied", True, None)
 
 
+def test_denial_without_a_flag_is_a_denial():
+    line = result("no", None, is_error=False, toolDenialKind="permission-rule")
+    assert outcome_of(line) == ("denied", True, None)
+
+
+def test_timeout_without_a_header_is_a_timeout():
+    assert outcome_of(failure("Command timed out after 2m 0s"))[0] == "timeout"
+    assert outcome_of(failure("Command timed out after 2m 0s"), "Read")[0] == "error"
+
+
+def test_first_block_of_a_failed_result_counts():
+    blocks = [{"type": "text", "text": "Exit code 4\nno"}, {"type": "text", "text": "Exit code 5"}]
+    assert outcome_of(result(blocks, "Error", is_error=True)) == ("error", True, 4)
+
+
 def test_call_stopped_while_running_is_not_a_denial():
     text = f"{REJECTED} Correction to the text above: this call was stopped while running, not"
     assert outcome_of(failure(text), "Edit") == ("interrupted", True, None)

@@ -198,6 +198,7 @@ def wrap(code, output="done"):
         ("x", {"output": [], "isError": True}, "Read", FAILED),
         ("x", {"output": {"success": {}, "isError": False}}, "Read", SUCCESS),
         ("x", {"isError": False}, "Read", SUCCESS),
+        ("x", {"output": {"success": {}, "rejected": {}}}, "Shell", UNKNOWN),
         ("Error: no such file", None, "Read", UNKNOWN),
     ],
 )
@@ -272,6 +273,7 @@ def test_speaker_of_a_transcript(texts, expected):
         ("<rules>Be nice</rules> fix it", PLAIN),
         ("<rules>\nBe nice\n</rules> fix it", PLAIN),
         ("<timestamp>12:00</timestamp>", PLAIN),
+        ("<user_query>\nFix it.", ("human", "stated", "Fix it.")),
         ("<timestamp>12:00</timestamp>\nis wrong", PLAIN),
         ("<communication>is bad here</communication>", PLAIN),
         ("<user_query>hi</user_query> trailing words", ("human", "stated", "hi\ntrailing words")),
