@@ -112,6 +112,19 @@ def test_call_without_a_result_in_the_editor_is_marked(tmp_path):
     assert call["vacr"] == {"status": "no-result"}
 
 
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"userDecision": "rejected"},
+        {"additionalData": {"userDecision": "reject"}},
+        {"additionalData": {"reviewData": {"selectedOption": "undo"}}},
+    ],
+)
+def test_refused_call_without_a_result_is_denied(tmp_path, members):
+    (call,) = run_tool(tmp_path, None, status="cancelled", **members)
+    assert call["vacr"] == {"status": "denied"}
+
+
 def test_words_of_a_bubble_are_a_persons(tmp_path):
     record = read_editor(tmp_path, {"type": 1, "text": "Fix it."}, {"type": 1, "text": ""})
     first, empty = record["session"]["entries"]

@@ -202,6 +202,15 @@ def test_session_decides_about_the_speaker_of_an_agent_without_rules(session, ma
     assert prompt["vacr"] == {"speaker": who, "speaker-basis": "inferred"}
 
 
+def test_invalid_reason_of_a_missing_result_is_an_error_of_the_plugin():
+    class Owl(Parrot):
+        def missing_result(self, call, message):
+            return call["name"] if call is message else ""
+
+    with pytest.raises(PluginError, match=r"invalid value from missing_result: 'fly'"):
+        label(Owl(), make_call())
+
+
 def test_invalid_task_notice_is_an_error_of_the_plugin():
     class Owl(Parrot):
         def task_notice(self, entry):

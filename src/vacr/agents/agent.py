@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from vacr.agents.documents import RepairedValue, UndecodableBytes, parse_json_documents
 from vacr.agents.labels import (
+    NO_RESULT,
     UNKNOWN_OUTCOME,
     CallResult,
     Outcome,
@@ -355,6 +356,14 @@ class Agent:
         """
         del entry
         return UNKNOWN_OUTCOME
+
+    def missing_result(self, call: dict[str, Any], message: dict[str, Any]) -> str:
+        """Return why a call has no result: `denied` if the agent states that, else `no-result`.
+
+        `message` is the entry that the call is a child of, or the call itself.
+        """
+        del call, message
+        return NO_RESULT
 
     def expects_results(self, record: dict[str, Any]) -> bool:
         """Return whether a session holds the results of its calls, so that none may be missing."""

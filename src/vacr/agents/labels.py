@@ -11,7 +11,7 @@ and writes the answers to the same places for all agents:
 | `is-error` of a tool result | whether the call failed; absent while it runs or if nobody knows |
 | `vacr.exit-code` of a tool result | the exit code of the command |
 | `vacr.resolved-by` of a tool result | the later call or notice that shows how its command ended |
-| `vacr.status` of a tool call | `no-result`, where a result should have followed |
+| `vacr.status` of a tool call without a result | `no-result`, or `denied` if the agent states it |
 | `vacr.speaker` of a user message | `human`, `host`, `parent-agent`, `hook`, `unknown` |
 | `vacr.speaker-basis` | `stated` by the agent, or `inferred` |
 | `vacr.prompt` | the words of the person, where the message has other text as well |
@@ -284,9 +284,18 @@ class _LabelPass:
 
     def mark_unanswered_calls(self) -> None:
         """Mark the calls with an id and without a result."""
-        for calls in (self._odd_calls, *self._open_calls.values()):
-            for call in calls:
-                get_writable_marks(call)["status"] = NO_RESULT
+        unanswered = [call for calls in self._open_calls.values() for call in calls]
+        unanswered += self._odd_calls
+        if not unanswered:
+            return
+        messages = {
+            id(child): entry for entry in self._entries for child in entry.get("children", ())
+        }
+        for call in unanswered:
+            status = self._agent.missing_result(call, messages.get(id(call), call))
+            if status not in (NO_RESULT, DENIED):
+                raise _make_value_error(self._agent, "missing_result", status)
+            get_writable_marks(call)["status"] = status
 
 
 def _is_copied_result(entry: dict[str, Any]) -> bool:
@@ -420,6 +429,7 @@ _EXPECTED_VALUES = {
     "speaker": "a Speaker with a known who and basis; its prompt is a text or None",
     "outcome": _OUTCOME_RULE,
     "task_notice": _OUTCOME_RULE,
+    "missing_result": f"{NO_RESULT!r} or {DENIED!r}",
 }
 
 
