@@ -216,7 +216,7 @@ def test_refused_call_without_a_result_has_failed():
     call = {"type": "tool-call", "call-id": "y", "name": "Bash", "input": {"command": "rm a"}}
     session = {"entries": [{**call, "vacr": {"status": "denied"}}]}
     [row] = build_rows({"session": session})
-    assert [line.text for line in RowFormatter().lines(row)][0].endswith("rm a denied")
+    assert [line.text for line in RowFormatter().lines(row)] == ["  → Bash rm a ✗ denied"]
     assert count_totals({"session": session}).failed_calls == 1
 
 
