@@ -11,7 +11,7 @@ from vacr.attribution.attribute import (
     replay_records,
 )
 from vacr.attribution.replay import BaseFiles
-from vacr.blame.claims import gather_claims
+from vacr.blame.session_claims import gather_record_claims
 
 FILE = "def f():\n    two = 2\n    three = 3\n    four = 4\n"
 
@@ -383,9 +383,9 @@ def test_last_line_that_only_got_its_end_is_not_claimed(tmp_path):
     session = ClaudeSession()
     session.read("a.py", "def f():\n    two = 2")
     session.write("a.py", "def f():\n    two = 2\n    three = 3\n", "update")
-    assert [
-        piece.lines for piece in gather_claims([session.record(tmp_path)], lambda _: None).pieces
-    ] == [("    three = 3\n",)]
+    assert [piece.lines for piece in gather_record_claims(session.record(tmp_path)).pieces] == [
+        ("    three = 3\n",)
+    ]
 
 
 def test_last_line_kept_by_an_unplaced_edit_is_not_claimed(
@@ -393,9 +393,9 @@ def test_last_line_kept_by_an_unplaced_edit_is_not_claimed(
 ):
     session = ClaudeSession()
     session.edit("a.py", "    two = 2\n    three = 3", "    four = 4\n    two = 2")
-    assert [
-        piece.lines for piece in gather_claims([session.record(tmp_path)], lambda _: None).pieces
-    ] == [("    four = 4\n",)]
+    assert [piece.lines for piece in gather_record_claims(session.record(tmp_path)).pieces] == [
+        ("    four = 4\n",)
+    ]
 
 
 def test_window_emptied_by_an_edit_is_dropped(tmp_path):

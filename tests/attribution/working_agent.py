@@ -13,13 +13,13 @@ from typing import Any
 WHO = {"NAME": "Mira", "EMAIL": "mira@example.org", "DATE": "2026-03-14T09:00:00Z"}
 
 
-def git(folder: Path, *arguments: str | bytes, stdin: bytes = b"") -> str:
-    """Run git and return its output."""
+def git(folder: Path, *arguments: str | bytes, stdin: bytes = b"", date: str = WHO["DATE"]) -> str:
+    """Run git, at a date, and return its output."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment |= {
         f"GIT_{role}_{name}": value
         for role in ("AUTHOR", "COMMITTER")
-        for name, value in WHO.items()
+        for name, value in {**WHO, "DATE": date}.items()
     }
     environment |= {
         "GIT_CONFIG_GLOBAL": os.devnull,
@@ -43,10 +43,10 @@ def repository(folder: Path, *options: str) -> Path:
     return folder
 
 
-def commit(folder: Path, message: str = "Change", *options: str) -> str:
-    """Commit all files and return the name of the commit."""
+def commit(folder: Path, message: str = "Change", *options: str, date: str = WHO["DATE"]) -> str:
+    """Commit all files at a date, and return the name of the commit."""
     git(folder, "add", "-A")
-    git(folder, "commit", "-q", "--allow-empty", "-m", message, *options)
+    git(folder, "commit", "-q", "--allow-empty", "-m", message, *options, date=date)
     return git(folder, "rev-parse", "HEAD")
 
 
@@ -61,6 +61,11 @@ class Agent:
         self.folder, self.name, self.model = folder, name, model
         self.lines: list[dict[str, Any]] = []
         self.calls = 0
+
+    @property
+    def now(self) -> str:
+        """The time of the last line of the session."""
+        return str(self.lines[-1]["timestamp"])
 
     def _add(self, kind: str, content: Any, **more: Any) -> None:
         number = len(self.lines) + 1

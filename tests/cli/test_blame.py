@@ -392,7 +392,7 @@ def test_lines_stay_attributed_when_history_is_rewritten(vacr, repo_with_agent_w
 
 def test_earlier_state_of_a_session_is_attributed(vacr, repo, tmp_path):
     agent = Agent(repo).asked("Begin").write("new.py", "def begun():\n    return 'not yet'\n")
-    first = commit(repo)
+    first = commit(repo, date=agent.now)
     agent.asked("Go on").read("new.py").edit(
         "new.py", "    return 'not yet'\n", "    return 'done now, at last'\n"
     )

@@ -80,6 +80,11 @@ class ToolCall:
     folder: str
     contributor: Any = None
     time: int = 0
+    """When the call ended, in milliseconds since 1970; 0 if no entry states a time."""
+    requested: int = 0
+    """When the model requested the call, as `time`."""
+    zoneless: bool = False
+    """Whether these times were stated without a time zone."""
     state: str = CALL_PENDING
     result_entry: str = ""
     output: str = ""

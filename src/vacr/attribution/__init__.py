@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from vacr.attribution.attribute import attribute_records as attribute_records
     from vacr.attribution.attribute import build_contributor as build_contributor
     from vacr.attribution.attribute import count_unknown_tools as count_unknown_tools
+    from vacr.attribution.attribute import find_base_root as find_base_root
     from vacr.attribution.attribute import find_session_root as find_session_root
     from vacr.attribution.attribute import list_applied_changes as list_applied_changes
     from vacr.attribution.attribute import list_changed_files as list_changed_files
@@ -33,7 +34,9 @@ if TYPE_CHECKING:
     from vacr.attribution.replay import BaseFiles as BaseFiles
     from vacr.attribution.replay import Replay as Replay
     from vacr.attribution.session_steps import find_entry_prompts as find_entry_prompts
-    from vacr.attribution.session_steps import walk_session_steps as walk_session_steps
+    from vacr.attribution.session_steps import find_entry_times as find_entry_times
+    from vacr.attribution.session_steps import list_shown_revisions as list_shown_revisions
+    from vacr.attribution.session_steps import locate_session_steps as locate_session_steps
 
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,
@@ -43,6 +46,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "attribute_records",
             "build_contributor",
             "count_unknown_tools",
+            "find_base_root",
             "find_session_root",
             "list_applied_changes",
             "list_changed_files",
@@ -72,7 +76,9 @@ __getattr__, __dir__, __all__ = export_lazily(
         ),
         "session_steps": (
             "find_entry_prompts",
-            "walk_session_steps",
+            "find_entry_times",
+            "list_shown_revisions",
+            "locate_session_steps",
         ),
     },
 )

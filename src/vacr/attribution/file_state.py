@@ -542,6 +542,10 @@ class LineMaker:
     """The index of the record in the replay."""
     contributor: Any = None
     """The contributor that the entry itself names, if any."""
+    time: int = 0
+    """When the call was requested, in milliseconds since 1970; 0 if no entry states a time."""
+    zoneless: bool = False
+    """Whether that time was stated without a time zone."""
 
 
 @dataclass(slots=True)

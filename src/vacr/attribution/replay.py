@@ -280,12 +280,16 @@ class Replay:
     def add_maker(self, kind: str, step: SessionStep, evidence: str) -> int:
         """Add a maker of lines; return the negative number that its lines carry."""
         entries, call_id, model, contributor = [step.entry], "", "", None
+        time, zoneless = step.time, False
         if isinstance(step, ToolCall):
             call_id, model = step.call_id, step.model
+            time, zoneless = step.requested, step.zoneless
             contributor = step.contributor if kind == "ai" else None
             if step.result_entry and step.result_entry != step.entry:
                 entries.append(step.result_entry)
-        maker = LineMaker(kind, entries, call_id, model, evidence, self.record, contributor)
+        maker = LineMaker(
+            kind, entries, call_id, model, evidence, self.record, contributor, time, zoneless
+        )
         self.makers.append(maker)
         return -len(self.makers)
 

@@ -125,6 +125,7 @@ class _SessionWalk:
         self.folder = self.top = self.agent.project_folder(record)
         self.chain = ""
         self.time = 0
+        self.zoneless = False
         self.open_calls: dict[str, ToolCall] = {}
         self.unnamed_calls: list[ToolCall] = []
         self._stated_folders: dict[str, str] = {}  # the last one that each chain stated
@@ -141,7 +142,11 @@ class _SessionWalk:
         """Take over the time, the model and the folder that an entry states."""
         when = entry.get("timestamp")
         if isinstance(when, str | int | float) and not isinstance(when, bool):
-            self.time = max(self.time, get_epoch_milliseconds(when) or 0)
+            moment = get_epoch_milliseconds(when)
+            if moment is None and isinstance(when, str):
+                moment = get_epoch_milliseconds(f"{when}Z")
+                self.zoneless = self.zoneless or moment is not None
+            self.time = max(self.time, moment or 0)
         model, provider = self.agent.model_of(entry), self.agent.provider_of(entry)
         self.model = self.model if model is None else model
         self.provider = self.provider if provider is None else provider
@@ -187,6 +192,7 @@ class _SessionWalk:
         self._calls_begun += 1
         known_id = call_id if isinstance(call_id, str) else entry
         call = ToolCall(name, arguments, entry, known_id, self._format_model(), self.folder)
+        call.requested, call.zoneless = self.time, self.zoneless
         call.top, call.left, call.chain = self.top, self.folder, self.chain
         call.began, call.lost = self._calls_begun, self._has_jumped
         return call
@@ -399,6 +405,22 @@ def find_entry_prompts(record: dict[str, Any]) -> dict[str, str]:
     return prompts
 
 
+def find_entry_times(record: dict[str, Any]) -> dict[str, int]:
+    """Return the latest time stated up to each entry, by the entry's id or JSON Pointer.
+
+    Times are in milliseconds since 1970; 0 before the first one.
+    """
+    times: dict[str, int] = {}
+    time = 0
+    entries = record["session"].get("entries", ())
+    for pointer, entry, _ in _walk_entries(entries, "/session/entries"):
+        when = entry.get("timestamp")
+        if isinstance(when, str | int | float) and not isinstance(when, bool):
+            time = max(time, get_epoch_milliseconds(when) or 0)
+        times.setdefault(get_entry_name(entry, pointer), time)
+    return times
+
+
 # --- the newest commit ---
 
 
@@ -409,17 +431,35 @@ def find_newest_revision(steps: Iterable[SessionStep]) -> str | None:
     """
     newest: str | None = None
     full_hashes: dict[str, str] = {}
-    for step in steps:
-        if not isinstance(step, ToolCall) or not step.output:
-            continue
-        text, _ = extract_command(step.input)
-        if text is None or "git" not in text:
-            continue
+    for text, step in _list_git_calls(steps):
         full_hashes |= {name[:7]: name for name in _FULL_HASH.findall(step.output)}
         for commit in _list_shown_commits(text, step):
             newest = commit
     full = full_hashes.get(newest[:7]) if newest else None
     return full if newest and full and full.startswith(newest) else newest
+
+
+def list_shown_revisions(steps: Iterable[SessionStep]) -> list[str]:
+    """Return the hashes of all commits that the git commands of a session made or showed.
+
+    They may be abbreviated. The list is empty if the session shows no commit.
+    """
+    return list(
+        dict.fromkeys(
+            commit
+            for text, step in _list_git_calls(steps)
+            for commit in (*_list_shown_commits(text, step), *_FULL_HASH.findall(step.output))
+        )
+    )
+
+
+def _list_git_calls(steps: Iterable[SessionStep]) -> Iterator[tuple[str, ToolCall]]:
+    """Yield each call with output whose script names git, with the script."""
+    for step in steps:
+        if isinstance(step, ToolCall) and step.output:
+            text, _ = extract_command(step.input)
+            if text is not None and "git" in text:
+                yield text, step
 
 
 def _list_shown_commits(text: str, call: ToolCall) -> Iterator[str]:

@@ -4,9 +4,8 @@ For a commit, all lines that it added are joined to the claims. For a file, `git
 commit that added each line, and each of these commits is joined. Lines of the work tree that are
 not committed yet belong to a commit of zeros.
 
-Git reports which commit added which lines. Renames are found in one way, without regard to the
-user's configuration: a file that is half the same is the same file, and a copy is a new file. A
-merge added only the lines that none of its parents has.
+A line that a commit only moved or re-indented is older than the commit: a call that wrote it must
+be older than the parent.
 
     >>> import subprocess, tempfile, vacr
     >>> from vacr.blame import blame_file, find_repository_file
@@ -18,6 +17,8 @@ merge added only the lines that none of its parents has.
     >>> with open(f"{folder.name}/total.py", "w") as file:
     ...     _ = file.write('from decimal import Decimal\\n\\nCENT = Decimal("0.01")\\n# Done.\\n')
     >>> place = find_repository_file(f"{folder.name}/total.py")
+    >>> _ = subprocess.run([*git, "remote", "add", "origin", "https://example.org/mira/invoice"])
+    >>> records[0]["vcs"] = {"type": "git", "repository": "git@example.org:mira/invoice.git"}
     >>> [line.type for line in blame_file(place, None, records)]
     ['ai', 'ai', 'ai', 'unknown']
     >>> folder.cleanup()
@@ -27,21 +28,31 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
 
 from vacr.attribution import BaseFiles
-from vacr.blame.claims import gather_claims
+from vacr.blame.additions import (
+    FileAdditions,
+    list_additions_since,
+    list_commit_additions,
+    list_parents,
+)
+from vacr.blame.blocks import FileVersion
+from vacr.blame.frequency import count_repository_lines
 from vacr.blame.git import (
-    REGULAR_FILE_MODES,
+    CommitTimes,
     Repository,
     RepositoryFile,
     decode_git_name,
     read_work_tree_file,
 )
-from vacr.blame.join import BlameByLine, ClaimJoiner, FileVersion, LineBlame
+from vacr.blame.join import BlameByLine, ClaimJoiner, LineBlame
+from vacr.blame.locality import Locality
+from vacr.blame.moves import ChangedLines, find_moved_lines
+from vacr.blame.session_claims import gather_claims
 from vacr.edits import (
     NO_ORIGIN,
     decode_file_text,
@@ -53,30 +64,6 @@ from vacr.errors import UnreadableInput
 
 # Like git, a file with a NUL among these first bytes counts as binary.
 _BINARY_PROBE_SIZE = 8000
-
-_DIFF_TREE_COMMAND = ["diff-tree", "--stdin", "-m", "-r", "--root", "--find-renames=50%", "-l1000"]
-_RAW_OPTIONS = ["--raw", "-z", "--no-abbrev", "--ignore-submodules=none"]
-_PATCH_OPTIONS = [
-    "--no-commit-id",
-    "--patch",
-    "--unified=0",
-    "--inter-hunk-context=0",
-    "--full-index",
-    "--text",
-    "--no-color",
-    # No program of the repository runs, and no setting changes the diff.
-    "--no-ext-diff",
-    "--no-textconv",
-    "--diff-algorithm=myers",
-    "--indent-heuristic",
-    "--ignore-submodules=all",
-]
-_DELETED_MODE = "000000"
-_INDEX_LINE = re.compile(rb"index ([0-9a-f]+)\.\.([0-9a-f]+)")
-_HUNK_HEADER = re.compile(rb"@@ -\S+ \+(\d+)(?:,(\d+))? @@")
-
-_NO_LINES = frozenset[int]()
-_FIRST_LINE_ONLY = frozenset({1})
 
 _QUOTED_ESCAPE = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 _ESCAPE_BYTES = {
@@ -133,7 +120,8 @@ def blame_commit(
 ) -> AddedLines:
     """Return the lines that a commit, or a range `A..B`, added, each with its writer.
 
-    A range counts as one commit: it added the lines that are new at its end.
+    A range counts as one commit: it added the lines that are new at its end. The time of a line is
+    that of the commit in the range that added it.
 
     Raises:
         UnreadableInput: there is no such commit or range.
@@ -142,20 +130,33 @@ def blame_commit(
         since, commit = repository.resolve_range(revision)
         commits = repository.list_commits(since, commit)
         files = list_additions_since(repository, since, commit)
+        parents = [since]
     else:
         since, commit = None, repository.resolve_commit(revision)
         commits = [commit]
         files = list_commit_additions(repository, commits)[commit]
-    versions, no_text = [], []
+        parents = list_parents(repository, commits)[commit]
+    times = repository.read_commit_times({commit, *commits, *parents})
+    versions, changes, no_text = [], [], []
     for file in files:
         if not file.lines:
             continue
-        version = _read_version(repository, file)
+        version = _read_version(repository, file, times[commit])
         if version is None:
             no_text.append(file.path)
-        else:
-            versions.append(version)
-    blames = _build_joiner(repository, records, versions).join(versions)
+            continue
+        if since is not None:
+            origin = run_git_blame(repository, f"{since}..{commit}", file.path).lines
+            # A line of a commit outside the range was there before it.
+            version.line_times = {
+                number: times.get(name, times[since])
+                for number, (name, _, _) in enumerate(origin, 1)
+            }
+        versions.append(version)
+        changes.append(_read_change(repository, file, version))
+    if len(parents) == 1:
+        date_moved_lines(versions, changes, times[parents[0]])
+    blames = build_joiner(repository, records, versions, commit).join(versions)
     blamed = [
         (
             version.path,
@@ -164,6 +165,22 @@ def blame_commit(
         for version, blame in zip(versions, blames, strict=True)
     ]
     return AddedLines(commit, since, commits, blamed, no_text)
+
+
+def date_moved_lines(
+    versions: Sequence[FileVersion], changes: Sequence[ChangedLines], parent: CommitTimes
+) -> None:
+    """Give the lines that a commit only moved the times of its parent."""
+    for version, moved in zip(versions, find_moved_lines(changes), strict=True):
+        version.line_times = {**version.line_times, **dict.fromkeys(moved, parent)}
+
+
+def _read_change(repository: Repository, file: FileAdditions, version: FileVersion) -> ChangedLines:
+    """Return the lines of a file before and after a commit; no hunks if there was no file."""
+    if not file.old_blob.strip("0"):
+        return ChangedLines([], version.bare, [(0, 0, number, 1) for number in file.lines])
+    old = _decode_lines(repository.read_blob(file.old_blob))
+    return ChangedLines([strip_line_end(line) for line in old], version.bare, file.hunks)
 
 
 def blame_file(
@@ -205,7 +222,7 @@ def blame_file(
         lines = _trace_work_tree_lines(committed, _decode_lines(work_tree_data), lines, uncommitted)
         new = frozenset(number for name, _, number in lines if not name.strip("0"))
         versions[uncommitted] = _make_version(path, work_tree_data, new, names)
-    joiner = _build_joiner(repository, records, list(versions.values()))
+    joiner = build_joiner(repository, records, list(versions.values()), commit, tree)
     joined = joiner.join(list(versions.values()), one_file=True)
     blames = dict(zip(versions, joined, strict=True))
     return [
@@ -221,21 +238,28 @@ def _make_blamed_line(
     return BlamedLine(commit, version.path, number, version.bare[number - 1], blame.get(number))
 
 
-def _read_version(repository: Repository, file: FileAdditions) -> FileVersion | None:
+def _read_version(
+    repository: Repository, file: FileAdditions, times: CommitTimes
+) -> FileVersion | None:
     """Read a file of a commit; return `None` for a binary file, a link or a submodule."""
     if not file.is_file:
         return None
     data = repository.read_blob(file.blob)
     if b"\0" in data[:_BINARY_PROBE_SIZE]:
         return None
-    return _make_version(file.path, data, file.lines, {file.before} - {""})
+    return _make_version(file.path, data, file.lines, {file.before} - {""}, times)
 
 
 def _make_version(
-    path: str, data: bytes, added: frozenset[int], names: Collection[str]
+    path: str,
+    data: bytes,
+    added: frozenset[int],
+    names: Collection[str],
+    times: CommitTimes | None = None,
 ) -> FileVersion:
     """Return the version of a file with these bytes; `added` are its added lines."""
-    return FileVersion(path, _decode_lines(data), added, hashlib.sha256(data).hexdigest(), names)
+    digest = hashlib.sha256(data).hexdigest()
+    return FileVersion(path, _decode_lines(data), added, digest, names, times=times)
 
 
 def _decode_lines(data: bytes) -> list[str]:
@@ -243,12 +267,17 @@ def _decode_lines(data: bytes) -> list[str]:
     return split_keeping_ends(decode_file_text(data))
 
 
-def _build_joiner(
-    repository: Repository, records: Sequence[dict[str, Any]], versions: Sequence[FileVersion]
+def build_joiner(
+    repository: Repository,
+    records: Sequence[dict[str, Any]],
+    versions: Sequence[FileVersion],
+    commit: str,
+    tree: Mapping[str, str] | None = None,
 ) -> ClaimJoiner:
     """Gather the claims of records, and return the joiner for them.
 
-    The repository provides the bases; a revision that it does not have counts as missing.
+    The repository provides the bases; a revision that it does not have counts as missing. `tree`
+    has the files of the commit; without it, they are listed here.
     """
     bases: dict[str, BaseFiles | None] = {}
 
@@ -261,7 +290,13 @@ def _build_joiner(
                 bases[revision] = None
         return bases[revision]
 
-    return ClaimJoiner(gather_claims(records, find_base, {version.digest for version in versions}))
+    claims = gather_claims(records, find_base, {version.digest for version in versions})
+    tree = repository.list_files(commit) if tree is None else tree
+    names = {*tree, *(name for version in versions for name in (version.path, *version.names))}
+    locality = Locality(repository, commit, names)
+    places = [locality.place_session(own.facts) for own in claims]
+    paths = {version.path for version in versions}
+    return ClaimJoiner(claims, places, count_repository_lines(repository, tree, paths))
 
 
 def _has_work_tree(repository: Repository) -> bool:
@@ -298,6 +333,10 @@ def _read_blamed_versions(
     """
     commits = list(dict.fromkeys(commit for commit, _, _ in lines))
     additions: Mapping[str, list[FileAdditions]] = list_commit_additions(repository, commits, names)
+    parents = list_parents(repository, commits)
+    times = repository.read_commit_times(
+        {*commits, *(parent for own in parents.values() for parent in own)}
+    )
     blamed: dict[_VersionKey, set[int]] = {}
     for commit, path, number in lines:
         blamed.setdefault((commit, path), set()).add(number)
@@ -308,12 +347,17 @@ def _read_blamed_versions(
         )
         if file is None:
             file = FileAdditions(path, repository.list_files(commit)[path], frozenset())
-        version = _read_version(repository, replace(file, lines=file.lines | numbers))
+        version = _read_version(
+            repository, replace(file, lines=file.lines | numbers), times[commit]
+        )
         if version is None:
             raise UnreadableInput(
                 "the file is binary: it contains NUL bytes", where=f"{commit[:12]}:{path}"
             )
         version.names, version.wanted = names, numbers
+        if len(parents[commit]) == 1 and file.hunks:
+            change = _read_change(repository, file, version)
+            date_moved_lines([version], [change], times[parents[commit][0]])
         versions[commit, path] = version
     return versions
 
@@ -336,161 +380,6 @@ def _trace_work_tree_lines(
         (*uncommitted, number) if origin == NO_ORIGIN else lines[origin]
         for number, origin in enumerate(origins, 1)
     ]
-
-
-# --- the lines that commits added ---
-
-
-@dataclass(frozen=True, slots=True)
-class FileAdditions:
-    """A file that a commit added lines to.
-
-    A link or a submodule that a commit added or changed counts as one line.
-    """
-
-    path: str
-    blob: str
-    """The name of the blob in the repository."""
-    lines: frozenset[int]
-    """The numbers of the added lines."""
-    before: str = ""
-    """The path that the file had before; empty if unknown."""
-    is_file: bool = True
-    """Whether the path is a file, not a link or a submodule."""
-
-
-def list_commit_additions(
-    repository: Repository, commits: Sequence[str], paths: Collection[str] = ()
-) -> dict[str, list[FileAdditions]]:
-    """Return the files that each commit added lines to, by commit; with paths, only these files.
-
-    A merge added only the lines that none of its parents has.
-    """
-    return _collect_additions(repository, _list_parents(repository, commits), paths)
-
-
-def list_additions_since(repository: Repository, since: str, commit: str) -> list[FileAdditions]:
-    """Return the files that have lines at a commit which they did not have at commit `since`."""
-    return _collect_additions(repository, {commit: [since]}, ())[commit]
-
-
-def _list_parents(repository: Repository, commits: Sequence[str]) -> dict[str, list[str]]:
-    """Return the parents of each commit; an empty list for a first commit."""
-    stdin = "".join(commit + "\n" for commit in commits).encode()
-    output = repository.run_git(
-        "rev-list", "--parents", "--no-walk=unsorted", "--stdin", stdin=stdin
-    )
-    return {words[0]: words[1:] for words in map(str.split, output.decode().splitlines())}
-
-
-def _collect_additions(
-    repository: Repository, parents: dict[str, list[str]], paths: Collection[str]
-) -> dict[str, list[FileAdditions]]:
-    """Return the files that each commit added lines to, compared with its parents.
-
-    Git runs twice for all commits: the raw diff names files and blobs, the patch has the lines;
-    blobs connect the two.
-    """
-    pairs = [f"{commit} {parent}" for commit in parents for parent in parents[commit]]
-    pairs += [commit for commit in parents if not parents[commit]]
-    stdin = "".join(pair + "\n" for pair in pairs).encode()
-    only = ["--", *sorted(paths)] if paths else []
-    patch = repository.run_git(*_DIFF_TREE_COMMAND, *_PATCH_OPTIONS, *only, stdin=stdin)
-    lines_by_blobs = parse_added_lines(patch)
-    raw = repository.run_git(*_DIFF_TREE_COMMAND, *_RAW_OPTIONS, *only, stdin=stdin)
-    by_parent: dict[str, list[dict[str, FileAdditions]]] = {commit: [] for commit in parents}
-    for commit, files in _parse_raw_diff(raw):
-        by_parent[commit].append({file.path: _add_lines(file, lines_by_blobs) for file in files})
-    return {
-        commit: _keep_common_additions(additions, len(parents[commit]))
-        for commit, additions in by_parent.items()
-    }
-
-
-@dataclass(frozen=True, slots=True)
-class _ChangedFile:
-    """A file in a raw diff of two commits."""
-
-    old_blob: str
-    blob: str
-    old_path: str
-    path: str
-    is_file: bool
-
-
-_LinesByBlobs = dict[tuple[str, str], frozenset[int]]
-"""The numbers of added lines, by the blobs before and after."""
-
-
-def _add_lines(file: _ChangedFile, lines_by_blobs: _LinesByBlobs) -> FileAdditions:
-    """Return a changed file with the numbers of its added lines; a link or submodule has one."""
-    if file.is_file:
-        lines = lines_by_blobs.get((file.old_blob, file.blob), _NO_LINES)
-    else:
-        lines = _FIRST_LINE_ONLY
-    return FileAdditions(file.path, file.blob, lines, file.old_path, file.is_file)
-
-
-def _keep_common_additions(
-    by_parent: list[dict[str, FileAdditions]], parent_count: int
-) -> list[FileAdditions]:
-    """Return the files of a commit with the lines that it added in comparison with every parent.
-
-    `by_parent` has the additions in comparison with each parent, by path. Return an empty list if
-    the commit equals one of its parents.
-    """
-    if not by_parent or len(by_parent) < parent_count:
-        return []
-    common = []
-    for path, file in by_parent[0].items():
-        if all(path in files for files in by_parent):
-            added_lines = (files[path].lines for files in by_parent)
-            common.append(replace(file, lines=frozenset.intersection(*added_lines)))
-    return common
-
-
-def _parse_raw_diff(output: bytes) -> Iterator[tuple[str, list[_ChangedFile]]]:
-    """Yield each commit of a raw diff, once per parent, with its changed files.
-
-    Links and submodules count as files; deleted files are left out.
-    """
-    commit = ""
-    files: list[_ChangedFile] = []
-    words = iter(output.split(b"\0"))
-    for word in words:
-        if not word.startswith(b":"):
-            if commit:
-                yield commit, files
-            commit, files = word.decode(), []
-            continue
-        old_mode, mode, old_blob, blob, status = word[1:].decode().split(" ")
-        path = old_path = next(words)
-        if status[0] in "RC":
-            path = next(words)
-        is_file = mode in REGULAR_FILE_MODES
-        if is_file or (mode != _DELETED_MODE and (old_mode, old_blob) != (mode, blob)):
-            if old_mode not in REGULAR_FILE_MODES:
-                old_blob = "0" * len(old_blob)
-            names = decode_git_name(old_path), decode_git_name(path)
-            files.append(_ChangedFile(old_blob, blob, *names, is_file))
-    if commit:
-        yield commit, files
-
-
-def parse_added_lines(patch: bytes) -> _LinesByBlobs:
-    """Return the numbers of added lines in a patch, by the names of the blobs before and after.
-
-    The patch needs index lines with full names of blobs.
-    """
-    lines_by_blobs: dict[tuple[str, str], set[int]] = {}
-    lines: set[int] = set()
-    for line in patch.split(b"\n"):
-        if line.startswith(b"index ") and (blobs := _INDEX_LINE.match(line)):
-            lines = lines_by_blobs[blobs[1].decode(), blobs[2].decode()] = set()
-        elif line.startswith(b"@@ ") and (hunk := _HUNK_HEADER.match(line)):
-            first, count = int(hunk[1]), int(hunk[2]) if hunk[2] is not None else 1
-            lines.update(range(first, first + count))
-    return {blobs: frozenset(numbers) for blobs, numbers in lines_by_blobs.items()}
 
 
 # --- the commit of each line ---

@@ -53,7 +53,18 @@ _GIT_VARIABLES = {
     "GIT_TERMINAL_PROMPT": "0",
 }
 _RANGE_DOTS = re.compile(r"\.\.\.?")
+_HASH = re.compile(r"[0-9a-f]{4,64}")
 _OBJECT_HEADER_WORDS = 3  # name, type and size; a missing object has name and `missing`
+
+
+@dataclass(frozen=True, slots=True)
+class CommitTimes:
+    """The times of a commit, in seconds since 1970."""
+
+    authored: int
+    """When the change was first committed; a rebase keeps it."""
+    committed: int
+    """When this commit was made."""
 
 
 class Repository:
@@ -186,6 +197,42 @@ class Repository:
                 f"the repository lacks the object {name}", where=str(self.path), hint=hint
             )
         return data
+
+    def find_object_types(self, names: Iterable[str]) -> dict[str, str]:
+        """Return the type of each object that the repository has, by its hash.
+
+        A hash may be abbreviated. Hashes of missing objects are left out.
+        """
+        wanted = [name for name in dict.fromkeys(names) if _HASH.fullmatch(name)]
+        if not wanted:
+            return {}
+        stdin = "".join(f"{name}\n" for name in wanted).encode()
+        output = self.run_git("cat-file", "--batch-check=%(objecttype)", stdin=stdin)
+        types = output.decode().splitlines()
+        return {
+            name: kind
+            for name, kind in zip(wanted, types, strict=False)
+            if kind in ("commit", "blob", "tree", "tag")
+        }
+
+    def read_commit_times(self, commits: Iterable[str]) -> dict[str, CommitTimes]:
+        """Return the times of commits, by their full hashes."""
+        stdin = "".join(f"{commit}\n" for commit in commits).encode()
+        if not stdin:
+            return {}
+        output = self.run_git(
+            "log",
+            "--no-walk=unsorted",
+            "--no-show-signature",
+            "--format=%H %at %ct",
+            "--stdin",
+            stdin=stdin,
+        )
+        times = {}
+        for line in output.decode().splitlines():
+            commit, authored, committed = line.split()
+            times[commit] = CommitTimes(int(authored), int(committed))
+        return times
 
     def load_base(self, revision: str) -> BaseFiles:
         """Return the files of a commit as the base of an attribution; each is read when needed.

@@ -1,0 +1,195 @@
+"""Where the files of a session are in a repository, if they are there at all.
+
+The same relative path exists in many projects, so `/home/me/other/setup.py` is not the `setup.py`
+of this repository. A path counts only inside the folder that corresponds to the repository: the
+project folder of the session, or a work tree linked to it. The session is tied to the repository if
+it worked in its folder on this machine, names its remote, shows one of its commits, or showed files
+that the repository has byte for byte. A session that is not tied needs stronger evidence for each
+line, and a session of another remote has no claims here.
+
+    >>> from vacr.blame.locality import normalize_remote
+    >>> normalize_remote("git@example.org:mira/App.git")
+    'example.org/mira/app'
+    >>> normalize_remote("https://token@example.org/mira/app/")
+    'example.org/mira/app'
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from vacr.attribution import BaseFiles, find_base_root
+from vacr.blame.claims import SessionFacts
+from vacr.blame.git import Repository
+from vacr.edits import make_absolute_path, make_relative_path
+from vacr.errors import UnreadableInput
+
+_SCHEME = re.compile(r"^[a-z+]+://", re.IGNORECASE)
+# Hidden folders in which agents and people put linked work trees of a repository.
+_WORKTREE_FOLDER = re.compile(r"(?:\.[\w-]+/worktrees?|\.worktrees?)/[^/]+/")
+# A file of this many bytes is hardly in two repositories by chance; smaller ones need company.
+_LARGE_BLOB = 1_000
+_MIN_SHARED_BLOBS = 2
+_MIN_ROOT_VOTES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPlace:
+    """The folders of a session that correspond to a repository."""
+
+    roots: Sequence[str]
+    """Folders on the session's machine that correspond to the root of the repository."""
+    prefix: str = ""
+    """The path from the root of the repository to the folder that relative paths begin at."""
+    is_tied: bool = True
+    """Whether evidence ties the session to the repository."""
+
+    def find_path(self, path: str) -> str | None:
+        """Return the path in the repository of a file of the session.
+
+        Return `None` if the file is outside of the repository.
+        """
+        if not path.startswith(("/", "~")) and ":" not in path[:3]:
+            inside = posixpath.normpath(posixpath.join(self.prefix, path))
+            return None if inside.startswith("..") else _strip_worktree(inside)
+        for root in self.roots:
+            inside_root = make_relative_path(path, root)
+            if inside_root is not None:
+                return _strip_worktree(inside_root)
+        return None
+
+
+def _strip_worktree(path: str) -> str:
+    """Return a path without the folder of a linked work tree that it begins with, if any."""
+    found = _WORKTREE_FOLDER.match(path)
+    return path if found is None else path[found.end() :]
+
+
+EVERYWHERE = SessionPlace(roots=("",))
+"""The place of a session whose paths are already those of the repository."""
+
+
+class Locality:
+    """Decides where sessions worked, seen from one repository at one commit."""
+
+    def __init__(self, repository: Repository, commit: str, names: Collection[str]) -> None:
+        """Prepare for a repository; `names` are the paths of the files of the commit."""
+        self.repository = repository
+        self.base = BaseFiles(commit, names, lambda _: b"")
+        self._worktrees: list[str] | None = None
+        self._remotes: set[str] | None = None
+
+    def place_session(self, facts: SessionFacts) -> SessionPlace | None:
+        """Return where a session worked; `None` if it worked in another repository."""
+        place = self._find_on_this_machine(facts)
+        if place is not None:
+            return place
+        is_tied = self._shares_remote(facts) or self._shares_object(facts)
+        if not is_tied and self._has_other_remote(facts):
+            return None
+        root = self._find_root(facts)
+        prefix = make_relative_path(facts.folder, root) if root and facts.folder else None
+        roots = dict.fromkeys([root, *facts.worktrees])
+        return SessionPlace([known for known in roots if known], prefix or "", is_tied)
+
+    def _find_on_this_machine(self, facts: SessionFacts) -> SessionPlace | None:
+        """Return the place of a session that worked in a work tree of this repository, or `None`.
+
+        The session may have begun in a folder of the work tree, or in one around it.
+        """
+        if self._worktrees is None:
+            self._worktrees = _list_work_trees(self.repository)
+        folder = facts.folder.rstrip("/")
+        if not folder:
+            return None
+        real = os.path.realpath(folder)
+        for top in self._worktrees:
+            if f"{real}/".startswith(f"{top}/"):
+                # The session may know the folder by another name, through a link.
+                prefix = real[len(top) :].lstrip("/")
+                root = folder.removesuffix(prefix).rstrip("/")
+                roots = dict.fromkeys((root, *self._worktrees, *facts.worktrees))
+                return SessionPlace([*roots], prefix)
+        inside = [top for top in self._worktrees if top.startswith(f"{folder}/")]
+        if any(path.startswith(f"{top}/") for path in facts.named for top in inside):
+            return SessionPlace([*inside, *facts.worktrees])
+        return None
+
+    def _shares_remote(self, facts: SessionFacts) -> bool:
+        """Return whether the session names a remote of the repository."""
+        return not self._list_remotes().isdisjoint(map(normalize_remote, facts.remotes))
+
+    def _has_other_remote(self, facts: SessionFacts) -> bool:
+        """Return whether the session names remotes, and all are of projects with other names."""
+        ours = {remote.rpartition("/")[2] for remote in self._list_remotes()}
+        theirs = {normalize_remote(remote).rpartition("/")[2] for remote in facts.remotes}
+        return bool(ours and theirs) and ours.isdisjoint(theirs)
+
+    def _list_remotes(self) -> set[str]:
+        """Return the normalized addresses of the repository's remotes."""
+        if self._remotes is None:
+            try:
+                output = self.repository.run_git("config", "--get-regexp", r"^remote\..*\.url$")
+            except UnreadableInput:  # There is none.
+                output = b""
+            words = (
+                line.split(maxsplit=1) for line in output.decode("utf-8", "replace").split("\n")
+            )
+            self._remotes = {normalize_remote(parts[1]) for parts in words if len(parts) > 1}
+        return self._remotes
+
+    def _shares_object(self, facts: SessionFacts) -> bool:
+        """Return whether the repository has a commit or files that the session showed.
+
+        One commit is enough. Of files, it needs two, or a large one.
+        """
+        commits = [name for name in (facts.revision, *facts.commits) if name]
+        sizes = dict(facts.blobs)
+        kinds = self.repository.find_object_types([*commits, *sizes])
+        if any(kinds.get(name) == "commit" for name in commits):
+            return True
+        shared = [size for name, size in sizes.items() if kinds.get(name) == "blob"]
+        return len(shared) >= _MIN_SHARED_BLOBS or any(size >= _LARGE_BLOB for size in shared)
+
+    def _find_root(self, facts: SessionFacts) -> str:
+        """Return the folder on the session's machine that corresponds to the root.
+
+        The files that the session named vote for it. A folder unrelated to the session's own folder
+        does not count.
+        """
+        home = make_absolute_path(facts.folder, "") if facts.folder else ""
+        root = find_base_root(self.base, facts.named, home)
+        if not home or root == home or f"{home}/".startswith(f"{root}/"):
+            return root
+        if not root.startswith(f"{home}/"):
+            return home
+        below = [path for path in facts.named if path.startswith(f"{home}/")]
+        voters = [path for path in below if make_relative_path(path, root) in self.base.names]
+        is_certain = len(voters) >= _MIN_ROOT_VOTES or len(voters) == len(below)
+        return root if is_certain and 2 * len(voters) >= len(below) else home
+
+
+def _list_work_trees(repository: Repository) -> list[str]:
+    """Return the folders of the work trees of a repository, its own folder first."""
+    output = repository.run_git("worktree", "list", "--porcelain")
+    trees = [
+        os.fsdecode(line.removeprefix(b"worktree "))
+        for line in output.split(b"\n")
+        if line.startswith(b"worktree ")
+    ]
+    real = os.path.realpath(repository.path)
+    return sorted(dict.fromkeys(trees), key=lambda tree: not f"{real}/".startswith(f"{tree}/"))
+
+
+def normalize_remote(address: str) -> str:
+    """Return the address of a remote as `host/owner/name`, whichever protocol it uses."""
+    bare = _SCHEME.sub("", address.strip())
+    bare = bare.rpartition("@")[2] if "@" in bare.partition("/")[0] else bare
+    host, colon, rest = bare.partition(":")
+    if colon and "/" not in host:
+        bare = f"{host}/{rest.lstrip('/')}"
+    return bare.rstrip("/").removesuffix(".git").lower()
