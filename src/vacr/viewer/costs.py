@@ -214,8 +214,9 @@ def count_cost(
 ) -> Cost:
     """Return the cost of a record's own calls, without those of the session it was forked from.
 
-    If the agent states the cost of the whole session, that counts. With `call_by_call` it does not,
-    because the record is only a part of a session.
+    If the agent states the cost of the whole session, that counts; if that is zero, all calls are
+    stated as free, and estimated as well. With `call_by_call` it does not count, because the record
+    is only a part of a session.
     """
     prices = prices or load_price_table()
     session = record["session"]
@@ -232,7 +233,12 @@ def count_cost(
         priced = prices.find_model(model, provider)
         _add_call(cost, usage, model, priced, _parse_time(stamp), agent.cache_writes(entry))
     stated = None if call_by_call else agent.stated_cost(record)
-    return Cost(stated=min(stated, _MAX_COST)) if stated else cost
+    if stated:
+        return Cost(stated=max(-_MAX_COST, min(stated, _MAX_COST)))
+    if stated is not None:
+        cost.zero_calls = cost.free_estimated_calls = cost.estimated_calls
+        cost.free_estimated = cost.estimated
+    return cost
 
 
 def is_inherited(entry: JsonObject) -> bool:
@@ -418,7 +424,7 @@ def _compile_match(clause: JsonObject | None) -> Callable[[str], bool]:
     raise ValueError(f"unknown condition {kind!r}")
 
 
-# --- small readings ---
+# --- the rate and the time of a call ---
 
 
 def _get_rate(price: JsonObject, kind: str, input_tokens: int) -> float:
