@@ -41,6 +41,7 @@ from vacr.blame.additions import (
     list_parents,
 )
 from vacr.blame.blocks import FileVersion
+from vacr.blame.exclusion import CommitWindow, blame_people
 from vacr.blame.frequency import count_repository_lines
 from vacr.blame.git import (
     CommitTimes,
@@ -50,7 +51,7 @@ from vacr.blame.git import (
     read_work_tree_file,
 )
 from vacr.blame.join import BlameByLine, ClaimJoiner, LineBlame
-from vacr.blame.locality import Locality
+from vacr.blame.locality import Locality, PlacedSession
 from vacr.blame.moves import ChangedLines, find_moved_lines
 from vacr.blame.session_claims import gather_claims
 from vacr.edits import (
@@ -156,7 +157,12 @@ def blame_commit(
         changes.append(_read_change(repository, file, version))
     if len(parents) == 1:
         date_moved_lines(versions, changes, times[parents[0]])
-    blames = build_joiner(repository, records, versions, commit).join(versions)
+    joiner = build_joiner(repository, records, versions, commit)
+    blames = joiner.join(versions)
+    if since is None and len(parents) == 1:
+        author = repository.read_author(commit)
+        window = CommitWindow(commit, parents[0], author, times)
+        blame_people(repository, window, versions, blames, joiner.sessions)
     blamed = [
         (
             version.path,
@@ -296,7 +302,14 @@ def build_joiner(
     locality = Locality(repository, commit, names)
     places = [locality.place_session(own.facts) for own in claims]
     paths = {version.path for version in versions}
-    return ClaimJoiner(claims, places, count_repository_lines(repository, tree, paths))
+    joiner = ClaimJoiner(claims, places, count_repository_lines(repository, tree, paths))
+    by_id = {str(record.get("id", "")): record for record in records}
+    joiner.sessions = [
+        PlacedSession(by_id[own.facts.record], own.facts, place)
+        for own, place in zip(claims, places, strict=True)
+        if place is not None
+    ]
+    return joiner
 
 
 def _has_work_tree(repository: Repository) -> bool:

@@ -234,6 +234,11 @@ class Repository:
             times[commit] = CommitTimes(int(authored), int(committed))
         return times
 
+    def read_author(self, commit: str) -> str:
+        """Return the name of the author of a commit."""
+        output = self.run_git("log", "-1", "--no-show-signature", "--format=%an", commit)
+        return output.decode("utf-8", "replace").strip()
+
     def load_base(self, revision: str) -> BaseFiles:
         """Return the files of a commit as the base of an attribution; each is read when needed.
 

@@ -44,7 +44,7 @@ from vacr.blame.blocks import (
 )
 from vacr.blame.claims import HashedRange, KnownState, LineClaim, RecordClaims, TextPiece
 from vacr.blame.frequency import LineFrequency
-from vacr.blame.locality import EVERYWHERE, SessionPlace
+from vacr.blame.locality import EVERYWHERE, PlacedSession, SessionPlace
 from vacr.edits import encode_file_text, strip_line_end
 
 JOIN_BY_BLOB = "blob"
@@ -79,7 +79,12 @@ class LineBlame:
     """`ai`, `human` or `mixed`."""
     claim: LineClaim
     join: str
-    """`blob` if a session left exactly this file, `content` if only lines of it match."""
+    """`blob` if a session left exactly this file, `content` if only lines of it match.
+
+    `exclusion` if no session can have written the line.
+    """
+    changed_by: str = ""
+    """Who changed a `mixed` line after the agent: `human`, or empty if unknown."""
 
 
 BlameByLine = dict[int, LineBlame]
@@ -118,6 +123,7 @@ class ClaimJoiner:
         `places` are the places of the sessions in the repository, `None` for a session of another
         one. Without places, all paths are paths of the repository. `frequency` knows common lines.
         """
+        self.sessions: Sequence[PlacedSession] = ()
         self.frequency = frequency or LineFrequency()
         self.written = LineFrequency()
         self.states: dict[str, list[tuple[KnownState, str]]] = defaultdict(list)
