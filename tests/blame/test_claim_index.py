@@ -9,6 +9,7 @@ from dataclasses import fields
 
 import pytest
 
+import vacr
 from tests.attribution.working_agent import Agent, commit, repository
 from vacr.blame import (
     ClaimIndex,
@@ -30,6 +31,7 @@ from vacr.blame.claims import (
     TextPiece,
 )
 from vacr.errors import NotASession, UnreadableInput
+from vacr.record import encode_canonical_json
 from vacr.workflows import blame_records, read_blame_records
 
 pytestmark = pytest.mark.component
@@ -102,7 +104,10 @@ def make_history(tmp_path, seed):
 @pytest.mark.parametrize("seed", range(8))
 def test_blame_is_the_same_with_and_without_the_index(tmp_path, seed):
     folder, commits = make_history(tmp_path, seed)
+    if seed % 2:
+        attribute_with_base(tmp_path / "records", f"{folder}@{commits[0]}")
     plain = read_blame_records([str(tmp_path / "records")], refuse)
+    types = set()
     for _ in ("cold", "warm"):
         for name in ("a.py", "b.py", "sub/a.py"):
             place = find_repository_file(str(folder / name))
@@ -112,8 +117,34 @@ def test_blame_is_the_same_with_and_without_the_index(tmp_path, seed):
         for name in commits:
             indexed = read(tmp_path / "state", tmp_path / "records")
             found = Repository(folder)
-            assert blame_commit(found, name, indexed) == blame_commit(found, name, plain)
-    assert any(line.type == "ai" for line in blame_file(place, None, plain)) or seed
+            added = blame_commit(found, name, indexed)
+            assert added == blame_commit(found, name, plain)
+            types.update(line.type for _, lines in added.files for line in lines)
+    assert {"ai", "unknown"} <= types
+
+
+def attribute_with_base(records, base):
+    """Replace sessions by records that were attributed with a base."""
+    for session in list(records.iterdir()):
+        [record] = vacr.read(session)
+        attributed = vacr.attribute(record, base=base)
+        (records / f"{session.stem}.acr.json").write_bytes(encode_canonical_json(attributed))
+        session.unlink()
+
+
+def test_claims_are_kept_by_base(work, tmp_path):
+    folder = tmp_path / "repo"
+    attribute_with_base(tmp_path / "records", f"{folder}@HEAD")
+    assert list_types(work, read(tmp_path / "state", tmp_path / "records")) == KNOWN
+    other = repository(tmp_path / "other")
+    (other / "app.py").write_bytes((folder / "app.py").read_bytes())
+    commit(other)
+    place = find_repository_file(str(other / "app.py"))
+    plain = read_blame_records([str(tmp_path / "records")], refuse)
+    for _ in range(2):
+        indexed = read(tmp_path / "state", tmp_path / "records")
+        assert blame_file(place, None, indexed) == blame_file(place, None, plain)
+    assert count_rows(tmp_path / "state", "records", "claims") == [1, 2]
 
 
 @pytest.fixture

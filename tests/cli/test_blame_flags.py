@@ -272,6 +272,30 @@ def test_sessions_of_this_machine_are_the_default(vacr, repo, tmp_path):
     assert json.loads(done.stdout)["total"]["ai"] == 7
 
 
+def test_index_is_in_the_state_folder_unless_refused(vacr, repo, tmp_path):
+    arguments = ["app.py", "--format", "json"]
+    state = tmp_path / "state"
+    plain = run_vacr(vacr, repo, *arguments, "--no-index", VACR_STATE=str(state))
+    assert not state.exists()
+    for _ in range(2):
+        assert run_vacr(vacr, repo, *arguments, VACR_STATE=str(state)) == plain
+    assert (state / "index/index.db").stat().st_size > 0
+
+
+def test_unusable_index_is_reported_with_v(vacr, repo, tmp_path):
+    (tmp_path / "file").write_text("")
+    done = vacr(
+        "blame",
+        "app.py",
+        "-v",
+        "--records",
+        tmp_path / "records",
+        cwd=repo,
+        VACR_STATE=str(tmp_path / "file"),
+    )
+    assert (done.returncode, "The index cannot be used" in done.err) == (0, True), done.err
+
+
 # The text on a terminal
 
 
