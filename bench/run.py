@@ -10,6 +10,7 @@ import resource
 import sys
 
 from attribution import attribution
+from blame import blame
 from capture import capture, journal_verify
 from exchange import exchange
 from hook import hook
@@ -30,6 +31,7 @@ MEASUREMENTS = {
         growth,
         validation,
         attribution,
+        blame,
         signing,
         seal,
         transparency,

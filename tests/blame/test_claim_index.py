@@ -363,7 +363,17 @@ def test_claims_survive_their_encoding_with_every_member():
     other = LineClaim("human", "", "s", "r", "f", "", "", "external")
     claims = RecordClaims(
         SessionFacts(
-            "s", "r", "/p", 1, ("/p/a",), ("/w",), "abc", ("def",), ("origin",), (("0f", 9),)
+            session="s",
+            record="r",
+            folder="/p",
+            started=1,
+            ended=2,
+            named=("/p/a",),
+            worktrees=("/w",),
+            revision="abc",
+            commits=("def",),
+            remotes=("origin",),
+            blobs=(("0f", 9),),
         ),
         [TextPiece(claim, "/p/a", ("x\n", "é"), 3, 4, "above", "below", frozenset({"x"}))],
         [HashedRange(other, "/p/a", 2, "ff")],

@@ -10,7 +10,8 @@ from tests.attribution.working_agent import commit, git, repository
 from vacr.blame.file_blame import list_commit_additions
 from vacr.blame.git import Repository, load_git_base
 from vacr.blame.git_blame import BlameSelection, run_git_blame, unquote_git_name
-from vacr.errors import UnreadableInput, UsageError
+from vacr.blame.notes_ref import NotesRef
+from vacr.errors import UnreadableInput, UnwritableOutput, UsageError
 
 ODD = [
     "with space.py",
@@ -289,3 +290,22 @@ def test_renames_are_found_despite_the_configuration(repo):
             for file in list_commit_additions(Repository(repo), [name])[name]
         ] == [("z.py", {21})]
     assert run_git_blame(Repository(repo), "z.py", BlameSelection(name)).paths == {"a.py", "z.py"}
+
+
+def test_notes_are_not_written_if_the_ref_moved_in_the_meantime(tmp_path):
+    folder = repository(tmp_path / "repo")
+    for setting in (("user.name", "Mira"), ("user.email", "mira@example.org")):
+        git(folder, "config", *setting)
+    first, second = commit(folder, "One"), commit(folder, "Two")
+    notes = NotesRef(Repository(folder))
+    notes.write({first: b"one\n"}, "One")
+    old = notes.find_tip()
+
+    class StaleNotes(NotesRef):
+        def find_tip(self):
+            return old
+
+    notes.write({second: b"two\n"}, "Two")
+    with pytest.raises(UnwritableOutput, match="the notes were not written"):
+        StaleNotes(notes.repository).write({first: b"other\n"}, "Stale")
+    assert notes.read([first, second]) == {first: b"one\n", second: b"two\n"}

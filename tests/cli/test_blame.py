@@ -76,6 +76,7 @@ def test_each_line_has_its_commit_model_conversation_prompt_and_evidence(
         "call-id": "toolu_one_2",
         "evidence": "replayed",
         "join": "blob",
+        "time": "2026-03-14T00:00:04.000Z",
         "prompt": "Sum up the lines",
     }
     assert report["lines"][0]["commit"] != name

@@ -2,9 +2,10 @@
 
 import { useMemo, useState } from "preact/hooks";
 import { Bars, Charts } from "./charts";
+import { Lines } from "./line-statistics";
 import { addUpByName } from "./named-counts";
 import { ThemeSwitch } from "./panels";
-import type { Site, SitePage } from "./protocol";
+import type { Island, Site, SitePage } from "./protocol";
 import { makeVisible, pluralize } from "./text";
 
 const VERDICT_LABELS = {
@@ -54,7 +55,7 @@ function describeCounts(page: SitePage): string {
 }
 
 /** The page of an archive: search, totals, charts, and a card for each conversation. */
-export function ArchiveIndex({ site, title, producer }: { site: Site; title: string; producer: string }) {
+export function ArchiveIndex({ site, title, producer, lines }: Pick<Island, "title" | "producer" | "lines"> & { site: Site }) {
   const [typed, setTyped] = useState("");
   const [agent, setAgent] = useState("");
   const [project, setProject] = useState("");
@@ -116,6 +117,7 @@ export function ArchiveIndex({ site, title, producer }: { site: Site; title: str
           <Bars title="Output tokens by model" bars={addUpByName(shown.flatMap((page) => page.spent))} />
           <Bars title="Calls by tool" bars={addUpByName(shown.flatMap((page) => page.tools))} />
         </Charts>
+        {lines && <Lines lines={lines} />}
         <p class="note">The verdicts here are from the time when this archive was built. Each page verifies its record again.</p>
         <ul class="cards">
           {shown.slice(0, limit).map((page) => (

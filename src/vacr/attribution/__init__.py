@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from vacr.attribution.check import list_unattributed_variants as list_unattributed_variants
     from vacr.attribution.file_state import EVIDENCE_CONTENT_ONLY as EVIDENCE_CONTENT_ONLY
     from vacr.attribution.file_state import FileState as FileState
+    from vacr.attribution.file_state import TrackedFile as TrackedFile
     from vacr.attribution.reconcile import LineRun as LineRun
     from vacr.attribution.reconcile import list_line_runs as list_line_runs
     from vacr.attribution.reconcile import release_reverted_lines as release_reverted_lines
@@ -64,6 +65,7 @@ __getattr__, __dir__, __all__ = export_lazily(
         "file_state": (
             "EVIDENCE_CONTENT_ONLY",
             "FileState",
+            "TrackedFile",
         ),
         "reconcile": (
             "LineRun",

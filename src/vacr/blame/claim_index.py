@@ -452,15 +452,17 @@ class IndexedRecords:
         self.index = index
         self.handles = handles
         self.progress = progress
+        self.loaders: dict[str, Callable[[], dict[str, Any]]] = {}
+        """Reads a record whose claims were gathered, by its id."""
 
     def __len__(self) -> int:
         """Return the number of records."""
         return len(self.handles)
 
     def gather_claims(
-        self, bases: BaseLookup, versions: Sequence[FileVersion]
+        self, bases: BaseLookup, versions: Sequence[FileVersion], *, everything: bool = False
     ) -> list[RecordClaims]:
-        """Return the claims that may say something about versions of files.
+        """Return the claims that may say something about versions of files, or `everything`.
 
         Records without claims in the index are replayed, and their claims added to it. `bases`
         returns the base files of a revision.
@@ -478,11 +480,12 @@ class IndexedRecords:
             claims = replayed.get(handle.indexed.row)
             if claims is None:
                 row = self.index.find_claims(handle.indexed.row, base)
-                if row is not None and row not in relevant:
+                if row is not None and row not in relevant and not everything:
                     continue
                 claims = self.index.load_claims(row, wanted) if row is not None else None
             if claims is None:  # The index failed, or is damaged.
                 claims = gather_own_claims(handle.load(), bases, wanted)
+            self.loaders[claims.facts.record] = handle.load
             gathered.append(claims)
         return gathered
 

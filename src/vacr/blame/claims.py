@@ -122,6 +122,8 @@ class SessionFacts:
     """The project folder on the session's machine; empty if unknown."""
     started: int | None = None
     """The time of the first step, in seconds since 1970."""
+    ended: int | None = None
+    """The time of the last step, in seconds since 1970."""
     named: tuple[str, ...] = ()
     """Absolute paths of files that calls named."""
     worktrees: tuple[str, ...] = ()

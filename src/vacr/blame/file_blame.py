@@ -27,9 +27,10 @@ be older than the parent.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 from vacr.attribution import BaseFiles
@@ -41,6 +42,7 @@ from vacr.blame.additions import (
 )
 from vacr.blame.blocks import FileVersion
 from vacr.blame.claim_index import IndexedRecords
+from vacr.blame.exclusion import CommitWindow, blame_people
 from vacr.blame.frequency import count_repository_lines
 from vacr.blame.git import (
     CommitTimes,
@@ -56,7 +58,7 @@ from vacr.blame.git_blame import (
     run_git_blame,
 )
 from vacr.blame.join import BlameByLine, ClaimJoiner, LineBlame
-from vacr.blame.locality import Locality
+from vacr.blame.locality import Locality, PlacedSession
 from vacr.blame.moves import ChangedLines, find_moved_lines
 from vacr.blame.session_claims import gather_claims
 from vacr.edits import decode_file_text, split_keeping_ends, strip_line_end
@@ -145,7 +147,12 @@ def blame_commit(repository: Repository, revision: str, records: BlameRecords) -
         changes.append(_read_change(repository, file, version))
     if len(parents) == 1:
         date_moved_lines(versions, changes, times[parents[0]])
-    blames = build_joiner(repository, records, versions, commit).join(versions)
+    joiner = build_joiner(repository, records, versions, commit, everything=True)
+    blames = joiner.join(versions)
+    if since is None and len(parents) == 1:
+        author = repository.read_author(commit)
+        window = CommitWindow(commit, parents[0], author, times)
+        blame_people(repository, window, versions, blames, joiner.sessions)
     blamed = [
         (
             version.path,
@@ -283,8 +290,12 @@ def build_joiner(
     versions: Sequence[FileVersion],
     commit: str,
     tree: Mapping[str, str] | None = None,
+    *,
+    everything: bool = False,
 ) -> ClaimJoiner:
     """Gather the claims of records, and return the joiner for them.
+
+    Records that say nothing about the versions may be left out, unless `everything` is needed.
 
     The repository provides the bases; a revision that it does not have counts as missing. `tree`
     has the files of the commit; without it, they are listed here.
@@ -300,16 +311,25 @@ def build_joiner(
                 bases[revision] = None
         return bases[revision]
 
+    loaders: dict[str, Callable[[], dict[str, Any]]]
     if isinstance(records, IndexedRecords):
-        claims = records.gather_claims(find_base, versions)
+        claims = records.gather_claims(find_base, versions, everything=everything)
+        loaders = records.loaders
     else:
         claims = gather_claims(records, find_base, {version.digest for version in versions})
+        loaders = {str(record.get("id", "")): partial(dict, record) for record in records}
     tree = repository.list_files(commit) if tree is None else tree
     names = {*tree, *(name for version in versions for name in (version.path, *version.names))}
     locality = Locality(repository, commit, names)
     places = [locality.place_session(own.facts) for own in claims]
     paths = {version.path for version in versions}
-    return ClaimJoiner(claims, places, count_repository_lines(repository, tree, paths))
+    joiner = ClaimJoiner(claims, places, count_repository_lines(repository, tree, paths))
+    joiner.sessions = [
+        PlacedSession(loaders[own.facts.record], own.facts, place)
+        for own, place in zip(claims, places, strict=True)
+        if place is not None
+    ]
+    return joiner
 
 
 def _has_work_tree(repository: Repository) -> bool:

@@ -13,12 +13,22 @@ several files of the repository, or if sessions wrote it into several files.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import PurePosixPath
 
 from vacr.blame.git import Repository
 from vacr.edits import decode_file_text
 from vacr.errors import UnreadableInput
+
+# Lines that any programmer writes; a small repository does not show how common they are.
+_IDIOM = re.compile(
+    r"(?:from\s+[\w.]+\s+)?import\b|#\s*include\b|using\s+[\w.]+;|package\s+\w+;?$|require\("
+    r"|(?:return|raise|throw|panic|break|continue|else|try|finally|pass)\b[\s\w.()!:;{},&]{0,24}$"
+    r"|if\s*\(?\s*(?:err|error|e|ok|!ok|__name__)\b|#!|<!DOCTYPE|'use strict'|\"use strict\""
+    r"|.*\b(?:copyright|licen[sc]ed?|SPDX-License-Identifier)\b",
+    re.IGNORECASE,
+)
 
 # From this many other files on, a line is common.
 _COMMON_FILES = 2
@@ -44,8 +54,11 @@ class LineFrequency:
                 paths.add(path)
 
     def is_common(self, line: str, path: str) -> bool:
-        """Return whether a line is in several files other than `path`."""
-        paths = self._paths.get(line.strip(), ())
+        """Return whether a line is an idiom, or is in several files other than `path`."""
+        bare = line.strip()
+        if _IDIOM.match(bare):
+            return True
+        paths = self._paths.get(bare, ())
         return len(paths) - (path in paths) >= _COMMON_FILES
 
 

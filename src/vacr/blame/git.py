@@ -17,7 +17,7 @@ import os
 import re
 import subprocess
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -251,6 +251,11 @@ class Repository:
             times[commit] = CommitTimes(int(authored), int(committed))
         return times
 
+    def read_author(self, commit: str) -> str:
+        """Return the name of the author of a commit."""
+        output = self.run_git("log", "-1", "--no-show-signature", "--format=%an", commit)
+        return output.decode("utf-8", "replace").strip()
+
     def load_base(self, revision: str) -> BaseFiles:
         """Return the files of a commit as the base of an attribution; each is read when needed.
 
@@ -259,7 +264,24 @@ class Repository:
         """
         commit = self.resolve_commit(revision)
         tree = self.list_files(commit)
-        return BaseFiles(commit, tree.keys(), lambda path: self.read_blob(tree[path]))
+        when = int(self.run_git("log", "-1", "--format=%ct", commit)) * 1000
+        return BaseFiles(commit, tree.keys(), lambda path: self.read_blob(tree[path]), when)
+
+    def load_parent_base(self, commit: str) -> BaseFiles:
+        """Return the files of a commit's first parent; a first commit has no files before it.
+
+        Raises:
+            UnreadableInput: the parent is missing, as in a shallow clone.
+        """
+        output = self.run_git("rev-list", "--parents", "--max-count=1", commit)
+        parents = output.decode().split()[1:]
+        if parents:
+            return self.load_base(parents[0])
+        if hint := self._explain_shallow():
+            raise UnreadableInput(
+                f"the parent of commit {commit[:12]} is missing", where=str(self.path), hint=hint
+            )
+        return BaseFiles("0" * len(commit), (), lambda _: b"")
 
     def close(self) -> None:
         """End the process that reads blobs."""
@@ -390,12 +412,29 @@ def load_git_base(text: str) -> BaseFiles:
         UsageError: there is no such folder.
         UnreadableInput: there is no such repository or revision.
     """
+    return find_git_base(text, lambda repository: repository.load_base("HEAD"))[1]
+
+
+def find_git_base(
+    text: str, load_default: Callable[[Repository], BaseFiles]
+) -> tuple[Repository, BaseFiles]:
+    """Return the repository in `REPOSITORY` or `REPOSITORY@REVISION`, and the files of the commit.
+
+    Without a revision, `load_default` chooses the files. A folder may have an `@` in its name.
+
+    Raises:
+        UsageError: there is no such folder.
+        UnreadableInput: there is no such repository or revision.
+    """
     first_error: UnreadableInput | None = None
     for path, revision in split_at_revision(text):
         if not path or not Path(path).expanduser().is_dir():
             continue
         try:
-            return Repository(path).load_base("HEAD" if revision is None else revision)
+            repository = Repository(path)
+            if revision is None:
+                return repository, load_default(repository)
+            return repository, repository.load_base(revision)
         except UnreadableInput as error:
             first_error = first_error or error
     if first_error is not None:

@@ -44,7 +44,7 @@ from vacr.blame.blocks import (
 )
 from vacr.blame.claims import HashedRange, KnownState, LineClaim, RecordClaims, TextPiece
 from vacr.blame.frequency import LineFrequency
-from vacr.blame.locality import EVERYWHERE, SessionPlace
+from vacr.blame.locality import EVERYWHERE, PlacedSession, SessionPlace
 from vacr.edits import encode_file_text, strip_line_end
 
 JOIN_BY_BLOB = "blob"
@@ -57,6 +57,7 @@ _CONTRIBUTOR_RANK = {"ai": 0, "mixed": 1, "human": 2}
 _MIN_CHARACTERS = 20
 _MIN_LETTERS = 8
 _MIN_COMMON_LINES = 5
+_MIN_LETTERS_REFORMATTED = 20
 # How much it needs in another file, or if its session is not tied to the repository.
 _MIN_LINES_ELSEWHERE = 3
 _MIN_CHARACTERS_ELSEWHERE = 50
@@ -79,7 +80,12 @@ class LineBlame:
     """`ai`, `human` or `mixed`."""
     claim: LineClaim
     join: str
-    """`blob` if a session left exactly this file, `content` if only lines of it match."""
+    """`blob` if a session left exactly this file, `content` if only lines of it match.
+
+    `exclusion` if no session can have written the line.
+    """
+    changed_by: str = ""
+    """Who changed a `mixed` line after the agent: `human`, or empty if unknown."""
 
 
 BlameByLine = dict[int, LineBlame]
@@ -118,6 +124,7 @@ class ClaimJoiner:
         `places` are the places of the sessions in the repository, `None` for a session of another
         one. Without places, all paths are paths of the repository. `frequency` knows common lines.
         """
+        self.sessions: Sequence[PlacedSession] = ()
         self.frequency = frequency or LineFrequency()
         self.written = LineFrequency()
         self.states: dict[str, list[tuple[KnownState, str]]] = defaultdict(list)
@@ -133,6 +140,10 @@ class ClaimJoiner:
         for number, placed in enumerate(self.pieces):
             for offset, line in enumerate(placed.bare):
                 self.index[line].append((number, offset))
+        self.homes: dict[str, list[int]] = defaultdict(list)
+        for number, placed in enumerate(self.pieces):
+            if placed.is_tied and placed.path is not None:
+                self.homes[placed.path].append(number)
         self.hash_budget = _MAX_HASHED_BYTES
 
     def _add_record(self, claims: RecordClaims, place: SessionPlace) -> None:
@@ -173,6 +184,8 @@ class ClaimJoiner:
             if self._accept_block(block, versions[block.file], blames[block.file], used):
                 accepted.append(block)
         self._join_by_hash(versions, blames, one_file=one_file)
+        for version, blame in zip(versions, blames, strict=True):
+            self._join_reformatted(version, blame)
         for block in accepted:
             for step in (-1, 1):
                 self._extend_block(block, step, versions[block.file], blames[block.file], used)
@@ -301,9 +314,11 @@ class ClaimJoiner:
         if not placed.is_tied or not version.is_named(placed.path):
             return self._is_distinctive_elsewhere(lines, version.path, seen)
         rare = self._count_rare_letters(lines, version.path, seen)
-        if len(lines) == 1:
-            return rare > 0 and count_characters(lines) >= _MIN_CHARACTERS
         with_letters = count_lines_with_letters(lines)
+        if with_letters < 2:  # noqa: PLR2004 - a line alone
+            # A line from the inside of a piece, without the lines around it, may be anybody's.
+            is_whole = count_lines_with_letters(placed.bare) == with_letters
+            return is_whole and rare > 0 and count_characters(lines) >= _MIN_CHARACTERS
         if rare >= _MIN_LETTERS or (rare and with_letters > 1 and len(lines) == len(placed.bare)):
             return True
         return with_letters >= _MIN_COMMON_LINES
@@ -387,6 +402,52 @@ class ClaimJoiner:
             known_claim = brought_back if version.is_after(number, until) else claim
             blame[number] = LineBlame(claim.type, known_claim, JOIN_BY_CONTENT)
         return True
+
+    def _join_reformatted(self, version: FileVersion, blame: BlameByLine) -> None:
+        """Add runs of lines that differ from written ones only in blanks, as after a formatter.
+
+        They count only in the file that the session wrote to.
+        """
+        open_lines = [
+            number
+            for number in version.added
+            if number not in blame and version.is_wanted(number) and version.bare[number - 1]
+        ]
+        own = [number for name in (version.path, *version.names) for number in self.homes[name]]
+        if not open_lines or not own:
+            return
+        squeezed = replace(version, added=frozenset(open_lines))
+        squeezed.bare = [_squeeze(line) for line in version.bare]
+        texts = [[_squeeze(line) for line in self.pieces[number].bare] for number in own]
+        places: dict[str, list[PiecePlace]] = defaultdict(list)
+        for number, text in enumerate(texts):
+            for offset, line in enumerate(text):
+                places[line].append((number, offset))
+        by_text: dict[tuple[str, ...], list[SharedBlock]] = defaultdict(list)
+        for found in find_shared_blocks([squeezed], texts, places):
+            block = self._drop_impossible_lines(replace(found, piece=own[found.piece]), version)
+            if block is not None:
+                by_text[block.select_lines(squeezed.bare)].append(block)
+        for lines, blocks in by_text.items():
+            starts = {(0, block.numbers[0]) for block in blocks}
+            is_once = count_occurrences([squeezed], starts, lines, one_file=True) == 1
+            if is_once and self._is_reformatted(blocks[0], version):
+                claim = self.pieces[blocks[0].piece].claim
+                for number in blocks[0].numbers:
+                    blame.setdefault(number, LineBlame(claim.type, claim, JOIN_BY_CONTENT))
+
+    def _is_reformatted(self, block: SharedBlock, version: FileVersion) -> bool:
+        """Return whether a block was written with other blanks, and has enough rare text."""
+        placed = self.pieces[block.piece]
+        lines = block.select_lines(version.bare)
+        is_changed = any(
+            version.bare[number - 1] != placed.bare[block.get_offset(number)]
+            for number in block.numbers
+        )
+        rare = self._count_rare_letters(lines, version.path, placed.piece.seen)
+        return (
+            is_changed and count_lines_with_letters(lines) > 1 and rare >= _MIN_LETTERS_REFORMATTED
+        )
 
     def _join_by_hash(
         self, versions: Sequence[FileVersion], blames: Sequence[BlameByLine], *, one_file: bool
@@ -492,6 +553,11 @@ class ClaimJoiner:
                     blame[number] = LineBlame("mixed", claim, JOIN_BY_CONTENT)
             used.add((block.piece, offset))
             number += step
+
+
+def _squeeze(line: str) -> str:
+    """Return a line without blanks."""
+    return "".join(line.split())
 
 
 def _split_consecutive_numbers(numbers: Sequence[int]) -> Iterator[Sequence[int]]:

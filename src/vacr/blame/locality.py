@@ -19,8 +19,9 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from vacr.attribution import BaseFiles, find_base_root
 from vacr.blame.claims import SessionFacts
@@ -67,6 +68,16 @@ def _strip_worktree(path: str) -> str:
     """Return a path without the folder of a linked work tree that it begins with, if any."""
     found = _WORKTREE_FOLDER.match(path)
     return path if found is None else path[found.end() :]
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedSession:
+    """A record, facts about its session, and where the session worked in the repository."""
+
+    load: Callable[[], dict[str, Any]]
+    """Reads the record."""
+    facts: SessionFacts
+    place: SessionPlace
 
 
 EVERYWHERE = SessionPlace(roots=("",))

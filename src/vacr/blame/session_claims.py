@@ -227,6 +227,7 @@ def _find_session_facts(
         record=str(record.get("id", "")),
         folder=find_record_agent(record).project_folder(record),
         started=min(times) // 1000 if times else None,
+        ended=max(times) // 1000 if times else None,
         named=tuple(tracked.path for tracked in replay.files.values())[:_MAX_NAMED_FILES],
         worktrees=tuple(_list_added_worktrees(steps)),
         revision=_get_text(own, "revision"),

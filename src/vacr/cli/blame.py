@@ -11,10 +11,10 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, cast
 
 import click
 
@@ -28,6 +28,7 @@ from vacr.blame import (
     BlameSelection,
     ClaimIndex,
     LineBlame,
+    NotesRef,
     Repository,
     RepositoryFile,
     add_blame_headers,
@@ -48,10 +49,18 @@ from vacr.console import (
     show_job_progress,
     write_bytes,
 )
-from vacr.errors import InvalidRecord, NotASession, UsageError, VacrError, escape_unprintable
+from vacr.errors import (
+    InvalidRecord,
+    NotASession,
+    UnreadableInput,
+    UsageError,
+    VacrError,
+    escape_unprintable,
+)
 from vacr.files import find_state_folder, read_bytes
 from vacr.workflows import (
     CONTRIBUTOR_TYPES,
+    add_noted_blame,
     build_commit_document,
     build_line_counts,
     build_line_document,
@@ -69,7 +78,7 @@ _EXIT_NOTHING_KNOWN = 1
 _MAX_PROMPT_WIDTH = 40
 _MIN_PROMPT_WIDTH = 12
 _MIN_TEXT_WIDTH = 40
-_MAX_MODEL_WIDTH = 20
+_MAX_MODEL_WIDTH = 24
 _SHORT_COMMIT_LENGTH = 12
 _COLUMN_COMMIT_LENGTH = 8
 _PROMPT_COLUMN = 3  # among those of _format_contributor_columns
@@ -202,6 +211,12 @@ class _RowStyle:
     type=PATH,
     help="Git repository.  [default: by the file, or by the current folder]",
 )
+@click.option(
+    "--notes",
+    is_flag=True,
+    help="For lines that no record proves, use the git notes of their commits, which are not "
+    "signed.",
+)
 @click.option("--no-index", is_flag=True, help="Read all sessions, instead of using the index.")
 @_git_blame_options
 @voice_options
@@ -211,6 +226,7 @@ def command(
     commit: str | None,
     rev: str | None,
     repository: str | None,
+    notes: bool,
     no_index: bool,
     porcelain: bool,
     line_porcelain: bool,
@@ -238,6 +254,9 @@ def command(
     The common flags of git blame mean what they mean to git, so an editor that calls git blame can
     call vacr blame instead.
 
+    With --notes, lines that only a note of `vacr notes` or git-ai speaks of have the evidence
+    `noted`. It needs no records.
+
     \b
     Example:
       vacr blame src/app.py
@@ -246,6 +265,7 @@ def command(
       vacr blame --commit HEAD --records records/ --format json
       vacr blame --commit origin/main..HEAD --records records/
       vacr blame --commit main --repository ~/mirror.git --records records/
+      vacr blame src/app.py --notes
     """
     form = _choose_form(porcelain, line_porcelain, incremental)
     # Editors show everything on standard error as an error.
@@ -258,16 +278,25 @@ def command(
                 "--commit excludes --rev and the flags of git blame",
                 hint="Omit them, or name a file: vacr blame REVISION FILE",
             )
+        if notes and ".." in commit:
+            raise UsageError(
+                "--notes cannot be used with a range: a note is about a single commit",
+                hint="Name a file or one commit, or see: vacr notes show A..B",
+            )
         container = Repository(repository or ".")
-        with _index_records(records, container, no_index, voice) as found:
+        with _index_records(records, container, no_index, voice, may_be_empty=notes) as found:
             added = blame_commit(container, commit, found)
+        if notes:
+            added = _add_notes_to_commit(container, added, voice)
         return _show_commit_blame(added, len(found), voice)
     if form is not None and voice.json:
         raise UsageError(f"{form} and --format json exclude each other", hint="Omit one of them.")
     place = find_repository_file(file, repository)
     selection = _build_selection(revision, **flags)
-    with _index_records(records, place.repository, no_index, voice) as found:
+    with _index_records(records, place.repository, no_index, voice, may_be_empty=notes) as found:
         lines = blame_file(place, revision, found, selection)
+    if notes:
+        lines = _add_notes(place.repository, lines, voice)
     if form is not None:
         return _print_porcelain(place, selection, form, lines)
     style = _RowStyle(long_ids, short_rows, show_email, date)
@@ -276,13 +305,27 @@ def command(
 
 @contextmanager
 def _index_records(
-    paths: tuple[str, ...], repository: Repository, no_index: bool, voice: Voice
+    paths: tuple[str, ...],
+    repository: Repository,
+    no_index: bool,
+    voice: Voice,
+    *,
+    may_be_empty: bool,
 ) -> Iterator[BlameRecords]:
-    """Yield the records to blame with, while a progress bar is shown and the index is open."""
+    """Yield the records to blame with, while a progress bar is shown and the index is open.
+
+    If they `may_be_empty`, the machine need not have sessions of the repository.
+    """
     index = _open_index(no_index, voice)
     try:
         with show_job_progress("reading sessions", voice) as progress:
-            yield _read_records(paths, repository, index, progress, voice)
+            try:
+                found = _read_records(paths, repository, index, progress, voice)
+            except UnreadableInput:
+                if paths or not may_be_empty:
+                    raise
+                found = []
+            yield found
     finally:
         if index is not None:
             index.close()
@@ -364,6 +407,21 @@ def _read_records(
 
     Print a notice about each input that is skipped.
     """
+    report_skipped = _make_skip_reporter(voice)
+    if paths:
+        return read_blame_records(paths, report_skipped, index=index, progress=progress)
+    folders = find_work_trees(repository)
+    return read_project_records(folders, report_skipped, index=index, progress=progress)
+
+
+def read_records(paths: tuple[str, ...], voice: Voice) -> Sequence[dict[str, Any]]:
+    """Return the records at some paths; print a notice about each input that is skipped."""
+    records = read_blame_records(paths, _make_skip_reporter(voice))
+    return cast("Sequence[dict[str, Any]]", records)  # Without an index, they are records.
+
+
+def _make_skip_reporter(voice: Voice) -> Callable[[str, VacrError], None]:
+    """Return a function that prints a notice about a skipped input."""
 
     def report_skipped(path: str, error: VacrError) -> None:
         """Print that an input is skipped, and why."""
@@ -374,10 +432,7 @@ def _read_records(
         # Only with -v: in a folder, files that are not sessions are expected.
         voice.notice(message, 1 if isinstance(error, NotASession) else 0)
 
-    if paths:
-        return read_blame_records(paths, report_skipped, index=index, progress=progress)
-    folders = find_work_trees(repository)
-    return read_project_records(folders, report_skipped, index=index, progress=progress)
+    return report_skipped
 
 
 def _open_index(no_index: bool, voice: Voice) -> ClaimIndex | None:
@@ -498,6 +553,29 @@ def _shorten_model(name: str) -> str:
     return cut_to_width(name.rpartition("/")[2] or name, _MAX_MODEL_WIDTH)
 
 
+def _add_notes(repository: Repository, lines: list[BlamedLine], voice: Voice) -> list[BlamedLine]:
+    """Return lines with the claims of notes; print how many only notes speak of."""
+
+    def report_failed(commit: str, error: VacrError) -> None:
+        """Print that a note cannot be read."""
+        voice.error(f"vacr: {commit[:_SHORT_COMMIT_LENGTH]}: skipped an unreadable note: {error}")
+
+    noted, ignored = add_noted_blame(NotesRef(repository), lines, report_failed)
+    count = sum(new.blame is not old.blame for new, old in zip(noted, lines, strict=True))
+    if count:
+        voice.notice(f"{format_count(count, 'line')} known only from notes, which are not signed")
+    for reason, ignored_count in ignored.items():
+        voice.notice(f"ignored in notes: {ignored_count} {reason}", 1)
+    return noted
+
+
+def _add_notes_to_commit(repository: Repository, added: AddedLines, voice: Voice) -> AddedLines:
+    """Return the lines of a commit with the claims of its note."""
+    lines = [line for _, own in added.files for line in own]
+    noted = iter(_add_notes(repository, lines, voice))
+    return replace(added, files=[(path, [next(noted) for _ in own]) for path, own in added.files])
+
+
 def _show_commit_blame(added: AddedLines, record_count: int, voice: Voice) -> int:
     """Print the lines that commits added, by file and author type.
 
@@ -552,11 +630,15 @@ def _format_contributor_columns(blame: LineBlame | None) -> list[str]:
     """
     if blame is None:
         return ["unknown", "", "", ""]
-    model = blame.type if blame.type != "ai" else blame.claim.model or "ai"
+    model = blame.claim.model or "ai"
+    if blame.type == "mixed":
+        model = f"{model} + {blame.changed_by or 'unknown'}"
+    # A question mark: the time of the call is uncertain.
+    evidence = blame.claim.evidence + ("?" if blame.claim.doubt else "")
     return [
-        model,
+        "human" if blame.type == "human" else model,
         blame.claim.session[:8],
-        blame.claim.evidence,
+        evidence,
         shorten_prompt(blame.claim, _MAX_PROMPT_WIDTH),
     ]
 

@@ -278,6 +278,32 @@ def build_filter(
     return RowFilter(frozenset(only), frozenset(tool), grep, errors, frozenset(entry))
 
 
+def commit_options(function: F) -> F:
+    """Add `--repository`, `--since` and `--until` to a verb that counts lines with `--lines`."""
+    return _add_options(
+        function,
+        click.option(
+            "--repository",
+            metavar="FOLDER",
+            type=PATH,
+            help="Git repository of --lines.  [default: by the current folder]",
+        ),
+        click.option(
+            "--since", metavar="DATE", help="With --lines: only commits since this day or time."
+        ),
+        click.option(
+            "--until", metavar="DATE", help="With --lines: only commits until this day or time."
+        ),
+    )
+
+
+def check_commit_options(**given: str | None) -> None:
+    """Raise a UsageError if an option of `commit_options` was given without `--lines`."""
+    for name, value in given.items():
+        if value is not None:
+            raise UsageError(f"--{name} needs --lines", hint="For example: --lines main..HEAD")
+
+
 def prices_option(function: F) -> F:
     """Add `--prices` to a verb that shows costs."""
     return _add_options(

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from vacr.attribution import ATTRIBUTION_HOLDS, BaseFiles, JointRecords, compare_attribution
 from vacr.errors import PluginError, escape_unprintable
+from vacr.record import format_timestamp
 from vacr.workflows.inputs import InputRecord
 from vacr.workflows.record_files import format_count
 
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 CONTRIBUTOR_TYPES = ("ai", "human", "mixed", "unknown")
 _MAX_PROMPT_LENGTH = 200
+# Editors take a header that ends in -time for a number.
+_HEADER_NAMES = {"model-id": "model", "session-id": "session", "time": "called-at"}
 
 
 def count_attributed_lines(record: dict[str, Any]) -> dict[str, Any]:
@@ -153,11 +156,11 @@ def build_line_headers(line: BlamedLine) -> list[bytes]:
 
     A line that no record proves has only its type, `unknown`. Control characters are escaped.
     """
-    model = _build_contributor(line).get("model-id", "")
-    headers = {"contributor": line.type} | ({"model": model} if model else {})
-    names = {"session-id": "session"}
-    headers |= {
-        names.get(name, name): str(value) for name, value in _build_proof(line.blame).items()
+    contributor = {"contributor": line.type, **_build_contributor(line)}
+    del contributor["type"]
+    headers = {
+        _HEADER_NAMES.get(name, name): value
+        for name, value in (contributor | _build_proof(line.blame)).items()
     }
     return [
         escape_unprintable(f"vacr-{name} {value}").encode("utf-8", "backslashreplace")
@@ -204,9 +207,15 @@ def _merge_line_ranges(lines: list[BlamedLine]) -> list[dict[str, Any]]:
 
 
 def _build_contributor(line: BlamedLine) -> dict[str, str]:
-    """Return the type of a line's contributor, and the id of the model unless a person wrote it."""
+    """Return the type of a line's contributor, and the id of the model unless a person wrote it.
+
+    For a `mixed` line, `changed-by` is who changed it after the agent: `human` or `unknown`.
+    """
     model = line.blame.claim.model if line.blame is not None and line.type != "human" else ""
-    return {"type": line.type} | ({"model-id": model} if model else {})
+    contributor = {"type": line.type} | ({"model-id": model} if model else {})
+    if line.blame is not None and line.type == "mixed":
+        contributor["changed-by"] = line.blame.changed_by or "unknown"
+    return contributor
 
 
 def _build_proof(blame: LineBlame | None) -> dict[str, Any]:
@@ -223,6 +232,11 @@ def _build_proof(blame: LineBlame | None) -> dict[str, Any]:
     }
     if claim.call_id:
         proof["call-id"] = claim.call_id
+    time = format_timestamp(claim.time * 1000) if claim.time is not None else None
+    if time is not None:
+        proof["time"] = time
+    if claim.doubt:
+        proof["doubt"] = claim.doubt
     if prompt := shorten_prompt(claim):
         proof["prompt"] = prompt
     return proof

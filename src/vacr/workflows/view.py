@@ -113,15 +113,17 @@ class Conversation:
         chosen: RowFilter | None,
         index: str = "",
         prices: PriceTable | None = None,
+        lines: Mapping[str, Any] | None = None,
     ) -> Page:
         """Return the page of the conversation.
 
         `trust` has the keys for verifying it in the browser, `chosen` selects the entries that are
         shown, and `index` is the link to the archive's first page; empty without an archive.
-        `prices` replace the price table of the package.
+        `prices` replace the price table of the package. `lines` are the lines of a range of
+        commits, if they are to be shown.
         """
         title = format_record_title(self.parts[0].record, self.stem)
-        return Page(title, self.shown, trust, chosen, index, prices)
+        return Page(title, self.shown, trust, chosen, index, prices, lines)
 
     def card(self, href: str, prices: PriceTable | None = None) -> dict[str, Any]:
         """Return the entry for the conversation in an archive's index; `href` links to its page.
@@ -198,6 +200,9 @@ class PageRun:
     """Takes each modified record, before its page is written."""
     prices: PriceTable | None = None
     """Prices instead of those of the package."""
+    lines: Mapping[str, Any] | None = None
+    """The lines of a range of commits, from `build_statistics_page`; an archive shows them in its
+    index."""
     exit_code: int = 0
     """The exit code so far: 1 if a verification failed or a record was modified, 3 if an item is
     unreadable."""
@@ -232,7 +237,9 @@ class PageRun:
             raise UsageError(
                 "cannot write several pages to standard output", hint="Name a folder: -o site/"
             )
-        page = conversations[0].page(self._trust, self.row_filter, prices=self.prices)
+        page = conversations[0].page(
+            self._trust, self.row_filter, prices=self.prices, lines=self.lines
+        )
         return page.pieces(self._template)
 
     def write(self, output: str | None, *, overwrite: bool = False) -> list[WrittenPage]:
@@ -302,7 +309,8 @@ class PageRun:
     ) -> WrittenPage:
         """Write the page of a conversation; an archive may replace its own older page."""
         index = f"{'../' * name.count('/')}{_INDEX_FILE}" if self.is_archive else ""
-        page = conversation.page(self._trust, self.row_filter, index, self.prices)
+        lines = self.lines if not self.is_archive else None
+        page = conversation.page(self._trust, self.row_filter, index, self.prices, lines)
         data = b"".join(page.pieces(self._template))
         sources = tuple(part.path for part in conversation.parts)
         state = write_output_file(
@@ -320,7 +328,7 @@ class PageRun:
     ) -> None:
         """Write the first page of an archive, with a card for each conversation."""
         title = f"Conversations in {Path(self.path).resolve().name}"
-        data = b"".join(render_site_index(self._template, title, cards))
+        data = b"".join(render_site_index(self._template, title, cards, self.lines))
         replaces = overwrite or _is_own_page(target)
         write_output_file(target, data, STDIN, (), overwrite=replaces, also=sources)
         self.index = target

@@ -83,6 +83,8 @@ class ClaudeCode(Agent):
         """
         if result.get("vacr", {}).get("native", {}).get("is-error") is False:
             return False
+        if outcomes.is_refusal(call.name, call.output, call.native.get("toolUseResult")):
+            return True
         return super().has_failed(call, result, report)
 
     def file_actions(self, call: ToolCall) -> Iterator[FileAction]:

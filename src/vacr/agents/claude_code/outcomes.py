@@ -125,6 +125,20 @@ _DENIAL_LINE = re.compile(
     r" requires? approval for this "
 )
 
+
+def is_refusal(tool: str, output: str, native: Any) -> bool:
+    """Return whether a result says that a tool did not run, even without a flag.
+
+    The sentences count only for tools of Claude Code that print no text of other programs. `native`
+    is the `toolUseResult`.
+    """
+    if native == _REJECTION:
+        return True
+    if tool in SHELL_TOOLS or tool.startswith(_MCP_PREFIX):
+        return False
+    return output.startswith((*_DENIAL_STARTS, *_INTERRUPTION_STARTS))
+
+
 _EXIT_ONE_MEANINGS = frozenset(
     (
         "No matches found",

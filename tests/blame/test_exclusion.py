@@ -1,0 +1,103 @@
+"""Lines that only a person can have written, proven by sessions that knew the file exactly."""
+
+import pytest
+
+from tests.attribution.working_agent import Agent, commit, repository
+from vacr import read
+from vacr.blame import Repository, blame_commit
+
+pytestmark = pytest.mark.component
+
+START = "def first():\n    return 'the very first'\n"
+BY_HAND = "def typed_by_a_person():\n    return 'typed by a person'\n"
+BY_AGENT = "def written_by_an_agent():\n    return 'written by an agent'\n"
+BEFORE = "2026-03-13T09:00:00Z"
+
+
+@pytest.fixture
+def repo(tmp_path):
+    folder = repository(tmp_path / "repo")
+    (folder / "app.py").write_text(START)
+    commit(folder, "Start", date=BEFORE)
+    return folder
+
+
+def append(repo, text):
+    with (repo / "app.py").open("a") as file:
+        file.write(text)
+
+
+def blame_head(repo, *agents, author=None):
+    records = [record for agent in agents for record in read(agent.save(repo.parent / "sessions"))]
+    options = [] if author is None else [f"--author={author}"]
+    name = commit(repo, "Change", *options, date=agents[0].now)
+    added = blame_commit(Repository(repo), name, records)
+    return {line.text: line for _, lines in added.files for line in lines}
+
+
+def work_with_a_person(repo):
+    """Let an agent read a file, a person add to it, and the agent read and extend it again."""
+    agent = Agent(repo).asked("Begin").read("app.py")
+    append(repo, BY_HAND)
+    return agent.read("app.py").edit("app.py", BY_HAND, BY_HAND + BY_AGENT).read("app.py")
+
+
+def test_line_that_appeared_between_two_looks_is_a_persons(repo):
+    lines = blame_head(repo, work_with_a_person(repo))
+    typed, written = lines["def typed_by_a_person():"], lines["def written_by_an_agent():"]
+    assert (typed.type, typed.blame.join, typed.blame.claim.evidence) == (
+        "human",
+        "exclusion",
+        "exclusion",
+    )
+    assert written.type == "ai"
+
+
+def test_file_that_changed_before_the_first_look_proves_nothing(repo):
+    append(repo, BY_HAND)
+    agent = Agent(repo).asked("Begin").read("app.py").edit("app.py", BY_HAND, BY_HAND + BY_AGENT)
+    lines = blame_head(repo, agent.read("app.py"))
+    assert lines["def typed_by_a_person():"].type == "unknown"
+    assert lines["def written_by_an_agent():"].type == "ai"
+
+
+def test_change_after_the_last_look_proves_nothing(repo):
+    agent = Agent(repo).asked("Begin").read("app.py").edit("app.py", START, START + BY_AGENT)
+    append(repo, BY_HAND)
+    lines = blame_head(repo, agent)
+    assert lines["def typed_by_a_person():"].type == "unknown"
+    assert lines["def written_by_an_agent():"].type == "ai"
+
+
+def test_command_between_two_looks_proves_nothing(repo):
+    agent = Agent(repo).asked("Begin").read("app.py")
+    append(repo, BY_HAND)
+    agent.shell("python3 -c 'print(1)' && ./generate.sh || true").read("app.py")
+    agent.edit("app.py", BY_HAND, BY_HAND + BY_AGENT).read("app.py")
+    assert blame_head(repo, agent)["def typed_by_a_person():"].type == "unknown"
+
+
+def test_line_that_an_agent_proposed_is_not_a_persons(repo):
+    agent = Agent(repo).asked("Begin").read("app.py")
+    agent._add("assistant", [{"type": "text", "text": f"Add this:\n```\n{BY_HAND}```"}])
+    append(repo, BY_HAND)
+    agent.read("app.py").edit("app.py", BY_HAND, BY_HAND + BY_AGENT).read("app.py")
+    assert blame_head(repo, agent)["def typed_by_a_person():"].type == "unknown"
+
+
+def test_commit_of_a_bot_has_no_human_lines(repo):
+    lines = blame_head(repo, work_with_a_person(repo), author="updates[bot] <b@example.org>")
+    assert lines["def typed_by_a_person():"].type == "unknown"
+
+
+def test_second_session_is_replayed_too(repo):
+    agent = Agent(repo).asked("Begin").read("app.py")
+    other = Agent(repo, "two", start=100).asked("Help").read("app.py")
+    other.edit("app.py", START, START + BY_HAND)
+    late = Agent(repo, "one", start=200)
+    late.lines, late.calls = agent.lines, agent.calls
+    late.start = 200
+    late.read("app.py").edit("app.py", BY_HAND, BY_HAND + BY_AGENT).read("app.py")
+    lines = blame_head(repo, late, other)
+    assert lines["def typed_by_a_person():"].type == "ai"
+    assert lines["def typed_by_a_person():"].blame.claim.session == "session-two"

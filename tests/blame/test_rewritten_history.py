@@ -1,0 +1,287 @@
+"""Blame after each way to rewrite history, and of lines that only look like an agent's."""
+
+import pytest
+
+from tests.blame.made_history import MadeHistory, join_lines
+
+
+@pytest.fixture
+def history(tmp_path):
+    return MadeHistory(tmp_path / "repo")
+
+
+def list_types(history, path="app.py"):
+    """Return the type of each line of a file, by its text without blanks around it."""
+    return {line.text.strip(): line.type for line in history.blame_file(path)}
+
+
+def find_types(history, lines, path="app.py"):
+    """Return the types of some lines of a file."""
+    types = list_types(history, path)
+    return {types[line.strip()] for line in lines}
+
+
+def list_recorded_lines(history, path="app.py"):
+    """Return the lines of a file that are an agent's by a patch that its host recorded."""
+    return [
+        line.text
+        for line in history.blame_file(path)
+        if line.blame is not None and line.type == "ai" and line.blame.claim.evidence == "recorded"
+    ]
+
+
+@pytest.fixture
+def work(history):
+    """Return a history with a commit of lines of a person, then a commit of lines of an agent."""
+    history.tick()
+    typed = history.make_lines(3)
+    history.person_inserts("app.py", 2, typed)
+    history.commit("Typed")
+    history.tick()
+    written = history.make_lines(4)
+    assert history.agent_inserts("app.py", 4, written)
+    history.tick(0)
+    history.commit("Written")
+    return history, typed, written
+
+
+def test_rebase_with_new_dates_keeps_the_writers(work):
+    history, typed, written = work
+    history.tick(86_400)
+    history.git("rebase", "-q", "--no-ff", "HEAD~2")
+    assert find_types(history, written) == {"ai"}
+    assert "ai" not in find_types(history, typed)
+    assert history.list_wrong_answers() == []
+
+
+def test_old_lines_in_a_rewritten_file_stay_a_persons_after_a_rebase(history):
+    """The agent's call contains lines that are older than it, in commits that look newer."""
+    typed = history.make_lines(3)
+    history.tick()
+    history.person_inserts("app.py", 2, typed)
+    history.commit("Typed")
+    history.tick()
+    written = history.make_lines(3)
+    history.agent_rewrites("app.py", written)
+    history.commit("Written")
+    history.tick(86_400)
+    history.git("rebase", "-q", "--no-ff", "HEAD~2")
+    assert find_types(history, written) == {"ai"}
+    assert "ai" not in find_types(history, typed)
+    assert history.list_wrong_answers() == []
+
+
+def test_rebase_with_dates_of_authors_keeps_the_writers(work):
+    history, typed, written = work
+    history.tick(86_400)
+    history.git("rebase", "-q", "--no-ff", "--committer-date-is-author-date", "HEAD~2")
+    assert find_types(history, written) == {"ai"}
+    assert "ai" not in find_types(history, typed)
+    assert history.list_wrong_answers() == []
+
+
+def test_call_after_the_date_of_an_amended_commit_proves_nothing(work):
+    """An amended commit keeps its author's date, and a rebase makes it the committer's."""
+    history, _, written = work
+    history.tick(3600)
+    later = history.make_lines(3)
+    assert history.agent_inserts("app.py", 0, later)
+    history.commit("Written", "--amend", "--no-edit")
+    assert find_types(history, [*written, *later]) == {"ai"}
+    history.git("rebase", "-q", "--no-ff", "--committer-date-is-author-date", "HEAD~2")
+    assert find_types(history, later) == {"unknown"}
+    assert history.list_wrong_answers() == []
+
+
+def test_squash_keeps_the_writers(work):
+    history, typed, written = work
+    history.tick()
+    history.git("reset", "-q", "--soft", "HEAD~2")
+    history.commit("Squashed")
+    assert find_types(history, written) == {"ai"}
+    assert "ai" not in find_types(history, typed)
+    assert history.list_wrong_answers() == []
+
+
+def test_cherry_pick_keeps_the_writers(work):
+    history, typed, written = work
+    history.tick()
+    picked = history.git("rev-parse", "HEAD")
+    history.git("checkout", "-q", "-b", "other", "HEAD~1")
+    history.person_writes("notes.py", history.make_lines(2))
+    history.commit("Notes")
+    history.git("cherry-pick", picked)
+    assert find_types(history, written) == {"ai"}
+    assert "ai" not in find_types(history, typed)
+    assert history.list_wrong_answers() == []
+
+
+def test_merge_keeps_the_writers(work):
+    history, typed, written = work
+    history.tick()
+    history.git("checkout", "-q", "-b", "other", "HEAD~1")
+    merged = history.make_lines(2)
+    history.person_inserts("app.py", 0, merged)
+    history.commit("Other")
+    history.tick()
+    history.git("merge", "-q", "--no-ff", "--no-edit", "main")
+    assert find_types(history, written) == {"ai"}
+    assert "ai" not in find_types(history, [*typed, *merged])
+    assert history.list_wrong_answers() == []
+
+
+def test_move_keeps_the_writers(work):
+    history, typed, written = work
+    history.tick()
+    history.git("mv", "app.py", "moved.py")
+    history.commit("Moved")
+    assert find_types(history, written, "moved.py") == {"ai"}
+    assert "ai" not in find_types(history, typed, "moved.py")
+    assert history.list_wrong_answers() == []
+
+
+def test_formatter_in_a_hook_keeps_the_writers(history):
+    history.tick()
+    history.add_reindent_hook()
+    typed, written = history.make_lines(3), history.make_lines(4)
+    history.person_inserts("app.py", 2, typed)
+    assert history.agent_inserts("app.py", 0, written)
+    history.commit("Both")
+    assert all(line.startswith("\t") for line in history.read("app.py"))
+    assert find_types(history, written) == {"ai"}
+    assert "ai" not in find_types(history, typed)
+    assert history.list_wrong_answers() == []
+
+
+def test_two_sessions_and_a_person_share_a_file(history):
+    history.tick()
+    blocks = {}
+    for writer in ("one", "person", "two", "person", "one", "two"):
+        lines = history.make_lines(3, idiom=1)
+        if writer == "person":
+            history.person_inserts("app.py", 3, lines)
+        else:
+            assert history.agent_inserts("app.py", 2, lines, writer)
+        blocks.setdefault(writer, []).extend(line for line in lines if "line_" in line)
+        history.tick()
+    history.commit("All")
+    assert find_types(history, blocks["one"] + blocks["two"]) == {"ai"}
+    assert "ai" not in find_types(history, blocks["person"])
+    assert history.list_wrong_answers() == []
+
+
+def test_agent_keeps_its_lines_beside_lines_of_a_person(history):
+    """The agent replaces a person's lines one by one, and reads the file in between."""
+    history.agent().look("app.py")
+    history.tick()
+    history.person_inserts("app.py", 0, history.make_lines(2), drop=1)
+    history.tick()
+    first, second = history.make_lines(2), history.make_lines(2)
+    assert history.agent_inserts("app.py", 0, first, drop=True)
+    history.tick()
+    history.person_inserts("app.py", 7, history.make_lines(1))
+    history.tick()
+    assert history.agent_inserts("app.py", 2, second, drop=True)
+    history.commit("All")
+    assert find_types(history, [*first, *second]) == {"ai"}
+
+
+# --- lines that only look like an agent's ---
+
+
+def test_reverted_edit_does_not_claim_what_a_person_typed_later(history):
+    history.tick()
+    lines = history.make_lines(3)
+    assert history.agent_inserts("app.py", 2, lines)
+    history.tick()
+    assert history.agent_takes_back("app.py", lines)
+    history.tick()
+    history.person_inserts("app.py", 4, lines)
+    history.commit("Typed")
+    assert "ai" not in find_types(history, lines)
+    assert list_recorded_lines(history) == []
+
+
+def test_plan_that_a_person_copied_is_no_record_of_the_file(history):
+    history.tick()
+    lines = history.make_lines(4)
+    plan = ["# Plan", "", "Add this to app.py:", "", *lines]
+    history.agent().write("../plans/plan.md", join_lines(plan))
+    history.tick()
+    history.person_inserts("app.py", 2, lines)
+    history.commit("Typed")
+    assert "ai" not in find_types(history, lines)
+    assert list_recorded_lines(history) == []
+
+
+@pytest.mark.parametrize("path", ["../other/billing.py", "../other/src/billing.py"])
+def test_file_of_another_project_does_not_claim_a_file_of_this_one(history, path):
+    history.tick()
+    lines = history.make_lines(4)
+    history.agent().write(path, join_lines(lines))
+    history.tick()
+    history.person_writes("billing.py", lines)
+    history.commit("Typed")
+    assert "ai" not in find_types(history, lines, "billing.py")
+    assert list_recorded_lines(history, "billing.py") == []
+
+
+REJECTION = (
+    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was "
+    "a file edit, the new_string was NOT written to the file). STOP what you are doing and wait "
+    "for the user to tell you how to proceed."
+)
+
+
+@pytest.mark.parametrize("native", [None, "User rejected tool use"], ids=["no report", "report"])
+def test_rejected_call_without_an_error_mark_claims_nothing(history, native):
+    history.tick()
+    agent, lines = history.agent(), history.make_lines(3)
+    agent.look("app.py")
+    anchor = history.read("app.py")[1]
+    arguments = {
+        "file_path": str(history.folder / "app.py"),
+        "old_string": f"{anchor}\n",
+        "new_string": join_lines([anchor, *lines]),
+    }
+    agent.call("Edit", arguments, REJECTION, native)
+    history.tick()
+    history.person_inserts("app.py", 2, lines)
+    history.commit("Typed")
+    assert "ai" not in find_types(history, lines)
+    assert list_recorded_lines(history) == []
+
+
+def test_write_whose_result_is_only_ok_is_not_recorded(history):
+    """The answer does not say that the file was written; here a person typed it instead."""
+    history.tick()
+    agent, lines = history.agent(), history.make_lines(3)
+    path = str(history.folder / "billing.py")
+    agent.call("Write", {"file_path": path, "content": join_lines(lines)}, "ok")
+    history.tick()
+    history.person_writes("billing.py", lines)
+    history.commit("Typed")
+    assert list_recorded_lines(history, "billing.py") == []
+
+
+def test_idiom_of_an_agent_does_not_claim_the_idiom_of_a_person(history):
+    for idiom in range(6):
+        history.tick()
+        history.person_inserts("app.py", 2, history.make_lines(2, idiom))
+        history.commit("Typed")
+        history.agent_rewrites("app.py", history.make_lines(2, idiom))
+        history.commit("Written")
+    assert history.list_wrong_answers() == []
+
+
+@pytest.mark.parametrize("idiom", range(6))
+def test_idiom_in_a_block_of_a_person_on_another_branch(history, idiom):
+    """The agent's block is on a branch that the person's commit does not know."""
+    history.tick()
+    assert history.agent_inserts("app.py", 2, history.make_lines(2, idiom))
+    history.commit("Written")
+    history.tick()
+    history.git("checkout", "-q", "-b", "other", "HEAD~1")
+    history.person_inserts("app.py", 4, history.make_lines(2, idiom))
+    history.commit("Typed")
+    assert history.list_wrong_answers() == []
