@@ -115,7 +115,7 @@ class Locality:
         if self._worktrees is None:
             self._worktrees = _list_work_trees(self.repository)
         folder = facts.folder.rstrip("/")
-        if not folder:
+        if not os.path.isabs(folder):  # Here, a path of Windows would be in the current folder.
             return None
         real = os.path.realpath(folder)
         for top in self._worktrees:

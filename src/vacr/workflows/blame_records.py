@@ -95,7 +95,8 @@ def read_project_records(
     failed: list[UnreadableInput] = []
     inputs: list[tuple[str, SessionPlace | None]] = []
     for summary in list_sessions(failed=failed):
-        project = os.path.realpath(summary.project) if summary.project else ""
+        # Here, a path of another system would be in the current folder.
+        project = os.path.realpath(summary.project) if os.path.isabs(summary.project) else ""
         if any(f"{project}/".startswith(f"{folder}/") for folder in folders):
             place = SessionPlace(summary.path, Path(summary.path).name, summary.session)
             inputs.append((summary.path, place))
