@@ -28,6 +28,7 @@ from vacr.blame.claims import SessionFacts
 from vacr.blame.git import Repository
 from vacr.edits import make_absolute_path, make_relative_path
 from vacr.errors import UnreadableInput
+from vacr.files import is_absolute
 
 _SCHEME = re.compile(r"^[a-z+]+://", re.IGNORECASE)
 # Hidden folders in which agents and people put linked work trees of a repository.
@@ -115,7 +116,7 @@ class Locality:
         if self._worktrees is None:
             self._worktrees = _list_work_trees(self.repository)
         folder = facts.folder.rstrip("/")
-        if not os.path.isabs(folder):  # Here, a path of Windows would be in the current folder.
+        if not is_absolute(folder):  # Here, a path of Windows would be in the current folder.
             return None
         real = os.path.realpath(folder)
         for top in self._worktrees:
