@@ -125,6 +125,25 @@ def test_charts_of_an_archive_follow_its_filters(browser, archive, records):
     page.close()
 
 
+def test_repeated_recording_and_missing_prices_are_shown(browser, tmp_path, records):
+    cards = [
+        build_index_card([records["codex-cli"]], name, f"{name}.html", VERDICT_UNSIGNED, "")
+        for name in ("first", "second")
+    ]
+    cards[0] |= {"cost": 1.5, "isEstimated": True, "isUnpriced": True}
+    cards[1] |= {"cost": 0, "isEstimated": False, "isUnpriced": True, "isRepeated": True}
+    (tmp_path / "index.html").write_bytes(b"".join(render_site_index(TEMPLATE, "Archive", cards)))
+    page = open_page(browser, (tmp_path / "index.html").as_uri())
+    wait_for_count(page, ".cards li", 2)
+    summary = page.locator(".count").text_content()
+    assert f" {cards[0]['calls']} calls," in summary
+    assert "≥~1.50\u00a0$" in summary
+    shown = page.locator(".cards li").all_text_contents()
+    assert ["another recording" in text for text in shown].count(True) == 1
+    assert ["?\u00a0$" in text for text in shown].count(True) == 1
+    page.close()
+
+
 def test_charts_of_a_conversation_agree_with_stats(browser, tmp_path, records):
     for name, record in records.items():
         page = open_page(browser, write_page(tmp_path, encode(record), name=f"{name}.html"))

@@ -41,6 +41,16 @@ function Choice({ label, values, value, set }: { label: string; values: string[]
   );
 }
 
+/** Return the cost of conversations with the marks of `vacr stats`: ~ is estimated, ≥ lacks a price, ? is unknown. */
+function formatCost(pages: SitePage[]): string {
+  const cost = pages.reduce((all, page) => all + page.cost, 0);
+  const isUnpriced = pages.some((page) => page.isUnpriced);
+  if (!cost) {
+    return isUnpriced ? "?\u00a0$" : "";
+  }
+  return `${isUnpriced ? "≥" : ""}${pages.some((page) => page.isEstimated) ? "~" : ""}${cost.toFixed(2)}\u00a0$`;
+}
+
 /** Return the counts of a conversation, such as "1 prompt, 4 calls, 1 failed". */
 function describeCounts(page: SitePage): string {
   const counts = [
@@ -49,7 +59,8 @@ function describeCounts(page: SitePage): string {
     page.failed ? `${page.failed.toLocaleString("en")} failed` : "",
     page.errors > page.failed ? pluralize(page.errors - page.failed, "error event") : "",
     page.tokens ? pluralize(page.tokens, "token") : "",
-    page.cost ? `${page.isEstimated ? "~" : ""}${page.cost.toFixed(2)}\u00a0$` : "",
+    formatCost([page]),
+    page.isRepeated ? "another recording of a session that has a card" : "",
   ];
   return counts.filter(Boolean).join(", ");
 }
@@ -76,7 +87,9 @@ export function ArchiveIndex({ site, title, producer, lines }: Pick<Island, "tit
       )
       .sort(comparePages(sort));
   }, [typed, agent, project, verdict, sort]);
-  const sum = (name: "prompts" | "calls" | "failed" | "tokens" | "cost") => shown.reduce((all, page) => all + page[name], 0);
+  const counted = shown.filter((page) => !page.isRepeated);
+  const sum = (name: "prompts" | "calls" | "failed" | "tokens") => counted.reduce((all, page) => all + page[name], 0);
+  const cost = formatCost(counted);
   return (
     <div class="frame site">
       <header class="top">
@@ -105,17 +118,17 @@ export function ArchiveIndex({ site, title, producer, lines }: Pick<Island, "tit
           {shown.length} of {site.pages.length} conversations · {sum("prompts").toLocaleString("en")} prompts ·{" "}
           {sum("calls").toLocaleString("en")} calls, {sum("failed").toLocaleString("en")} failed ·{" "}
           {sum("tokens").toLocaleString("en")} tokens
-          {sum("cost") ? ` · ${shown.some((page) => page.isEstimated) ? "~" : ""}${sum("cost").toFixed(2)}\u00a0$` : ""}
+          {cost ? ` · ${cost}` : ""}
         </p>
         <Charts>
-          <Bars title="Tokens by agent" bars={addUpByName(shown.map((page) => ({ name: page.agent, value: page.tokens })))} />
+          <Bars title="Tokens by agent" bars={addUpByName(counted.map((page) => ({ name: page.agent, value: page.tokens })))} />
           <Bars
             days
             title="Tokens by day"
-            bars={addUpByName(shown.map((page) => ({ name: page.start.slice(0, 10), value: page.tokens })))}
+            bars={addUpByName(counted.map((page) => ({ name: page.start.slice(0, 10), value: page.tokens })))}
           />
-          <Bars title="Output tokens by model" bars={addUpByName(shown.flatMap((page) => page.spent))} />
-          <Bars title="Calls by tool" bars={addUpByName(shown.flatMap((page) => page.tools))} />
+          <Bars title="Output tokens by model" bars={addUpByName(counted.flatMap((page) => page.spent))} />
+          <Bars title="Calls by tool" bars={addUpByName(counted.flatMap((page) => page.tools))} />
         </Charts>
         {lines && <Lines lines={lines} />}
         <p class="note">The verdicts here are from the time when this archive was built. Each page verifies its record again.</p>

@@ -64,6 +64,10 @@ export interface SitePage {
   cost: number;
   /** Whether the cost is, at least in part, an estimate from list prices. */
   isEstimated: boolean;
+  /** Whether the cost lacks the tokens of a model without a price. */
+  isUnpriced: boolean;
+  /** Whether a better recording of the same session has a card as well; then only that one counts. */
+  isRepeated: boolean;
   verdict: "verified" | "signed" | "failed" | "unsigned";
   /** The reason for the verdict. */
   told: string;

@@ -24,17 +24,18 @@ from vacr.cli.options import (
     build_filter,
     check_commit_options,
     commit_options,
+    entry_rule_option,
     filter_options,
     load_prices,
     log_key_option,
     output_options,
     prices_option,
+    trust_option,
     voice_options,
 )
 from vacr.console import Voice, write_bytes
 from vacr.errors import InvalidRecord, UsageError, VacrError
 from vacr.files import STDIN
-from vacr.transparency import ENTRY_RULE_STATEMENT, ENTRY_RULES
 from vacr.viewer import RowFilter
 from vacr.workflows import (
     LINE_GROUPINGS,
@@ -48,25 +49,12 @@ from vacr.workflows import (
 
 @click.command(no_args_is_help=True, cls=Verb)
 @click.argument("path", metavar="RECORD|SESSION|FOLDER", type=PATH)
-@click.option(
-    "--trust",
-    metavar="FILE",
-    type=PATH,
-    multiple=True,
-    help="Trusted public key or root certificate; repeatable.",
-)
+@trust_option
 @log_key_option(
     help="Public key of a trusted log, or the log's folder; repeatable. Requires a receipt from "
     "one of these logs."
 )
-@click.option(
-    "--entry-rule",
-    type=click.Choice(ENTRY_RULES),
-    default=ENTRY_RULE_STATEMENT,
-    show_default=True,
-    help="How the log made its entry from the statement: the statement itself, or its SHA-256. "
-    "Must match the log.",
-)
+@entry_rule_option
 @filter_options
 @click.option(
     "--lines",

@@ -47,6 +47,7 @@ from vacr.viewer import (
     RowFilter,
     build_index_card,
     format_record_title,
+    get_session_key,
     render_site_index,
 )
 from vacr.workflows.inputs import InputRecord, read_input_records, scan_input_records
@@ -107,6 +108,12 @@ class Conversation:
         )
         return next(failures, "")
 
+    @property
+    def rank(self) -> tuple[bool, int]:
+        """Return how good a recording it is: whether it is unmodified, and its entries."""
+        entries = sum(len(part.record["session"].get("entries", ())) for part in self.parts)
+        return not any(part.modified for part in self.parts), entries
+
     def page(
         self,
         trust: PageTrust,
@@ -145,6 +152,21 @@ def _classify_verdict(verdict: Mapping[str, Any] | None) -> str:
     if not verdict["verified"]:
         return VERDICT_FAILED
     return VERDICT_VERIFIED if verdict["trusted"] else VERDICT_SIGNED
+
+
+def _mark_repeated_cards(
+    conversations: Sequence[Conversation], cards: Sequence[dict[str, Any]]
+) -> None:
+    """Mark the cards of all but the best recording of each session, so that it counts once."""
+    best: dict[tuple[str, str], tuple[tuple[bool, int], dict[str, Any]]] = {}
+    for conversation, card in zip(conversations, cards, strict=True):
+        key, rank = get_session_key(conversation.parts[0].record), conversation.rank
+        if key in best and best[key][0] >= rank:
+            card["isRepeated"] = True
+            continue
+        if key in best:
+            best[key][1]["isRepeated"] = True
+        best[key] = rank, card
 
 
 @dataclass(frozen=True)
@@ -271,6 +293,7 @@ class PageRun:
             sources_read += [part.path for part in conversation.parts]
             cards.append(conversation.card(quote(f"{name}{_PAGE_SUFFIX}"), self.prices))
         if self.is_archive and folder is not None:
+            _mark_repeated_cards([page.conversation for page in self.pages], cards)
             self._write_index(folder / _INDEX_FILE, cards, sources_read, overwrite=overwrite)
         return self.pages
 
