@@ -171,6 +171,30 @@ def show_job_progress(label: str, voice: Voice) -> Iterator[Callable[[int, int],
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
+@contextmanager
+def show_phases(voice: Voice) -> Iterator[Callable[[str, int, int], None]]:
+    """Show a progress bar for work in phases, and yield the function that sets it.
+
+    The function takes the name of the phase, the steps done, and the steps in total; 0 if their
+    number is unknown. Without a terminal, no bar is shown, and the function does nothing.
+    """
+    if not _can_show_progress(voice):
+        yield lambda _phase, _done, _total: None
+        return
+    with _make_progress_bar() as bar:
+        tasks: dict[str, Any] = {}
+
+        def show(phase: str, done: int, total: int) -> None:
+            """Show a phase instead of the ones before."""
+            if phase not in tasks:
+                for task in tasks.values():
+                    bar.update(task, visible=False)
+                tasks[phase] = bar.add_task(phase, total=None)
+            bar.update(tasks[phase], completed=done, total=total or None)
+
+        yield show
+
+
 def _can_show_progress(voice: Voice) -> bool:
     """Return whether standard error is a terminal, and neither `--quiet` nor JSON is set."""
     return (
@@ -231,6 +255,13 @@ def truncate_start(text: str, width: int) -> str:
     while cell_len(end) >= width:
         end = end[1:]
     return f"…{end}"
+
+
+def cut_to_width(text: str, width: int) -> str:
+    """Return a text, or its beginning and `…` if it is too wide."""
+    from rich.cells import cell_len
+
+    return text if cell_len(text) <= width else fit_to_width(text, width)
 
 
 def fit_to_width(text: str, width: int, *, right: bool = False) -> str:

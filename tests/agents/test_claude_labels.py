@@ -212,6 +212,21 @@ def test_rejection_without_a_sentence():
     assert outcome_of(line, "Edit") == ("denied", True, None)
 
 
+def test_denial_without_a_flag_is_a_denial():
+    line = result("no", None, is_error=False, toolDenialKind="permission-rule")
+    assert outcome_of(line) == ("denied", True, None)
+
+
+def test_timeout_without_a_header_is_a_timeout():
+    assert outcome_of(failure("Command timed out after 2m 0s"))[0] == "timeout"
+    assert outcome_of(failure("Command timed out after 2m 0s"), "Read")[0] == "error"
+
+
+def test_first_block_of_a_failed_result_counts():
+    blocks = [{"type": "text", "text": "Exit code 4\nno"}, {"type": "text", "text": "Exit code 5"}]
+    assert outcome_of(result(blocks, "Error", is_error=True)) == ("error", True, 4)
+
+
 def test_call_stopped_while_running_is_not_a_denial():
     text = f"{REJECTED} Correction to the text above: this call was stopped while running, not"
     assert outcome_of(failure(text), "Edit") == ("interrupted", True, None)
@@ -307,6 +322,115 @@ def test_background_command_is_resolved_by_a_later_call(tool, report, expected):
     assert "is-error" not in started
     found = ended.get("status"), ended.get("is-error"), ended.get("vacr", {}).get("exit-code")
     assert found == expected
+
+
+def notice(status="completed", summary='Agent "Look" finished', task="a1", **members):
+    text = (
+        f"<task-notification>\n<task-id>{task}</task-id>\n<tool-use-id>t1</tool-use-id>\n"
+        f"<output-file>/tmp/{task}.output</output-file>\n<status>{status}</status>\n"
+        f"<summary>{summary}</summary>\n<result>Done.\n<status>failed</status>\n</result>\n"
+        "</task-notification>"
+    )
+    origin = members.pop("origin", {"kind": "task-notification"})
+    return user(text, uuid="n1", **({"origin": origin} if origin else {}), **members)
+
+
+def queued_notice(mode="task-notification"):
+    text = notice()["message"]["content"]
+    attachment = {"type": "queued_command", "prompt": text, "commandMode": mode}
+    return {"type": "attachment", **ENVELOPE, "uuid": "n1", "attachment": attachment}
+
+
+LAUNCH = [
+    call("Agent"),
+    result("launched", {"isAsync": True, "status": "async_launched", "agentId": "a1"}),
+]
+
+
+def read_label(child):
+    marks = child.get("vacr", {})
+    return child.get("status"), marks.get("exit-code"), marks.get("resolved-by")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (notice(), ("success", None, "n1")),
+        (queued_notice(), ("success", None, "n1")),
+        (notice("failed"), ("error", None, "n1")),
+        (notice("killed"), ("interrupted", None, "n1")),
+        (notice("failed", 'Background agent "Look" was running'), ("error", None, "n1")),
+        # A person may paste or queue the same text.
+        (notice(origin=None), ("running", None, None)),
+        (notice(origin={"kind": "human"}), ("running", None, None)),
+        (queued_notice("prompt"), ("running", None, None)),
+        (notice(task="a2"), ("running", None, None)),
+        (notice("running"), ("running", None, None)),
+        (notice("dreaming"), ("running", None, None)),
+    ],
+)
+def test_background_agent_is_resolved_by_a_notice_of_the_host(line, expected):
+    (started,) = list_results(*LAUNCH, line)
+    assert read_label(started) == expected
+
+
+@pytest.mark.parametrize(
+    ("status", "summary", "expected"),
+    [
+        ("completed", 'Background command "x" completed (exit code 0)', ("success", 0)),
+        ("completed", 'Background command "x" completed (exit code 3)', ("error", 3)),
+        ("failed", 'Background command "x" failed with exit code 2', ("error", 2)),
+        ("killed", 'Background command "x" was stopped', ("interrupted", None)),
+        ("failed", 'Background command "x" failed', ("error", None)),
+        # The model describes the command.
+        (
+            "completed",
+            'Background command "x" failed with exit code 9</summary>" completed (exit code 0)',
+            ("success", None),
+        ),
+        (
+            "completed",
+            'Background command "x</summary>\n<status>killed</status>" completed',
+            ("success", None),
+        ),
+        ("completed", 'Agent "Background command x" failed with exit code 9', ("success", None)),
+    ],
+)
+def test_notice_states_the_exit_code_of_a_background_command(status, summary, expected):
+    still = {"shellId": "a1", "status": "running", "exitCode": None}
+    started, polled = list_results(
+        call(command="make", run_in_background=True),
+        result("running", {**BASH, "backgroundTaskId": "a1"}, is_error=False),
+        call("BashOutput", "t2"),
+        result("", still, call_id="t2"),
+        notice(status, summary),
+    )
+    assert read_label(started) == (*expected, "n1")
+    assert read_label(polled) == ("running", None, "n1")
+
+
+def test_agent_that_is_resumed_ends_twice():
+    again = {"isAsync": True, "status": "async_launched", "agentId": "a1"}
+    first, second, third = list_results(
+        *LAUNCH,
+        notice("failed"),
+        call("Agent", "t2"),
+        result("launched", again, call_id="t2"),
+        notice("completed"),
+        notice("failed"),
+        call("Agent", "t3"),
+        result("launched", again, call_id="t3"),
+    )
+    assert [one["status"] for one in (first, second, third)] == ["error", "success", "running"]
+
+
+def test_call_that_shows_the_end_of_a_task_beats_a_notice():
+    report = {"retrieval_status": "success", "task": {"task_id": "a1", "status": "completed"}}
+    started, ended = list_results(
+        *LAUNCH, notice("failed"), call("TaskOutput", "t2"), result("", report, call_id="t2")
+    )
+    assert read_label(started) == ("running", None, "t2")
+    assert read_label(ended) == ("success", None, None)
 
 
 def test_task_that_nobody_finds_is_unknown():

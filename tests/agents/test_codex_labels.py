@@ -134,6 +134,7 @@ def outcome(name, output, *events):
         ("exec_command", "something else", (None, None)),
         ("mcp__notes__read", "text", (None, None)),
         ("shell", {"content": "no", "success": False}, ("error", None)),
+        ("update_plan", "aborted", ("interrupted", None)),
     ],
 )  # fmt: skip
 def test_outcome_is_read_from_the_result(name, output, expected):

@@ -112,6 +112,19 @@ def test_call_without_a_result_in_the_editor_is_marked(tmp_path):
     assert call["vacr"] == {"status": "no-result"}
 
 
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"userDecision": "rejected"},
+        {"additionalData": {"userDecision": "reject"}},
+        {"additionalData": {"reviewData": {"selectedOption": "undo"}}},
+    ],
+)
+def test_refused_call_without_a_result_is_denied(tmp_path, members):
+    (call,) = run_tool(tmp_path, None, status="cancelled", **members)
+    assert call["vacr"] == {"status": "denied"}
+
+
 def test_words_of_a_bubble_are_a_persons(tmp_path):
     record = read_editor(tmp_path, {"type": 1, "text": "Fix it."}, {"type": 1, "text": ""})
     first, empty = record["session"]["entries"]
@@ -198,6 +211,7 @@ def wrap(code, output="done"):
         ("x", {"output": [], "isError": True}, "Read", FAILED),
         ("x", {"output": {"success": {}, "isError": False}}, "Read", SUCCESS),
         ("x", {"isError": False}, "Read", SUCCESS),
+        ("x", {"output": {"success": {}, "rejected": {}}}, "Shell", UNKNOWN),
         ("Error: no such file", None, "Read", UNKNOWN),
     ],
 )
@@ -272,6 +286,7 @@ def test_speaker_of_a_transcript(texts, expected):
         ("<rules>Be nice</rules> fix it", PLAIN),
         ("<rules>\nBe nice\n</rules> fix it", PLAIN),
         ("<timestamp>12:00</timestamp>", PLAIN),
+        ("<user_query>\nFix it.", ("human", "stated", "Fix it.")),
         ("<timestamp>12:00</timestamp>\nis wrong", PLAIN),
         ("<communication>is bad here</communication>", PLAIN),
         ("<user_query>hi</user_query> trailing words", ("human", "stated", "hi\ntrailing words")),

@@ -154,3 +154,68 @@ def test_copy_of_a_result_ends_as_the_result_before_it():
     entries = [make_call(), make_result(code=3), copy, make_call(), make_result(code=4)]
     label(Counter(), *entries)
     assert copy["vacr"]["exit-code"] == 3
+
+
+def test_copy_without_a_result_is_classified_by_itself():
+    copy = make_result(vacr={"repeats": "c1"})
+    label(Parrot(outcome=Outcome("error", 3)), copy)
+    assert (copy["status"], copy["vacr"]["exit-code"]) == ("error", 3)
+
+
+def test_call_with_an_id_that_is_not_text_has_no_result():
+    call = make_call(["c1"])
+    label(Parrot(outcome=Outcome("success")), call, make_result())
+    assert call["vacr"] == {"status": "no-result"}
+
+
+@pytest.mark.parametrize(
+    ("members", "expected"),
+    [
+        ({"is-error": True}, ("error", True)),
+        ({"is-error": True, "status": "cancelled"}, ("interrupted", True)),
+        ({"is-error": True, "status": "completed"}, ("error", True)),
+        ({"is-error": False}, ("success", False)),
+        ({"is-error": False, "status": "rejected"}, ("denied", True)),
+        ({"status": "TIMEOUT"}, ("timeout", True)),
+        ({"status": "strange"}, (None, None)),
+        ({"status": 3}, (None, None)),
+        ({}, (None, None)),
+    ],
+)
+def test_agent_without_rules_is_taken_by_its_word(members, expected):
+    result = make_result(**members)
+    label(Agent(), make_call(), result)
+    assert (result.get("status"), result.get("is-error")) == expected
+
+
+@pytest.mark.parametrize(
+    ("session", "marks", "who"),
+    [
+        ({}, {"parent": {"session-id": "p"}}, "parent-agent"),
+        ({"format": "autonomous"}, {}, "unknown"),
+        ({"format": "interactive"}, {}, "human"),
+    ],
+)
+def test_session_decides_about_the_speaker_of_an_agent_without_rules(session, marks, who):
+    prompt = {"type": "user", "content": "Fly!"}
+    label_entries(Agent(), {"session": {"entries": [prompt], **session}, "vacr": marks})
+    assert prompt["vacr"] == {"speaker": who, "speaker-basis": "inferred"}
+
+
+def test_invalid_reason_of_a_missing_result_is_an_error_of_the_plugin():
+    class Owl(Parrot):
+        def missing_result(self, call, message):
+            return call["name"] if call is message else ""
+
+    with pytest.raises(PluginError, match=r"invalid value from missing_result: 'fly'"):
+        label(Owl(), make_call())
+
+
+def test_invalid_task_notice_is_an_error_of_the_plugin():
+    class Owl(Parrot):
+        def task_notice(self, entry):
+            return entry["type"]
+
+    running = Outcome("running", left_running="p1")
+    with pytest.raises(PluginError, match=r"'parrot' returned an invalid value from task_notice"):
+        label(Owl(outcome=running), make_call(), make_result())

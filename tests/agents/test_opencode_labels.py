@@ -70,6 +70,11 @@ def fail(error, name="bash", message=None, **metadata):
 # --- outcomes ---
 
 
+def test_stopped_command_may_state_its_timeout():
+    assert shell("x", timeout=True) == ("timeout", None)
+    assert shell(["x"], exit=None) == ("error", None)
+
+
 @pytest.mark.parametrize(("code", "status"), [(0, "success"), (1, "error"), (137, "error")])
 def test_exit_code_beats_completed(code, status):
     assert shell("x", exit=code) == (status, code)
@@ -177,6 +182,8 @@ def test_other_evidence_of_an_interruption():
     assert fail("Cancelled", "task") == "interrupted"
     assert fail("Task cancelled", "task") == "interrupted"
     assert fail("Aborted", message=ABORTED) == "interrupted"
+    assert fail({"message": REJECTED}) == "denied"
+    assert fail({"code": 1}) == "error"
     assert fail("File not found: a", message=ABORTED) == "error"
 
 

@@ -284,3 +284,66 @@ def test_unknown_tool_is_reported(codex, tmp_path):
     )
     (record,) = read_records(tmp_path, codex.data())
     assert get_evidence(record)["unknown-tools"] == {"edit": 1}
+
+
+@pytest.mark.parametrize("command", ["cat a.py", "cat <<'EOF'\none\nEOF"])
+@pytest.mark.parametrize(("code", "changes"), [(0, 1), (1, 0)])
+def test_command_before_the_output_is_not_part_of_it(tmp_path, command, code, changes):
+    codex = Codex()
+    head = f'Command: /bin/zsh -lc "{command}"\nChunk ID: 1a\nWall time: 0.01 seconds\n'
+    call = codex.function("exec_command", {"cmd": "cat a.py"})
+    text = f"{head}Process exited with code 0\nOriginal token count: 9\nOutput:\n{FILE}"
+    codex.output(call, text, "function_call_output")
+    write = codex.function("exec_command", {"cmd": "printf 'x = 1\\n' > b.py"})
+    done = f"{head}Process exited with code {code}\nOriginal token count: 0\nOutput:\n"
+    codex.output(write, done, "function_call_output")
+    replay, roots = replay_records(read_records(tmp_path, codex.data()))
+    assert replay.files[f"{ROOT}/a.py"].file.get_line(1) == "one = 1\n"
+    rows = list(list_applied_changes(replay, roots))
+    assert len(rows) == changes
+
+
+DIFF = (
+    "diff --git a/a.py b/a.py\nindex {old}..{new} 100644\n--- a/a.py\n+++ b/a.py\n"
+    "@@ -1,3 +1,4 @@\n one = 1\n-two = 2\n+two = 3\n+more = 4\n three = 3\n"
+)
+NEW_FILE = "one = 1\ntwo = 3\nmore = 4\nthree = 3\n"
+
+
+def name_blob(text):
+    data = text.encode()
+    whole = b"blob %d\0" % len(data) + data
+    return hashlib.sha1(whole, usedforsecurity=False).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        (NEW_FILE, True),
+        (NEW_FILE.removesuffix("\n"), True),
+        (NEW_FILE + "four = 4\n", False),
+        (NEW_FILE.replace("one", "none"), False),
+    ],
+)
+def test_blob_id_of_a_diff_proves_the_whole_text(codex, tmp_path, text, whole):
+    codex.output(codex.custom("apply_patch", UPDATE), DONE)
+    codex.shell("make a.py")  # It may change the file.
+    codex.shell("git diff", DIFF.format(old="1" * 7, new=name_blob(text)[:7]))
+    records = read_records(tmp_path, codex.data())
+    ((_, data, about),) = list_changed_files(*replay_records(records))
+    assert (data == text.encode(), "doubt" not in about) == (whole, whole)
+
+
+def test_file_compared_with_nothing_is_shown(tmp_path):
+    codex = Codex()
+    codex.shell(
+        "git diff --no-index /dev/null a.py",
+        f"diff --git a/a.py b/a.py\nnew file mode 100644\nindex 0000000..{name_blob(FILE)[:7]}\n"
+        "--- /dev/null\n+++ b/a.py\n@@ -0,0 +1,3 @@\n"
+        + "".join(f"+{line}\n" for line in FILE.splitlines()),
+        code=1,
+    )
+    codex.output(codex.custom("apply_patch", UPDATE), DONE)
+    records = read_records(tmp_path, codex.data())
+    ((_, data, about),) = list_changed_files(*replay_records(records))
+    assert (data, about["evidence"]) == (NEW_FILE.encode(), ["replayed"])

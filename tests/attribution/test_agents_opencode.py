@@ -259,3 +259,24 @@ def test_lines_name_the_model_of_their_message(opencode, tmp_path):
     (record,) = read_records(tmp_path, opencode.data(), "export.json")
     models = {number: one["model-id"] for (_, number), one in find_contributors(record).items()}
     assert models == {2: "openai/gpt-5.2", 3: "openai/gpt-5.5"}
+
+
+def test_recorded_diff_has_the_changes_of_a_formatter(tmp_path):
+    opencode = OpenCode()
+    text = "a = 1\nb = 2\nc = 3\n"
+    opencode.call("write", {**PATH, "content": text}, metadata={"exists": False})
+    patch = "@@ -1,3 +1,5 @@\n a = 1\n-b = 2\n+b = [\n+    2,\n+]\n c = 3\n"
+    metadata = {"diff": patch, "filediff": {"file": f"{ROOT}/a.py", "patch": patch}}
+    opencode.call("edit", edit("b = 2", "b = [2,]"), metadata=metadata)
+    replay, _ = replay_records(read_records(tmp_path, opencode.data(), "export.json"))
+    assert replay.files[f"{ROOT}/a.py"].text == text.replace("2", "[\n    2,\n]")
+
+
+def test_recorded_diff_that_equals_the_edit_keeps_its_lines(tmp_path):
+    opencode = OpenCode()
+    opencode.call("write", {**PATH, "content": "a\nb\nb\nc\n"}, metadata={"exists": False})
+    patch = "@@ -1,4 +1,5 @@\n a\n b\n+b\n b\n c\n"
+    metadata = {"diff": patch, "filediff": {"file": f"{ROOT}/a.py", "patch": patch}}
+    opencode.call("edit", edit("a\nb\nb\n", "a\nb\nb\nb\n"), metadata=metadata)
+    replay, _ = replay_records(read_records(tmp_path, opencode.data(), "export.json"))
+    assert replay.files[f"{ROOT}/a.py"].text == "a\nb\nb\nb\nc\n"

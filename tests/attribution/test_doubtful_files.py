@@ -2,7 +2,14 @@
 
 import pytest
 
-from tests.attribution.sessions import MODEL, ROOT, Claude, find_contributors, read_records
+from tests.attribution.sessions import (
+    MODEL,
+    ROOT,
+    Claude,
+    find_contributors,
+    read_records,
+)
+from tests.attribution.test_unobserved_changes import make_base
 from vacr.attribution.attribute import attribute_records, list_changed_files, replay_records
 
 
@@ -43,11 +50,22 @@ def test_reading_command_keeps_the_ranges(tmp_path):
         ("ruff check .", True, None),
         ("black .", True, "formatter"),
         ("npm run format", True, "formatter"),
-        ("black . && black a.py", False, None),
-        ("sed -i s/a/b/ $(git ls-files)", False, None),
+        ("black . && black a.py", True, "formatter"),
+        ("gofmt -w a.py", True, "formatter"),
+        ("npm run lint:fix", True, "formatter"),
+        ("swiftlint --fix a.py", True, "formatter"),
+        ("rtk codespell -w a.py", True, "formatter"),
+        ("npx next lint --fix", True, "formatter"),
+        ("plutil -convert json a.py", False, None),
+        ("sed -i s/a/b/ $(git ls-files)", True, "command"),
+        ("unknown-tool a.py", True, "command"),
+        ("black . && unknown-tool a.py", True, "command"),
+        ("truncate -s 2 a.py", False, None),
     ],
 )
-def test_formatter_run_on_a_folder_is_reported_as_doubt(tmp_path, command, complete, doubt):
+def test_command_that_may_have_changed_a_file_is_reported_as_doubt(
+    tmp_path, command, complete, doubt
+):
     claude = Claude()
     claude.call(
         "Write",
@@ -58,7 +76,103 @@ def test_formatter_run_on_a_folder_is_reported_as_doubt(tmp_path, command, compl
     (record,) = attribute_records(read_records(tmp_path, claude.data()))
     proof = record["vacr"]["attribution"]["files"]["a.py"]
     assert (proof["complete"], proof.get("doubt")) == (complete, doubt)
-    assert proof["ranges"]
+    assert ("sha-256" in proof) is complete
+    assert bool(proof["ranges"]) is complete
+
+
+READ_ONLY_COMMANDS = """
+dart analyze a.py
+flutter test a.py
+plutil -lint a.py
+rtk git diff a.py
+fish --no-execute a.py
+prettier --check a.py
+eslint a.py
+npx eslint a.py
+poetry run mypy a.py
+mise exec -- pytest a.py
+direnv exec . pytest a.py
+timeout 30 pytest a.py
+nice -n 10 pytest a.py
+env CI=1 pytest a.py
+sudo cat a.py
+swiftlint a.py
+vale a.py
+xcodebuild test
+cargo clippy
+fvm flutter analyze a.py
+"""
+
+
+@pytest.mark.parametrize("command", READ_ONLY_COMMANDS.strip().split("\n"))
+def test_checker_leaves_no_doubt(tmp_path, command):
+    claude = Claude()
+    claude.call(
+        "Write",
+        {"file_path": f"{ROOT}/a.py", "content": "one\ntwo\n"},
+        "File created successfully at: a.py",
+    )
+    claude.call("Bash", {"command": command}, "ok")
+    (record,) = attribute_records(read_records(tmp_path, claude.data()))
+    proof = record["vacr"]["attribution"]["files"]["a.py"]
+    assert (proof["complete"], proof.get("doubt")) == (True, None)
+
+
+def test_hook_that_changed_files_is_a_formatter(tmp_path):
+    claude = Claude()
+    claude.call(
+        "Write",
+        {"file_path": f"{ROOT}/a.py", "content": "one\n"},
+        "File created successfully at: a.py",
+    )
+    claude.call(
+        "Bash",
+        {"command": "git commit -am x"},
+        "trim trailing whitespace...Failed\n- files were modified by this hook",
+    )
+    (record,) = attribute_records(read_records(tmp_path, claude.data()))
+    assert record["vacr"]["attribution"]["files"]["a.py"]["doubt"] == "formatter"
+
+
+def test_wrapped_git_command_restores_the_file(tmp_path):
+    claude = Claude()
+    claude.read("a.py", "one\ntwo\n")
+    claude.call("Edit", {"file_path": f"{ROOT}/a.py", "old_string": "two", "new_string": "2"})
+    claude.call("Bash", {"command": "sudo git checkout -- a.py"})
+    left = list_changed_files(
+        *replay_records(read_records(tmp_path, claude.data()), make_base(a_py="one\ntwo\n"))
+    )
+    assert [data for _, data, _ in left] == [b"one\ntwo\n"]
+
+
+def test_change_from_outside_that_was_partly_shown_is_a_doubt(tmp_path):
+    known = [f"line {number}\n" for number in range(1, 41)]
+    base = make_base(a_py="".join(known))
+    claude = Claude()
+    claude.call("Bash", {"command": "sed -n 1,40p a.py"}, "".join(known))
+    claude.call("Bash", {"command": "sed -n 20,21p a.py"}, "inserted\nline 20\n")
+    (left,) = list_changed_files(*replay_records(read_records(tmp_path, claude.data()), base))
+    _, data, about = left
+    assert data == "".join([*known[:19], "inserted\n", *known[19:]]).encode()
+    assert (about["complete"], about["doubt"]) == (True, "unseen")
+
+
+def test_printed_diff_shows_changes_from_outside(tmp_path):
+    known = [f"line {number}\n" for number in range(1, 41)]
+    claude = Claude()
+    claude.call("Bash", {"command": "cat a.py"}, "".join(known))
+    diff = [
+        "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n",
+        "@@ -1,6 +1,7 @@\n line 1\n line 2\n line 3\n+new\n line 4\n line 5\n line 6\n",
+        "@@ -28,7 +29,6 @@\n line 28\n line 29\n line 30\n-line 31\n",
+        " line 32\n line 33\n line 34\n",
+    ]
+    claude.call("Bash", {"command": "git diff"}, "".join(diff))
+    (left,) = list_changed_files(
+        *replay_records(read_records(tmp_path, claude.data()), make_base(a_py="".join(known)))
+    )
+    assert left[1] == "".join([*known[:3], "new\n", *known[3:30], *known[31:]]).encode()
+    assert left[2]["doubt"] == "unseen"
 
 
 def test_removed_file_may_exist_again(tmp_path):
@@ -87,7 +201,7 @@ def test_partial_look_does_not_prove_the_rest(tmp_path):
         {"file_path": f"{ROOT}/a.py", "content": "one\ntwo\nthree\n"},
         "File created successfully at: a.py",
     )
-    claude.call("Bash", {"command": "sed -i '$d' a.py"})
+    claude.call("Bash", {"command": "truncate -s 8 a.py"})
     claude.call(
         "Bash",
         {"command": "grep -n o a.py"},

@@ -71,7 +71,7 @@ def test_formatted_lines_keep_their_makers():
 def test_line_changed_by_sed_belongs_to_the_shell():
     session = Session()
     session.shell("cat > f.go <<'EOF'\nfunc a() {\nb(c)\n}\nEOF")
-    session.shell("sed -i 's/c/d/' f.go")
+    session.shell("sed -i 's/(c)/(d)/' f.go")
     session.shell("cat f.go", "func a() {\nb(d)\n}\n")
     assert session.list_makers() == {
         1: ("ai", EVIDENCE_SHELL),
@@ -163,9 +163,11 @@ GO = {"f.go", "sub/g.go"}
         ("pnpm exec oxfmt ./sub", {"sub/g.go"}),
         ("sed -i s/a/b/ /tmp/x; for f in 1 2; do echo $f; done", set()),
         ("pre-commit run --all-files", ALL),
-        ("sed -i s/a/b/ f.go", {"f.go"}),
+        ("sed -i s/a/b/ f.go", set()),
+        ("sed -i y/a/b/ f.go", {"f.go"}),
         ("sed -i s/a/b/ $(git ls-files)", ALL),
-        ("sed -i s/a/b/ *.go", ALL),
+        ("sed -i s/a/b/ *.go", set()),
+        ("sed -i y/a/b/ *.go", ALL),
         ("git ls-files | xargs sed -i s/a/b/", ALL),
         ("git ls-files -z | xargs -0 -n 1 gofmt -w", GO),
         ("git ls-files | xargs grep a", set()),

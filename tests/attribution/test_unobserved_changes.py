@@ -462,7 +462,11 @@ def test_changed_file_printed_to_its_last_line_is_whole(tmp_path, text, shown, w
     left = list_changed_files(
         *replay_records(read_records(tmp_path, codex.data()), make_base(a_py=text))
     )
-    assert [data for _, data, _ in left] == ([shown.encode()] if whole else [])
+    ((_, data, about),) = left
+    # A listing does not show how the last line ends: it ends as before.
+    end = "\n" if text.endswith("\n") else ""
+    assert data == (shown.removesuffix("\n") + end).encode()
+    assert about.get("doubt") == (None if whole else "unseen")
 
 
 def test_changed_file_listed_to_its_last_line_is_whole(tmp_path):

@@ -7,9 +7,11 @@ import sys
 import pytest
 
 from tests.attribution.working_agent import commit, git, repository
-from vacr.blame.file_blame import list_commit_additions, run_git_blame, unquote_git_name
+from vacr.blame.file_blame import list_commit_additions
 from vacr.blame.git import Repository, load_git_base
-from vacr.errors import UnreadableInput, UsageError
+from vacr.blame.git_blame import BlameSelection, run_git_blame, unquote_git_name
+from vacr.blame.notes_ref import NotesRef
+from vacr.errors import UnreadableInput, UnwritableOutput, UsageError
 
 ODD = [
     "with space.py",
@@ -35,6 +37,11 @@ def files(base):
     return {name: base.read_file(name) for name in base.names}
 
 
+def list_origins(found, revision, path):
+    origins = run_git_blame(found, path, BlameSelection(revision)).lines
+    return [(origin.commit, origin.path, origin.number) for origin in origins]
+
+
 def test_every_form_of_a_repository_gives_the_same_base(repo, tmp_path):
     git(tmp_path, "clone", "-q", "--bare", "repo", "bare.git")
     git(repo, "worktree", "add", "-q", "-b", "other", str(tmp_path / "linked"))
@@ -57,7 +64,7 @@ def test_sha_256_repository_is_a_base(tmp_path):
     assert [(file.path, file.lines) for file in list_commit_additions(found, [name])[name]] == [
         ("a.py", {1})
     ]
-    assert run_git_blame(found, name, "a.py").lines == [(name, "a.py", 1)]
+    assert list_origins(found, name, "a.py") == [(name, "a.py", 1)]
 
 
 def test_odd_file_names_are_read(tmp_path):
@@ -76,7 +83,7 @@ def test_odd_file_names_are_read(tmp_path):
         file.path: len(file.lines) for file in list_commit_additions(found, [name])[name]
     } == dict.fromkeys(ODD, 2) | {"latin-\udce9.py": 1}
     for one in [*ODD, "latin-\udce9.py"]:
-        assert set(run_git_blame(found, name, one).lines) <= {(name, one, 1), (name, one, 2)}
+        assert set(list_origins(found, name, one)) <= {(name, one, 1), (name, one, 2)}
 
 
 def test_quoted_names_are_decoded():
@@ -210,7 +217,7 @@ def test_no_program_of_the_repository_runs(repo, tmp_path):
     first = found.resolve_commit("HEAD~1")
     assert [file.lines for file in list_commit_additions(found, [first])[first]] == [{1, 2}]
     assert list_commit_additions(found, [name])[name][0].lines == {1}
-    assert len(run_git_blame(found, name, "a.py").lines) == 2
+    assert len(list_origins(found, name, "a.py")) == 2
     assert not trap.exists()
 
 
@@ -282,4 +289,23 @@ def test_renames_are_found_despite_the_configuration(repo):
             (file.path, file.lines)
             for file in list_commit_additions(Repository(repo), [name])[name]
         ] == [("z.py", {21})]
-    assert run_git_blame(Repository(repo), name, "z.py").paths == {"a.py", "z.py"}
+    assert run_git_blame(Repository(repo), "z.py", BlameSelection(name)).paths == {"a.py", "z.py"}
+
+
+def test_notes_are_not_written_if_the_ref_moved_in_the_meantime(tmp_path):
+    folder = repository(tmp_path / "repo")
+    for setting in (("user.name", "Mira"), ("user.email", "mira@example.org")):
+        git(folder, "config", *setting)
+    first, second = commit(folder, "One"), commit(folder, "Two")
+    notes = NotesRef(Repository(folder))
+    notes.write({first: b"one\n"}, "One")
+    old = notes.find_tip()
+
+    class StaleNotes(NotesRef):
+        def find_tip(self):
+            return old
+
+    notes.write({second: b"two\n"}, "Two")
+    with pytest.raises(UnwritableOutput, match="the notes were not written"):
+        StaleNotes(notes.repository).write({first: b"other\n"}, "Stale")
+    assert notes.read([first, second]) == {first: b"one\n", second: b"two\n"}

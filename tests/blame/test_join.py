@@ -100,21 +100,21 @@ def test_block_in_another_file_needs_more_lines():
 
 def test_common_phrase_in_another_file_is_not_blamed():
     phrase = "\tif err != nil {\n\t\treturn err\n\t}\n"
-    line = "        raise ValueError(name)\n"
+    line = "        raise PriceError(name, limit + 1)\n"
     assert join_types([make_piece(phrase, path="b.go")], make_version(phrase, path="a.go")) == [{}]
     assert join_types([make_piece(line, path="b.py")], make_version(line)) == [{}]
     assert join_types([make_piece(line)], make_version(line)) == [{1: "ai"}]
 
 
 def test_file_is_recognised_under_another_name():
-    line = "        raise ValueError(name)\n"
+    line = "        raise PriceError(name, limit + 1)\n"
     renamed = make_version(line, path="b.py")
     renamed.names = ["a.py"]
     assert join_types([make_piece(line)], renamed) == [{1: "ai"}]
 
 
 def test_line_of_an_older_commit_is_not_blamed_on_the_agent():
-    line = "        raise ValueError(name)\n"
+    line = "        raise PriceError(name, limit + 1)\n"
     before, after = make_version("x\n" + line), make_version("x\n" + line + "y\n" + line, {3, 4})
     joiner = ClaimJoiner([RecordClaims(pieces=[make_piece("y\n" + line)])])
     assert [set(answer) for answer in joiner.join([before, after], one_file=True)] == [

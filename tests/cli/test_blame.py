@@ -76,6 +76,7 @@ def test_each_line_has_its_commit_model_conversation_prompt_and_evidence(
         "call-id": "toolu_one_2",
         "evidence": "replayed",
         "join": "blob",
+        "time": "2026-03-14T00:00:04.000Z",
         "prompt": "Sum up the lines",
     }
     assert report["lines"][0]["commit"] != name
@@ -583,10 +584,21 @@ def test_filters_of_the_repository_are_not_run(vacr, repo_with_agent_work, tmp_p
 
 REFUSED = [
     ([], 2, "blame needs a file or --commit"),
-    (["--commit", "HEAD", "--rev", "HEAD"], 2, "--rev and --commit exclude each other"),
+    (["--commit", "HEAD", "--rev", "HEAD"], 2, "--commit excludes --rev"),
     (["missing.py"], 3, "no file missing.py"),
     (["ap.py"], 3, "Did you mean app.py?"),
-    (["app.py", "--rev", "HEAD..HEAD"], 3, "not a range"),
+    (["app.py", "--rev", "HEAD...HEAD"], 2, "cannot blame HEAD...HEAD"),
+    (["HEAD", "HEAD", "app.py"], 2, "one revision and one file"),
+    (["HEAD", "app.py", "--rev", "HEAD"], 2, "one revision and one file"),
+    (["--commit", "HEAD", "-w"], 2, "--commit excludes"),
+    (["-p", "app.py", "--format", "json"], 2, "--porcelain and --format json exclude each other"),
+    (["-L", "90,91", "app.py"], 3, "has only 13 lines"),
+    (["-L", "/no such line/", "app.py"], 3, "-L parameter"),
+    (["--since", "yesterday", "--reverse", "app.py"], 2, "--reverse"),
+    (["--ignore-rev", "missing", "app.py"], 3, "missing"),
+    (["--ignore-revs-file", "missing", "app.py"], 3, "missing"),
+    (["--contents", "missing", "app.py"], 3, "missing"),
+    (["--date", "never", "app.py"], 3, "never"),
     (["--commit", "missing..HEAD"], 3, "no such commit: missing"),
     (["--commit", "HEAD..--all"], 3, "no such commit: --all"),
     (["--commit", "HEAD", "app.py"], 2, "a file and --commit exclude each other"),
@@ -622,7 +634,7 @@ def test_unusable_arguments_are_refused(
 
 def test_missing_records_are_reported(vacr, repo_with_agent_work, tmp_path):
     done = vacr("blame", "app.py", cwd=repo_with_agent_work)
-    assert (done.returncode, "--records" in done.err) == (2, True)
+    assert (done.returncode, "--records" in done.err) == (3, True), done.err
     (tmp_path / "empty").mkdir()
     done = vacr("blame", "app.py", "--records", tmp_path / "empty", cwd=repo_with_agent_work)
     assert (done.returncode, "no records found" in done.err) == (3, True), done.err

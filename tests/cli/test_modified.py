@@ -14,6 +14,7 @@ from tests.cli.test_view import read_page_data
 from tests.conftest import EXAMPLES
 from vacr.cli import run_command_line
 from vacr.record.encoding import assign_record_id
+from vacr.workflows import LARGE_FILE_SIZE
 
 CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"
 WORDS = re.compile(
@@ -339,6 +340,13 @@ def test_signed_statement_on_standard_output_comes_without_the_warning(vacr, bad
 def test_space_before_a_record_does_not_hide_that_it_was_modified(vacr, bad, key):
     bad.write_bytes(b" \n" + bad.read_bytes())
     assert vacr("sign", bad, "--key", key).returncode == 1
+
+
+def test_size_of_a_record_does_not_hide_that_it_was_modified(vacr, bad, key):
+    bad.write_bytes(bad.read_bytes() + b"\n" * LARGE_FILE_SIZE)
+    done = vacr("sign", bad, "--key", key)
+    assert done.returncode == 1
+    assert WORDS.search(done.err)
 
 
 @pytest.mark.parametrize(

@@ -213,3 +213,150 @@ def test_help_has_an_example(vacr):
         "vacr replay a.jsonl b.jsonl --base ~/repo@HEAD~3 --out tree/"
         in vacr("replay", "--help").out
     )
+
+
+def test_unreadable_session_among_several_is_named_and_skipped(vacr, repo, tmp_path):
+    session = Agent(repo).write("a.py", "a = 1\n").save(tmp_path / "s")
+    (tmp_path / "s/cut-off.jsonl").write_text('{"type')
+    for inputs in ([session, tmp_path / "s/cut-off.jsonl"], [tmp_path / "s"]):
+        done = vacr("replay", *inputs, "--format", "json")
+        assert done.returncode == 0, done.err
+        report = json.loads(done.stdout)
+        assert [file["path"] for file in report["files"]] == ["a.py"]
+        assert [error["where"] for error in report["errors"]] == [str(tmp_path / "s/cut-off.jsonl")]
+        assert f"{tmp_path}/s/cut-off.jsonl: skipped: the file is damaged" in done.err
+        assert "cut-off.jsonl: skipped" in vacr("replay", *inputs, "--quiet").err
+
+
+def test_missing_session_among_several_is_named_and_skipped(vacr, repo, tmp_path):
+    session = Agent(repo).write("a.py", "a = 1\n").save(tmp_path / "s")
+    done = vacr("replay", "missing.jsonl", session)
+    assert (done.returncode, done.out) == (0, "a.py: complete, recorded\n")
+    assert "vacr: missing.jsonl: skipped: there is no such file or folder" in done.err
+
+
+def test_inputs_that_are_all_unreadable_are_an_error(vacr, tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.jsonl").write_text('{"type')
+    for inputs in (["one.jsonl"], ["one.jsonl", "two.jsonl"]):
+        done = vacr("replay", *inputs)
+        assert (done.returncode, done.err.startswith("vacr: one.jsonl: ")) == (3, True)
+
+
+def test_modified_record_among_several_is_refused(vacr, repo, tmp_path):
+    session = Agent(repo).asked("Hello").write("a.py", "a = 1\n").save(tmp_path / "s")
+    vacr("record", session, "-o", "changed.acr.json")
+    path = tmp_path / "changed.acr.json"
+    path.write_bytes(path.read_bytes().replace(b"Hello", b"Howdy"))
+    done = vacr("replay", session, path)
+    assert (done.returncode, "the record was modified" in done.err) == (1, True)
+
+
+def replay_at(vacr, session, repo, commit_name, *more):
+    done = vacr("replay", session, "--base", repo, "--at", commit_name, "--format", "json", *more)
+    assert done.returncode == 0, done.err
+    report = json.loads(done.stdout)
+    return report, {file["path"]: file for file in report["files"]}
+
+
+def test_state_at_a_commit_is_taken_instead_of_the_last_one(vacr, repo, tmp_path):
+    (repo / "a.py").write_text("a = 1\n")
+    (repo / "b.py").write_text("b = 1\n")
+    (repo / "old.py").write_text("old = 1\n")
+    start = commit(repo)
+    agent = Agent(repo).read("a.py").read("b.py")
+    agent.edit("a.py", "a = 1", "a = 2")
+    written = f"/session/entries/{len(agent.lines) - 2}/children/0"
+    agent.shell("rm old.py")
+    agent.shell("git mv b.py c.py")
+    name = commit(repo)
+    agent.edit("a.py", "a = 2", "a = 3")
+    agent.write("later.py", "later = 1\n")
+    agent.shell("git mv c.py d.py")
+    report, files = replay_at(vacr, agent.save(tmp_path / "s"), repo, name, "--out", "tree")
+    assert (report["commit"], report["base"], report["not-replayed"]) == (name, start, [])
+    states = {path: file["commit"] for path, file in files.items()}
+    assert states == {
+        "a.py": "equal",
+        "b.py": "equal",
+        "c.py": "equal",
+        "d.py": "absent",
+        "later.py": "absent",
+        "old.py": "equal",
+    }
+    assert files["a.py"]["entry"] == written
+    assert files["a.py"]["record"]
+    assert files["old.py"]["deleted"]
+    assert "deleted" not in files["c.py"]
+    assert (tmp_path / "tree/a.py").read_text() == "a = 2\n"
+    assert (tmp_path / "tree/c.py").read_text() == "b = 1\n"
+    done = vacr("replay", tmp_path / "s/session-one.jsonl", "--base", repo, "--at", name)
+    assert f"a.py: complete, replayed, equals the commit at {written}\n" in done.out
+    assert "later.py: complete, recorded, not in the commit\n" in done.out
+
+
+def test_state_that_a_command_may_have_changed_counts_if_it_equals_the_commit(vacr, repo, tmp_path):
+    (repo / "a.py").write_text("a = 1\n")
+    commit(repo)
+    agent = Agent(repo).read("a.py").edit("a.py", "a = 1", "a = 2").shell("perl -i -pe 1 a.py")
+    name = commit(repo)
+    session = agent.save(tmp_path / "s")
+    assert "a.py: partial" in vacr("replay", session, "--base", f"{repo}@HEAD~1").out
+    _, files = replay_at(vacr, session, repo, name)
+    assert (files["a.py"]["commit"], files["a.py"]["complete"]) == ("equal", True)
+
+
+def test_file_that_no_state_fits_is_said_to_differ(vacr, repo, tmp_path):
+    (repo / "a.py").write_text("a = 1\n")
+    (repo / "same.py").write_text("same\n")
+    commit(repo)
+    agent = Agent(repo).read("a.py").edit("a.py", "a = 1", "a = 2")
+    (repo / "a.py").write_text("a = by hand\n")
+    (repo / "hand.py").write_text("by hand\n")
+    name = commit(repo)
+    agent.write("same.py", "changed later\n")
+    report, files = replay_at(vacr, agent.save(tmp_path / "s"), repo, name)
+    assert {path: file["commit"] for path, file in files.items()} == {
+        "a.py": "different",
+        "same.py": "unchanged",
+    }
+    assert "entry" not in files["a.py"]
+    assert report["not-replayed"] == ["hand.py"]
+    done = vacr("replay", tmp_path / "s/session-one.jsonl", "--at", name, cwd=repo)
+    assert "a.py: complete, replayed, differs from the commit\n" in done.out
+    assert "The commit changed 1 file that the sessions did not change." in done.err
+
+
+def test_first_commit_has_an_empty_base(vacr, repo, tmp_path):
+    agent = Agent(repo).write("a.py", "a = 1\n")
+    name = commit(repo)
+    report, files = replay_at(vacr, agent.save(tmp_path / "s"), repo, name)
+    assert (files["a.py"]["commit"], report["base"]) == ("equal", "0" * 40)
+
+
+def test_revision_of_the_base_wins_over_the_parent(vacr, repo, tmp_path):
+    (repo / "a.py").write_text("a = 1\n")
+    start = commit(repo)
+    agent = Agent(repo).read("a.py").edit("a.py", "a = 1", "a = 2")
+    commit(repo)
+    agent.edit("a.py", "a = 2", "a = 3")
+    commit(repo)
+    done = vacr(
+        "replay",
+        agent.save(tmp_path / "s"),
+        "--base",
+        f"{repo}@{start}",
+        "--at",
+        "HEAD",
+        "--format",
+        "json",
+    )
+    report = json.loads(done.stdout)
+    assert (report["base"], report["files"][0]["commit"]) == (start, "equal")
+
+
+def test_unknown_commit_is_an_error(vacr, repo, tmp_path):
+    session = Agent(repo).write("a.py", "a = 1\n").save(tmp_path / "s")
+    commit(repo)
+    done = vacr("replay", session, "--base", repo, "--at", "no-such")
+    assert (done.returncode, "no such commit: no-such" in done.err) == (3, True)

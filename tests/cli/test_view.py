@@ -171,6 +171,25 @@ def test_sums_of_an_index_are_those_of_stats(vacr, tmp_path):
     assert sum(card["cost"] for card in cards) == pytest.approx(micro_dollars / 1e6, abs=1e-3)
 
 
+def test_session_with_several_recordings_counts_once_in_an_index(vacr, tmp_path):
+    assert vacr("record", CLAUDE, CODEX, "-o", "records/").returncode == 0
+    folder = tmp_path / "records"
+    data = (folder / "claude-code.acr.json").read_bytes()
+    (folder / "a-modified.acr.json").write_bytes(data.replace(b"off by a cent", b"off by a euro"))
+    (folder / "zz-copy.acr.json").write_bytes(data)
+    assert vacr("view", "records", "-o", "site/").returncode == 1
+    cards = read_page_data(tmp_path / "site" / "index.html")["site"]["pages"]
+    assert {card["name"]: card["isRepeated"] for card in cards} == {
+        "a-modified": True,
+        "claude-code": False,
+        "codex-cli": False,
+        "zz-copy": True,
+    }
+    total = json.loads(vacr("stats", "records", "--format", "json").out)["total"]
+    counted = [card for card in cards if not card["isRepeated"]]
+    assert sum(card["calls"] for card in counted) == total["calls"]
+
+
 def test_pages_of_an_archive_link_to_its_index(vacr, tmp_path):
     for name in ("", "deep/er/"):
         assert vacr("record", CLAUDE, "-o", f"records/{name}").returncode == 0

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
@@ -247,6 +248,22 @@ def test_other_requests_get_the_right_status(service):
             None,
         )
     assert service.get("/tile/0/../../log.json")[0] == 404
+
+
+def test_published_tile_that_is_damaged_is_not_called_missing(service, log):
+    for given in statements(3):
+        assert service.post(given)[0] == 201
+    while b"\n4\n" not in service.get("/checkpoint")[2]:
+        time.sleep(0.05)
+    with closing(sqlite3.connect(log.path / "log.db")) as database, database:
+        database.execute("UPDATE tiles SET hashes = substr(hashes, 1, 32)")
+        database.execute("DELETE FROM entries WHERE position = 2")
+    for path in ("/tile/0/000.p/4", "/tile/entries/000.p/4"):
+        status, _, body = service.get(path)
+        assert (status, cbor2.loads(body)[TITLE]) == (500, "Log Damaged"), path
+        assert "the log is damaged: " in cbor2.loads(body)[DETAIL]
+    for path in ("/tile/0/000.p/5", "/tile/entries/000.p/5", "/tile/1/000.p/1"):
+        assert service.get(path)[0] == 404, path
 
 
 def test_every_kind_of_key_is_accepted(service):

@@ -16,7 +16,7 @@ from tests.viewer.browser import (
     write_page,
 )
 from vacr.record.encoding import encode
-from vacr.viewer.page import render_site_index
+from vacr.viewer.page import Page, PageRecord, render_site_index
 from vacr.viewer.totals import (
     VERDICT_FAILED,
     VERDICT_UNSIGNED,
@@ -125,6 +125,25 @@ def test_charts_of_an_archive_follow_its_filters(browser, archive, records):
     page.close()
 
 
+def test_repeated_recording_and_missing_prices_are_shown(browser, tmp_path, records):
+    cards = [
+        build_index_card([records["codex-cli"]], name, f"{name}.html", VERDICT_UNSIGNED, "")
+        for name in ("first", "second")
+    ]
+    cards[0] |= {"cost": 1.5, "isEstimated": True, "isUnpriced": True}
+    cards[1] |= {"cost": 0, "isEstimated": False, "isUnpriced": True, "isRepeated": True}
+    (tmp_path / "index.html").write_bytes(b"".join(render_site_index(TEMPLATE, "Archive", cards)))
+    page = open_page(browser, (tmp_path / "index.html").as_uri())
+    wait_for_count(page, ".cards li", 2)
+    summary = page.locator(".count").text_content()
+    assert f" {cards[0]['calls']} calls," in summary
+    assert "≥~1.50\u00a0$" in summary
+    shown = page.locator(".cards li").all_text_contents()
+    assert ["another recording" in text for text in shown].count(True) == 1
+    assert ["?\u00a0$" in text for text in shown].count(True) == 1
+    page.close()
+
+
 def test_charts_of_a_conversation_agree_with_stats(browser, tmp_path, records):
     for name, record in records.items():
         page = open_page(browser, write_page(tmp_path, encode(record), name=f"{name}.html"))
@@ -151,4 +170,66 @@ def test_large_archive_shows_its_pages_in_batches(browser, tmp_path, records):
     page.click("button:has-text('Show 50 more')")
     wait_for_count(page, ".cards li", 450)
     wait_for_count(page, "button:has-text('more')", 0)
+    page.close()
+
+
+def make_line_counts(ai, unknown, survived=0, young=0):
+    survival = [{"days": 7, "lines": ai - young, "survived": survived, "young": young}]
+    return {"ai": ai, "human": 0, "mixed": 0, "unknown": unknown, "survival": survival}
+
+
+LINES = {
+    "range": "main..HEAD",
+    "commits": 3,
+    "total": make_line_counts(1200, 800, survived=900, young=100),
+    "groups": [
+        {
+            "by": "folder",
+            "count": 12,
+            "rows": [
+                {"name": f"src/<b>{number}</b>", **make_line_counts(100, 10, survived=90)}
+                for number in range(11)
+            ],
+        },
+        {"by": "agent", "count": 1, "rows": [{"name": "no agent", **make_line_counts(0, 800)}]},
+    ],
+}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_lines_of_a_range_are_shown(browser, tmp_path, records, size, scheme):
+    card = build_index_card([records["codex-cli"]], "codex-cli", "a.html", VERDICT_UNSIGNED, "")
+    pages = {
+        "index": render_site_index(TEMPLATE, "Archive", [card], LINES),
+        "page": Page(
+            "A title", [PageRecord("r.acr.json", encode(records["codex-cli"], "json"))], lines=LINES
+        ).pieces(TEMPLATE),
+    }
+    for name, pieces in pages.items():
+        (tmp_path / f"{name}.html").write_bytes(b"".join(pieces))
+        page = open_page(browser, (tmp_path / f"{name}.html").as_uri(), size, color_scheme=scheme)
+        section = page.locator(".lines").first
+        assert "3 commits added 2,000 lines" in section.text_content()
+        assert "1,200 ai (60%)" in section.text_content()
+        assert "900 of 1,100 ai lines (81%); 100 too young" in section.text_content()
+        page.click(".lines details summary")
+        wait_for_count(page, "table[aria-label='Lines by folder'] tbody tr", 8)
+        assert page.locator(".lines tbody th").first.text_content() == "src/<b>0</b>"
+        page.click(".lines button:text('Show 3 more')")
+        wait_for_count(page, "table[aria-label='Lines by folder'] tbody tr", 11)
+        assert "and 1 more: vacr stats --lines" in section.text_content()
+        row = page.locator("table[aria-label='Lines by agent'] tbody tr td").all()
+        assert [cell.text_content() for cell in row] == ["", "0", "0", "0", "800", "–"]
+        if AXE.exists():
+            page.evaluate(AXE.read_text())
+            assert [one["id"] for one in page.evaluate("axe.run()")["violations"]] == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+        assert not page.complaints
+        page.close()
+
+
+def test_page_without_a_range_has_no_lines(browser, archive):
+    page = open_page(browser, archive)
+    assert page.locator(".lines").count() == 0
     page.close()

@@ -90,7 +90,10 @@ def test_the_agents_total_of_a_session_wins():
 
     used = call({"input": 1_000_000, "output": 0})
     assert count_cost(record(used, state(0.5), state(0.75))) == Cost(stated=0.75)
-    assert count_cost(record(used, state(0))).estimated == 5.0
+    free = count_cost(record(used, state(0)))
+    assert (free.estimated, free.free_estimated, free.zero_calls) == (5.0, 5.0, 1)
+    assert "1 call stated as free, ~5.00 $ by list prices of D" in list_cost_facts(free, "D")
+    assert count_cost(record(used, state(-1e308))).stated == -1e15
     assert count_cost(record(used, state(True)), call_by_call=True).estimated == 5.0
     assert count_cost(record(used, state(0.5)), call_by_call=True).estimated == 5.0
 

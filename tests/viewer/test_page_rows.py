@@ -207,6 +207,12 @@ def test_calls_that_share_an_id_have_the_results_of_python(viewer, order):
     assert compare_rows(viewer, {"session": {"entries": entries}})
 
 
+@pytest.mark.parametrize("status", ["no-result", "denied"])
+def test_call_without_a_result_has_the_status_of_python(viewer, status):
+    call = {"type": "tool-call", "call-id": "x", "name": "Bash", "input": {"command": "ls"}}
+    assert compare_rows(viewer, {"session": {"entries": [{**call, "vacr": {"status": status}}]}})
+
+
 LONG = "true " + "x " * 200 + "; rm -rf build"
 
 

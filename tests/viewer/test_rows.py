@@ -212,6 +212,14 @@ def test_result_without_a_call_and_call_without_a_result_have_rows():
     assert [line.text for line in RowFormatter().lines(pending)] == ["  → Bash sleep 9 no result"]
 
 
+def test_refused_call_without_a_result_has_failed():
+    call = {"type": "tool-call", "call-id": "y", "name": "Bash", "input": {"command": "rm a"}}
+    session = {"entries": [{**call, "vacr": {"status": "denied"}}]}
+    [row] = build_rows({"session": session})
+    assert [line.text for line in RowFormatter().lines(row)] == ["  → Bash rm a ✗ denied"]
+    assert count_totals({"session": session}).failed_calls == 1
+
+
 def build_result(call_id, output):
     return {"type": "tool-result", "call-id": call_id, "output": output}
 

@@ -5,6 +5,7 @@ import { Banner } from "./banner";
 import { Bars, Charts } from "./charts";
 import { describeLines, Files } from "./files";
 import { useKeyboard } from "./keyboard";
+import { Lines } from "./line-statistics";
 import { usePageState } from "./page-state";
 import { Facts, Help, Prompts, ThemeSwitch } from "./panels";
 import type { Island, Overview, PageRow } from "./protocol";
@@ -139,6 +140,7 @@ export function App({ island, worker, openRecords }: { island: Island; worker: W
             <Bars title="Output tokens by model" bars={overview.totals.models} />
           </Charts>
         )}
+        {island.lines && <Lines lines={island.lines} />}
         <div class="sticky" ref={sticky}>
           <div class="tabs" role="group" aria-label="View">
             <button type="button" aria-pressed={tab === "conversation"} onClick={() => setTab("conversation")}>

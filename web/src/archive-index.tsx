@@ -2,9 +2,10 @@
 
 import { useMemo, useState } from "preact/hooks";
 import { Bars, Charts } from "./charts";
+import { Lines } from "./line-statistics";
 import { addUpByName } from "./named-counts";
 import { ThemeSwitch } from "./panels";
-import type { Site, SitePage } from "./protocol";
+import type { Island, Site, SitePage } from "./protocol";
 import { makeVisible, pluralize } from "./text";
 
 const VERDICT_LABELS = {
@@ -40,6 +41,16 @@ function Choice({ label, values, value, set }: { label: string; values: string[]
   );
 }
 
+/** Return the cost of conversations with the marks of `vacr stats`: ~ is estimated, ≥ lacks a price, ? is unknown. */
+function formatCost(pages: SitePage[]): string {
+  const cost = pages.reduce((all, page) => all + page.cost, 0);
+  const isUnpriced = pages.some((page) => page.isUnpriced);
+  if (!cost) {
+    return isUnpriced ? "?\u00a0$" : "";
+  }
+  return `${isUnpriced ? "≥" : ""}${pages.some((page) => page.isEstimated) ? "~" : ""}${cost.toFixed(2)}\u00a0$`;
+}
+
 /** Return the counts of a conversation, such as "1 prompt, 4 calls, 1 failed". */
 function describeCounts(page: SitePage): string {
   const counts = [
@@ -48,13 +59,14 @@ function describeCounts(page: SitePage): string {
     page.failed ? `${page.failed.toLocaleString("en")} failed` : "",
     page.errors > page.failed ? pluralize(page.errors - page.failed, "error event") : "",
     page.tokens ? pluralize(page.tokens, "token") : "",
-    page.cost ? `${page.isEstimated ? "~" : ""}${page.cost.toFixed(2)}\u00a0$` : "",
+    formatCost([page]),
+    page.isRepeated ? "another recording of a session that has a card" : "",
   ];
   return counts.filter(Boolean).join(", ");
 }
 
 /** The page of an archive: search, totals, charts, and a card for each conversation. */
-export function ArchiveIndex({ site, title, producer }: { site: Site; title: string; producer: string }) {
+export function ArchiveIndex({ site, title, producer, lines }: Pick<Island, "title" | "producer" | "lines"> & { site: Site }) {
   const [typed, setTyped] = useState("");
   const [agent, setAgent] = useState("");
   const [project, setProject] = useState("");
@@ -75,7 +87,9 @@ export function ArchiveIndex({ site, title, producer }: { site: Site; title: str
       )
       .sort(comparePages(sort));
   }, [typed, agent, project, verdict, sort]);
-  const sum = (name: "prompts" | "calls" | "failed" | "tokens" | "cost") => shown.reduce((all, page) => all + page[name], 0);
+  const counted = shown.filter((page) => !page.isRepeated);
+  const sum = (name: "prompts" | "calls" | "failed" | "tokens") => counted.reduce((all, page) => all + page[name], 0);
+  const cost = formatCost(counted);
   return (
     <div class="frame site">
       <header class="top">
@@ -104,18 +118,19 @@ export function ArchiveIndex({ site, title, producer }: { site: Site; title: str
           {shown.length} of {site.pages.length} conversations · {sum("prompts").toLocaleString("en")} prompts ·{" "}
           {sum("calls").toLocaleString("en")} calls, {sum("failed").toLocaleString("en")} failed ·{" "}
           {sum("tokens").toLocaleString("en")} tokens
-          {sum("cost") ? ` · ${shown.some((page) => page.isEstimated) ? "~" : ""}${sum("cost").toFixed(2)}\u00a0$` : ""}
+          {cost ? ` · ${cost}` : ""}
         </p>
         <Charts>
-          <Bars title="Tokens by agent" bars={addUpByName(shown.map((page) => ({ name: page.agent, value: page.tokens })))} />
+          <Bars title="Tokens by agent" bars={addUpByName(counted.map((page) => ({ name: page.agent, value: page.tokens })))} />
           <Bars
             days
             title="Tokens by day"
-            bars={addUpByName(shown.map((page) => ({ name: page.start.slice(0, 10), value: page.tokens })))}
+            bars={addUpByName(counted.map((page) => ({ name: page.start.slice(0, 10), value: page.tokens })))}
           />
-          <Bars title="Output tokens by model" bars={addUpByName(shown.flatMap((page) => page.spent))} />
-          <Bars title="Calls by tool" bars={addUpByName(shown.flatMap((page) => page.tools))} />
+          <Bars title="Output tokens by model" bars={addUpByName(counted.flatMap((page) => page.spent))} />
+          <Bars title="Calls by tool" bars={addUpByName(counted.flatMap((page) => page.tools))} />
         </Charts>
+        {lines && <Lines lines={lines} />}
         <p class="note">The verdicts here are from the time when this archive was built. Each page verifies its record again.</p>
         <ul class="cards">
           {shown.slice(0, limit).map((page) => (

@@ -38,7 +38,7 @@ function renderPage(): void {
   const island: Island = JSON.parse(description);
   document.title = island.title;
   if (island.site) {
-    render(<ArchiveIndex site={island.site} title={island.title} producer={island.producer} />, root);
+    render(<ArchiveIndex site={island.site} {...island} />, root);
     return;
   }
   const worker = startWorker();

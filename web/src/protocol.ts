@@ -19,6 +19,8 @@ export interface Island {
   filter: Filter | null;
   /** The totals, counted when the page was made, so that page and terminal show the same numbers. */
   totals: Totals | null;
+  /** The lines of a range of commits, counted when the page was made; null without `--lines`. */
+  lines: LineStatistics | null;
   records: { name: string; verification: StoredVerification | null }[];
   /** The address of the archive index, or "" if the page is not part of an archive. */
   index: string;
@@ -62,9 +64,45 @@ export interface SitePage {
   cost: number;
   /** Whether the cost is, at least in part, an estimate from list prices. */
   isEstimated: boolean;
+  /** Whether the cost lacks the tokens of a model without a price. */
+  isUnpriced: boolean;
+  /** Whether a better recording of the same session has a card as well; then only that one counts. */
+  isRepeated: boolean;
   verdict: "verified" | "signed" | "failed" | "unsigned";
   /** The reason for the verdict. */
   told: string;
+}
+
+/** Lines by contributor, and how many of the ai lines are still there later. */
+export interface LineCounts {
+  ai: number;
+  human: number;
+  mixed: number;
+  unknown: number;
+  survival: {
+    days: number;
+    /** The ai lines that are old enough. */
+    lines: number;
+    survived: number;
+    /** The ai lines that are not. */
+    young: number;
+  }[];
+}
+
+/** The groups of lines by author, agent, model, folder or week. */
+export interface LineGroups {
+  by: string;
+  /** How many there are; the page may have fewer. */
+  count: number;
+  rows: (LineCounts & { name: string })[];
+}
+
+/** The lines that the commits of a range added. */
+export interface LineStatistics {
+  range: string;
+  commits: number;
+  total: LineCounts;
+  groups: LineGroups[];
 }
 
 export interface PageRow extends Row {

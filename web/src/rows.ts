@@ -35,7 +35,7 @@ export interface Row {
   result: Row | null;
   /** Whether a call failed, or an event reports an error. */
   isError: boolean;
-  /** How a call ended, as in the record; `no-result` for a call without a result. */
+  /** How a call ended, as in the record; without a result `no-result` or `denied`. */
   status: string;
   exitCode: number | null;
   /** What the exit code means, where that is certain; the call then did not fail. */
@@ -113,6 +113,7 @@ function buildRow(placed: PlacedEntry, agent: string, result: PlacedEntry | unde
     row.diffs = buildDiffs(agent, row.tool, entry.input);
     if (!result) {
       row.status = String(getMarks(entry).status ?? "");
+      row.isError = row.status === "denied";
       return row;
     }
     row.result = buildResultRow(result, placed.depth);

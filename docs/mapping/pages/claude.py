@@ -148,7 +148,10 @@ def render_page() -> str:
 
 _RESOLUTION_NOTE = (
     "If a later call reads the output of a background task that ended, or stops it, the result "
-    "that left the task running is `running` and names that call in `vacr.resolved-by`."
+    "that left the task running is `running` and names that call in `vacr.resolved-by`. If instead a "
+    "notice of Claude Code (`task-notification`) states that the task ended, the result takes the "
+    "status of the notice, and the exit code in its summary, and `vacr.resolved-by` is the id of the "
+    "notice."
 )
 
 

@@ -100,6 +100,10 @@ def render_page() -> str:
                 list(_list_outcome_rows()),
                 list(_list_speaker_rows()),
                 unanswered="A call in a database without a result",
+                notes=(
+                    "A call of the editor that the user refused, and that has no result, is marked "
+                    "`denied` instead.",
+                ),
             ),
             "## The session\n",
             render_table(

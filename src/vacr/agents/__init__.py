@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from vacr.agents.lift import add_remaining_members as add_remaining_members
     from vacr.agents.lift import drop_nulls as drop_nulls
     from vacr.agents.lift import is_count as is_count
+    from vacr.agents.registry import AGENT_ENTRY_POINT_GROUP as AGENT_ENTRY_POINT_GROUP
     from vacr.agents.registry import find_agent as find_agent
     from vacr.agents.registry import find_missing_agent as find_missing_agent
     from vacr.agents.registry import find_record_agent as find_record_agent
@@ -165,6 +166,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "is_count",
         ),
         "registry": (
+            "AGENT_ENTRY_POINT_GROUP",
             "find_agent",
             "find_missing_agent",
             "find_record_agent",

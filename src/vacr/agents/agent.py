@@ -28,6 +28,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from vacr.agents.documents import RepairedValue, UndecodableBytes, parse_json_documents
 from vacr.agents.labels import (
+    NO_RESULT,
+    UNKNOWN_OUTCOME,
     CallResult,
     Outcome,
     Speaker,
@@ -345,6 +347,23 @@ class Agent:
         outcome is unknown.
         """
         return parse_stated_outcome(result.entry)
+
+    def task_notice(self, entry: dict[str, Any]) -> Outcome:
+        """Return how a background task ended, if an entry is the host's notice of its end.
+
+        `saw_end` of the outcome names the task. By default no entry is a notice, and the outcome is
+        unknown.
+        """
+        del entry
+        return UNKNOWN_OUTCOME
+
+    def missing_result(self, call: dict[str, Any], message: dict[str, Any]) -> str:
+        """Return why a call has no result: `denied` if the agent states that, else `no-result`.
+
+        `message` is the entry that the call is a child of, or the call itself.
+        """
+        del call, message
+        return NO_RESULT
 
     def expects_results(self, record: dict[str, Any]) -> bool:
         """Return whether a session holds the results of its calls, so that none may be missing."""

@@ -10,8 +10,8 @@ and writes the answers to the same places for all agents:
 | `status` of a tool result | `success`, `error`, `denied`, `interrupted`, `timeout`, `running` |
 | `is-error` of a tool result | whether the call failed; absent while it runs or if nobody knows |
 | `vacr.exit-code` of a tool result | the exit code of the command |
-| `vacr.resolved-by` of a tool result | the later call that shows how its command ended |
-| `vacr.status` of a tool call | `no-result`, where a result should have followed |
+| `vacr.resolved-by` of a tool result | the later call or notice that shows how its command ended |
+| `vacr.status` of a tool call without a result | `no-result`, or `denied` if the agent states it |
 | `vacr.speaker` of a user message | `human`, `host`, `parent-agent`, `hook`, `unknown` |
 | `vacr.speaker-basis` | `stated` by the agent, or `inferred` |
 | `vacr.prompt` | the words of the person, where the message has other text as well |
@@ -33,6 +33,7 @@ and writes the answers to the same places for all agents:
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -79,13 +80,18 @@ class Outcome(NamedTuple):
     """The id of a process that still ran when the call returned.
 
     If a later call saw its end, the result is labelled `running`, and the end belongs to that call.
+    If only a notice tells of the end, the result that started the process takes its outcome.
     Else this outcome counts.
     """
     saw_end: str = ""
-    """The id of a process, started by an earlier call, that this call saw end."""
+    """The id of a process, started by an earlier call, that this call or notice saw end."""
 
 
+# The same few outcomes answer for nearly every call.
 UNKNOWN_OUTCOME = Outcome()
+SUCCEEDED = Outcome(SUCCESS)
+FAILED = Outcome(FAILURE)
+_STILL_RUNNING = Outcome(RUNNING)
 
 
 class Speaker(NamedTuple):
@@ -121,12 +127,15 @@ def label_entries(agent: Agent, record: dict[str, Any]) -> None:
     """
     record.setdefault("vacr", {})["version"] = LABELLED_VERSION
     labels = _LabelPass(agent, record)
-    entries = record["session"]["entries"]
-    labels.visit_entries(entries, None)
+    labels.visit_entries(record["session"]["entries"], None)
     if labels.has_results():
-        labels.label_results(agent.call_reports(entries))
+        labels.label_results()
     if agent.expects_results(record):
         labels.mark_unanswered_calls()
+
+
+_NO_REPORT: dict[str, Any] = {}
+"""Stands for the reports about every call without one; nobody may write to it."""
 
 
 class _LabelPass:
@@ -139,10 +148,12 @@ class _LabelPass:
     def __init__(self, agent: Agent, record: dict[str, Any]) -> None:
         self._agent = agent
         self._record = record
+        self._entries: list[dict[str, Any]] = record["session"]["entries"]
         self._results: list[CallResult] = []
         self._copies: list[tuple[dict[str, Any], int | None]] = []
         """Each copy of a result, and the number of the last result before it with its id."""
         self._outcomes: list[Outcome] = []
+        self._last_checked = UNKNOWN_OUTCOME
         self._last_calls: dict[str, dict[str, Any]] = {}
         self._open_calls: dict[str, list[dict[str, Any]]] = {}
         """Call id → the calls that have no result yet."""
@@ -190,7 +201,7 @@ class _LabelPass:
         if "vacr" in entry and _is_copied_result(entry) and not self._open_calls.get(call_id):
             self._copies.append((entry, self._last_results.get(call_id)))
             return
-        result = CallResult(entry, message, None, {})
+        result = CallResult(entry, message, None, _NO_REPORT)
         if type(call_id) is str:
             self._last_results[call_id] = len(self._results)
             if call_id in self._last_calls:
@@ -204,27 +215,50 @@ class _LabelPass:
         """Return whether the record has results; short sessions often have none."""
         return bool(self._results or self._copies)
 
-    def label_results(self, reports: CallReports) -> None:
-        """Label each result; a later call may resolve a command that ran on."""
-        waiting: dict[str, list[tuple[dict[str, Any], Outcome]]] = {}
+    def label_results(self) -> None:
+        """Label each result; a later call or notice may resolve a command that ran on."""
+        reports = self._agent.call_reports(self._entries)
+        waiting: dict[str, deque[tuple[CallResult, Outcome]]] = {}
+        outcomes = self._outcomes
         for result in self._results:
             entry = result.entry
             call_id = entry.get("call-id")
             outcome = self._classify_result(result, reports)
-            self._outcomes.append(outcome)
+            outcomes.append(outcome)
             _, _, left_running, saw_end = outcome
             if left_running:
-                waiting.setdefault(left_running, []).append((entry, outcome))
+                waiting.setdefault(left_running, deque()).append((result, outcome))
                 continue
             _label_outcome(entry, outcome)
             if saw_end and type(call_id) is str:
                 for earlier, _ in waiting.pop(saw_end, ()):
-                    _label_outcome(earlier, Outcome(RUNNING))
-                    get_writable_marks(earlier)["resolved-by"] = call_id
+                    _label_outcome(earlier.entry, _STILL_RUNNING)
+                    get_writable_marks(earlier.entry)["resolved-by"] = call_id
+        if waiting:
+            self._resolve_by_notices(waiting)
         for unresolved in waiting.values():
-            for entry, outcome in unresolved:
-                _label_outcome(entry, outcome)
+            for result, outcome in unresolved:
+                _label_outcome(result.entry, outcome)
         self._label_copies(reports)
+
+    def _resolve_by_notices(self, waiting: dict[str, deque[tuple[CallResult, Outcome]]]) -> None:
+        """Label and remove the results whose process ended in a notice.
+
+        The first result before the notice started the process, and takes its outcome. The others
+        only looked at it, and remain `running`.
+        """
+        places = {id(entry): place for place, entry in enumerate(self._entries)}
+        for place, entry in enumerate(self._entries):
+            notice = self._agent.task_notice(entry)
+            _check_outcome(notice, self._agent, "task_notice")
+            results = waiting.get(notice.saw_end)
+            outcome = notice
+            while results and places.get(id(results[0][0].message), 0) < place:
+                result, _ = results.popleft()
+                _label_outcome(result.entry, outcome)
+                if isinstance(entry.get("id"), str):
+                    get_writable_marks(result.entry)["resolved-by"] = entry["id"]
+                outcome = _STILL_RUNNING
 
     def _label_copies(self, reports: CallReports) -> None:
         """Label the copies of results: a copy ended as the result did."""
@@ -243,14 +277,25 @@ class _LabelPass:
         if type(call_id) is str:
             result.report = reports.about(call_id, result.entry)
         outcome = self._agent.outcome(result)
-        _check_outcome(outcome, self._agent)
+        if outcome is not self._last_checked:
+            _check_outcome(outcome, self._agent, "outcome")
+            self._last_checked = outcome
         return outcome
 
     def mark_unanswered_calls(self) -> None:
         """Mark the calls with an id and without a result."""
-        for calls in (self._odd_calls, *self._open_calls.values()):
-            for call in calls:
-                get_writable_marks(call)["status"] = NO_RESULT
+        unanswered = [call for calls in self._open_calls.values() for call in calls]
+        unanswered += self._odd_calls
+        if not unanswered:
+            return
+        messages = {
+            id(child): entry for entry in self._entries for child in entry.get("children", ())
+        }
+        for call in unanswered:
+            status = self._agent.missing_result(call, messages.get(id(call), call))
+            if status not in (NO_RESULT, DENIED):
+                raise _make_value_error(self._agent, "missing_result", status)
+            get_writable_marks(call)["status"] = status
 
 
 def _is_copied_result(entry: dict[str, Any]) -> bool:
@@ -297,7 +342,9 @@ def parse_status_word(word: Any) -> str:
 
     For example, `completed` stands for `success`, and `cancelled` for `interrupted`.
     """
-    return _STATUSES_BY_WORD.get(word.lower(), "") if type(word) is str else ""
+    if type(word) is not str:
+        return ""
+    return _STATUSES_BY_WORD.get(word) or _STATUSES_BY_WORD.get(word.lower(), "")
 
 
 def parse_stated_outcome(entry: dict[str, Any]) -> Outcome:
@@ -348,10 +395,10 @@ def _check_speaker(speaker: Any, agent: Agent) -> None:
         raise _make_value_error(agent, "speaker", speaker)
 
 
-def _check_outcome(outcome: Any, agent: Agent) -> None:
+def _check_outcome(outcome: Any, agent: Agent, method: str) -> None:
     """Raise an error that names the agent if it returned something other than an outcome."""
     if not isinstance(outcome, Outcome):
-        raise _make_value_error(agent, "outcome", outcome)
+        raise _make_value_error(agent, method, outcome)
     status, exit_code, left_running, saw_end = outcome
     if (
         type(status) is not str
@@ -360,7 +407,7 @@ def _check_outcome(outcome: Any, agent: Agent) -> None:
         or type(left_running) is not str
         or type(saw_end) is not str
     ):
-        raise _make_value_error(agent, "outcome", outcome)
+        raise _make_value_error(agent, method, outcome)
 
 
 def _make_value_error(agent: Agent, method: str, value: object) -> PluginError:
@@ -377,9 +424,12 @@ def _make_value_error(agent: Agent, method: str, value: object) -> PluginError:
 
 
 _MAX_SHOWN = 200
+_OUTCOME_RULE = "an Outcome with a known status; its exit code is an int or None"
 _EXPECTED_VALUES = {
     "speaker": "a Speaker with a known who and basis; its prompt is a text or None",
-    "outcome": "an Outcome with a known status; its exit code is an int or None",
+    "outcome": _OUTCOME_RULE,
+    "task_notice": _OUTCOME_RULE,
+    "missing_result": f"{NO_RESULT!r} or {DENIED!r}",
 }
 
 

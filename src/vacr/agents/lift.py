@@ -392,7 +392,7 @@ class SessionBuilder:
         entries = self.entries + self.embedded if self.embedded else self.entries
         stamps = [entry["timestamp"] for entry in entries if "timestamp" in entry]
         # Most sessions have only usual timestamps, which need no check one by one.
-        self.has_usual_times = are_sortable_timestamps(stamps)
+        self.has_usual_times = bool(stamps) and are_sortable_timestamps(stamps)
         if stamps and not self.has_usual_times and (odd := _set_odd_timestamps_aside(entries)):
             message = (
                 f"timestamps in another format: {len(odd)}, the first in entry {odd[0]}; "

@@ -203,7 +203,8 @@ _FAILURE_STATUSES = frozenset(
     ]
 )
 _EXIT_CODE_LINE = re.compile(
-    r"\A(?:Chunk ID:.*\n)?(?:Wall time:.*\n)?(?:Exit code:|Process exited with code) (-?\d{1,5})\n"
+    r"\A(?:Command: (?:.*\n){1,500}?)?(?:Chunk ID:.*\n)?(?:Wall time:.*\n)?"
+    r"(?:Exit code:|Process exited with code) (-?\d{1,5})\n"
 )
 _FAILURE_STARTS = (
     "<tool_use_error>",

@@ -19,7 +19,7 @@ in the member `vacr` of the record, by path and range.
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +31,7 @@ from vacr.agents import (
     find_record_agent,
     is_unknown_file_tool,
 )
+from vacr.attribution.base_moments import find_base_moments
 from vacr.attribution.file_state import EVIDENCE_CONTENT_ONLY, LineMaker, TrackedFile
 from vacr.attribution.reconcile import LineRun, list_line_runs, release_reverted_lines
 from vacr.attribution.replay import BaseFiles, Replay, derive_file_actions
@@ -44,11 +45,9 @@ from vacr.edits import (
 )
 from vacr.errors import PluginError
 
-REPLAY_ALGORITHM, REPLAY_VERSION = "vacr-replay", 3
+REPLAY_ALGORITHM, REPLAY_VERSION = "vacr-replay", 4
 # The result depends on the agents' knowledge of their tools.
-TOOLS_VERSION = 3
-FORMATTER_DOUBT = "formatter"
-"""The reason to doubt a file: a formatter ran on its folder, and no entry has shown it since."""
+TOOLS_VERSION = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +84,14 @@ def attribute_records(
 
 
 def replay_records(
-    records: Sequence[dict[str, Any]], base: BaseFiles | None = None
+    records: Sequence[dict[str, Any]],
+    base: BaseFiles | None = None,
+    make_replay: Callable[[BaseFiles | None, Sequence[str]], Replay] = Replay,
 ) -> tuple[Replay, list[str]]:
     """Replay the sessions of records over a base.
 
     Return the replay and, for each record, the folder on its machine that its paths are relative
-    to (see `find_session_root`).
+    to (see `find_session_root`). `make_replay` may make a replay that watches its own steps.
 
     Raises:
         PluginError: the plugin of an agent failed; `record` of the error is the record.
@@ -100,8 +101,10 @@ def replay_records(
         with _name_failed_record(record):
             walked.append(locate_session_steps(record))
             roots.append(find_session_root(record, walked[-1], base))
-    replay = Replay(base, roots)
+    replay = make_replay(base, roots)
     try:
+        if base is not None:
+            replay.moments = find_base_moments(base, roots, records, walked)
         replay.run(records, walked)
     except PluginError as error:
         error.record = records[replay.record]
@@ -380,12 +383,12 @@ def _build_file_proof(
 ) -> dict[str, Any]:
     """Return the evidence for one file; `content` are the calls whose lines have no known place.
 
-    It has the SHA-256 of the file only if every byte is known.
+    It has the SHA-256 of the file only if every byte is known, perhaps with a doubt.
     """
     text = _get_exact_text(tracked)
     proof: dict[str, Any] = {"complete": text is not None, "ranges": ranges}
-    if tracked.dirty and tracked.swept:
-        proof["doubt"] = FORMATTER_DOUBT
+    if tracked.doubt and text is not None:
+        proof["doubt"] = tracked.doubt
     if text is not None:
         proof["sha-256"] = hashlib.sha256(encode_file_text(text)).hexdigest()
     if content:
@@ -399,12 +402,12 @@ def _get_exact_text(tracked: TrackedFile) -> str | None:
     Hosts replace bytes that are not UTF-8. So a replacement character that no agent wrote means
     that the bytes are unknown, unless the text is known to be exact.
     """
-    text = tracked.text
+    text = tracked.best_text
     if text is None or "\ufffd" not in text or tracked.file.exact:
         return text
-    chunk = tracked.file.chunks[0]
     marked = any(
         "\ufffd" in line and not maker
+        for chunk in tracked.file.chunks
         for line, maker in zip(chunk.lines, chunk.makers, strict=True)
     )
     return None if marked else text
@@ -438,7 +441,7 @@ def list_changed_files(
         data = None if text is None else encode_file_text(text)
         if evidence or _is_changed_without_call(replay, path, data, makers):
             evidence = evidence | {maker.evidence for maker in makers}
-            doubt = {"doubt": FORMATTER_DOUBT} if tracked.dirty and tracked.swept else {}
+            doubt = {"doubt": tracked.doubt} if data is not None and tracked.doubt else {}
             yield path, data, {"complete": data is not None, "evidence": sorted(evidence), **doubt}
 
 

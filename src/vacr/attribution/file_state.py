@@ -16,10 +16,12 @@ makes everything that it does not show stale: still the best guess, no longer a 
     True
 """
 
+import hashlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from vacr.agents import ToolCall
@@ -38,6 +40,7 @@ from vacr.edits import (
     Edit,
     ObservedLines,
     drop_byte_order_mark,
+    encode_file_text,
     find_line_origins,
     normalize_line_ends,
     render_as_host,
@@ -73,6 +76,8 @@ class FileState:
     """Whether this may be another file altogether since it was last seen as a whole."""
     ending: str = ""
     """The last line, when it was last known which line that is."""
+    bounded: bool = False
+    """Whether the last known line probably ends the file, though its length is not certain."""
 
     @classmethod
     def from_text(cls, text: str) -> "FileState":
@@ -92,6 +97,17 @@ class FileState:
         if not self.is_whole:
             return None
         return self.chunks[0].text if self.chunks else ""
+
+    @property
+    def best_text(self) -> str | None:
+        """The whole text, also where some lines are stale, or `None` while a line is missing."""
+        if self.is_whole:
+            return self.text
+        if not self.bounded or not self.chunks or self.chunks[0].first != 1:
+            return None
+        if any(chunk.next != after.first for chunk, after in pairwise(self.chunks)):
+            return None
+        return "".join(chunk.text for chunk in self.chunks)
 
     @property
     def is_whole(self) -> bool:
@@ -150,7 +166,7 @@ class FileState:
     def mark_stale(self) -> None:
         """Mark everything known as stale, because the file changed at an unknown place."""
         if self.chunks and self.length is not None and self.chunks[-1].next > self.length:
-            self.ending = self.chunks[-1].lines[-1]
+            self.ending, self.bounded = self.chunks[-1].lines[-1], True
         self.length, self.may_have_moved = None, True
         for chunk in self.chunks:
             chunk.fresh = False
@@ -237,13 +253,20 @@ class FileState:
         seen = self._restore_line_ends(seen)
         fits, whole = self.agrees(first, seen), self.is_whole
         low, high = self._find_near_chunks(first, first + len(seen))
+        last_place = self._find_last_place()
         if not fits:
             self.mark_stale()
         if fits and all(chunk.agrees(first, seen) for chunk in self.chunks[low:high]):
             self._fill_gaps(first, seen)
         else:
             realign_lines(self, first, seen, maker, whole=whole)
+        # Behind another last line, the file may go on.
+        self.bounded = self.bounded and self._find_last_place() == last_place
         return fits
+
+    def _find_last_place(self) -> int | None:
+        """Return the place of the last known line, or `None` without known lines."""
+        return self.chunks[-1].places[-1] if self.chunks else None
 
     def agrees(self, first: int, seen: Sequence[str]) -> bool:
         """Return whether no certain line contradicts shown lines, numbered from `first` on.
@@ -277,7 +300,7 @@ class FileState:
             self._fill_gaps(1, lines)
         else:
             self.mark_stale()
-            realign_lines(self, 1, lines, maker, whole=whole)
+            realign_lines(self, 1, lines, maker, whole=whole, everything=True)
             self.chunks = self.chunks[:1]
         if lines:  # Unlike a listing, the whole text shows how the last line ends.
             chunk = self.chunks[0]
@@ -288,6 +311,30 @@ class FileState:
             self._set_whole_text(text, lines, chunk.makers, chunk.places, chunk.place_next)
         self.length = len(lines)
         return fits
+
+    def confirm_blob(self, blob: str) -> bool:
+        """Make the known lines certain if they are a whole text with this id of git.
+
+        The id may be abbreviated. Return whether the lines have it.
+        """
+        text = "".join(chunk.text for chunk in self.chunks)
+        starts = [chunk.first for chunk in self.chunks]
+        if starts != [1, *(chunk.next for chunk in self.chunks[:-1])]:
+            return False
+        # Git may store CR LF as LF; a listing does not show how the last line ends.
+        spellings = (text, text.replace("\r\n", "\n"), text.removesuffix("\n"))
+        found = next((other for other in spellings if has_blob_id(other, blob)), None)
+        if found is None:
+            return False
+        self.exact = self.exact or found == text
+        if found == text.removesuffix("\n"):
+            self.chunks[-1].replace_line(-1, self.chunks[-1].lines[-1].removesuffix("\n"))
+        for chunk in self.chunks:
+            chunk.fresh = True
+        self.join_chunks()
+        self.length = self.chunks[0].next - 1
+        self.may_have_moved = self.doubted = False
+        return True
 
     def end_at(self, number: int, *, whole: bool, ended: bool) -> None:
         """Drop the known lines after line `number`, which a listing showed as the last one.
@@ -303,6 +350,10 @@ class FileState:
         self.chunks = [chunk for chunk in self.chunks if chunk.lines]
         if self.length is not None or (whole and ended and self._ends_as_before(number)):
             self.length = number
+        elif whole and not number:
+            self.length = 0
+        elif ended:
+            self.bounded = bool(self.chunks) and self.chunks[-1].next == number + 1
         if whole:
             self.may_have_moved = self.doubted = False
 
@@ -422,6 +473,15 @@ class FileState:
         return self.base.before(following)
 
 
+def has_blob_id(text: str, blob: str) -> bool:
+    """Return whether git gives a text an id that begins with `blob`."""
+    data = encode_file_text(text)
+    whole = b"blob %d\0%b" % (len(data), data)
+    # Most repositories have ids by SHA-1; git does not rely on it against attacks, nor does this.
+    digest = hashlib.sha1(whole, usedforsecurity=False).hexdigest()
+    return digest.startswith(blob) or hashlib.sha256(whole).hexdigest().startswith(blob)
+
+
 # --- observations whose place is not certain ---
 
 # The number of observations of one file that may wait until another one settles their place.
@@ -526,6 +586,10 @@ EVIDENCE_RECORDED, EVIDENCE_REPLAYED, EVIDENCE_WINDOWED, EVIDENCE_ANCHORED = (
 )
 EVIDENCE_CONTENT_ONLY, EVIDENCE_EXTERNAL, EVIDENCE_SHELL = "content-only", "external", "shell"
 
+# Why a file may differ from its known text: since the session last showed it, a formatter ran, a
+# command ran that may have changed it, or it changed from outside and only a part was shown again.
+DOUBT_FORMATTER, DOUBT_COMMAND, DOUBT_UNSEEN = "formatter", "command", "unseen"
+
 
 @dataclass(slots=True)
 class LineMaker:
@@ -598,9 +662,39 @@ class TrackedFile:
         """The whole text, or `None` while a part is unknown or uncertain."""
         return self.file.text if not self.dirty or self.swept else None
 
-    def mark_changed(self, when: int, *, likely: bool) -> None:
-        """Note that something may have changed the file at a time, or `likely` has changed it."""
-        self.dirty, self.swept, self.doubted = True, False, when if likely else self.doubted
+    @property
+    def best_text(self) -> str | None:
+        """The whole text, though there may be a `doubt`, or `None` while a part is unknown.
+
+        A text that a command likely changed is not known. Neither is one that git may have replaced
+        with another version, if others changed the file before.
+        """
+        may_be_other = self.dirty and self.file.doubted and self.drifted
+        if self.is_doubtful or self.unplaced or may_be_other:
+            return None
+        return self.file.best_text
+
+    @property
+    def doubt(self) -> str:
+        """Why `best_text` may differ from the file: `""` if nothing speaks against it."""
+        if self.dirty:
+            return DOUBT_FORMATTER if self.swept else DOUBT_COMMAND
+        return "" if self.file.is_whole else DOUBT_UNSEEN
+
+    def restart(self, file: FileState, when: int) -> None:
+        """Set the file to a state that is certain at a time, whatever happened before."""
+        self.file, self.gone, self.dirty, self.swept = file, False, False, False
+        self.looked, self.drifted = when, False
+        self.waiting, self.unplaced = [], []
+        self.host_texts.clear()
+
+    def mark_changed(self, when: int, *, likely: bool, formatter: bool = False) -> None:
+        """Note that something may have changed the file at a time, or `likely` has changed it.
+
+        With `formatter`, only a formatter may have changed it.
+        """
+        self.swept = formatter and (self.swept or not self.dirty)
+        self.dirty, self.doubted = True, when if likely else self.doubted
         self.waiting.clear()
         if self.gone:  # It may exist again.
             self.file, self.gone = FileState(), False

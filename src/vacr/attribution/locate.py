@@ -221,6 +221,22 @@ def matches_hunks(file: FileState, hunks: Sequence[Hunk]) -> bool:
     return True
 
 
+def adds_to_edits(hunks: Sequence[Hunk], edits: Sequence[Edit]) -> bool:
+    """Return whether recorded hunks show that more than the edits changed, as a formatter does.
+
+    Return `False` where the hunks do not show all old texts of the edits.
+    """
+    if not hunks:
+        return False
+    before = ["".join(hunk.before()) for hunk in hunks]
+    after = ["".join(hunk.after()) for hunk in hunks]
+    for edit in edits:
+        if not edit.old or not any(edit.old in text for text in before):
+            return False
+        before = [text.replace(edit.old, edit.new) for text in before]
+    return before != after
+
+
 def confirms_hunk_places(file: FileState, hunks: Sequence[Hunk]) -> bool:
     """Return whether certain lines confirm the line numbers of hunks, and none contradicts them."""
     known = {
@@ -400,6 +416,60 @@ def _find_hunk_place(
             if at is not None:
                 return chunk, at, old, new
     return None
+
+
+# --- diffs that a command printed ---
+
+
+def apply_shown_diff(text: str, hunks: Sequence[Hunk]) -> str | None:
+    """Return the known text of a file with the changes that a printed diff shows.
+
+    A hunk whose new lines are there already changes nothing. Return `None` if a hunk does not fit.
+    """
+    lines = split_keeping_ends(text)
+    for hunk in hunks:
+        old, new = hunk.before(), hunk.after()
+        at = max(hunk.new_first, 1) - 1
+        if _has_lines_at(lines, at, new):
+            continue
+        stop = at + len(old)
+        if not _has_lines_at(lines, at, old):
+            found = _find_changed_part(lines, at, hunk)
+            if found is None:
+                return None
+            stop = found
+        lines[at:stop] = new
+    return "".join(lines)
+
+
+def _has_lines_at(lines: Sequence[str], at: int, part: Sequence[str]) -> bool:
+    """Return whether a file has some lines at an index; their line ends are not compared."""
+    there = lines[at : at + len(part)]
+    return len(there) == len(part) and all(map(_is_same_text, there, part))
+
+
+def _is_same_text(line: str, other: str) -> bool:
+    """Return whether two lines are equal but for their line ends."""
+    return line == other or strip_line_end(line) == strip_line_end(other)
+
+
+def _find_changed_part(lines: Sequence[str], at: int, hunk: Hunk) -> int | None:
+    """Return the index after the lines that stand for a hunk of which a part is there already.
+
+    The lines around its changes show where it begins and ends. Return `None` if they do not fit.
+    """
+    signs = "".join(line[:1] for line in hunk.lines)
+    lead = len(signs) - len(signs.lstrip(" "))
+    trail = len(signs) - len(signs.rstrip(" "))
+    after = hunk.after()
+    if not lead or not trail or not _has_lines_at(lines, at, after[:lead]):
+        return None
+    stops = [
+        stop
+        for stop in range(at + lead + trail, at + len(hunk.lines) + 1)
+        if _has_lines_at(lines, stop - trail, after[-trail:])
+    ]
+    return stops[0] if len(stops) == 1 else None
 
 
 # --- notices of changed files ---

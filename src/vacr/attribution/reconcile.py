@@ -18,6 +18,9 @@ history.
 from __future__ import annotations
 
 import re
+import sys
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, pairwise
@@ -36,6 +39,9 @@ if TYPE_CHECKING:
     from vacr.attribution.file_state import FileState
 
 _TOKEN_PATTERN = re.compile(r"\w+|[^\w\s]")
+_WORD_PATTERN = re.compile(r"\w\w")
+# How far lines may have moved if no line in a window shows it.
+_MAX_UNSEEN_SHIFT = 20
 
 
 def align_lines(known: Sequence[str], seen: Sequence[str], makers: Sequence[int]) -> list[int]:
@@ -46,7 +52,7 @@ def align_lines(known: Sequence[str], seen: Sequence[str], makers: Sequence[int]
     old, new = [strip_line_end(line) for line in known], [strip_line_end(line) for line in seen]
     origins = find_line_origins(old, new)
     _slide_loose_matches(origins, old, new)
-    for at, stop, low, high in _find_new_line_gaps(origins, len(known)):
+    for at, stop, low, high in _find_new_line_gaps(origins, 0, len(known)):
         if low < high:
             same = _match_same_tokens(known[low:high], seen[at:stop], makers[low:high])
             origins[at:stop] = [NO_ORIGIN if i == NO_ORIGIN else i + low for i in same]
@@ -83,11 +89,13 @@ def _slide_loose_matches(origins: list[int], old: Sequence[str], new: Sequence[s
         stop = start - 1
 
 
-def _find_new_line_gaps(origins: Sequence[int], count: int) -> list[tuple[int, int, int, int]]:
+def _find_new_line_gaps(
+    origins: Sequence[int], first_known: int, end_known: int
+) -> list[tuple[int, int, int, int]]:
     """Return each run of new lines: its start and stop, and the range of known lines at its place.
 
-    All four are indexes. The known lines lie between the origins of the neighbours of the run;
-    `count` is the number of all known lines.
+    All four are indexes. The known lines lie between the origins of the neighbours of the run; all
+    origins are at least `first_known`, and less than `end_known`.
     """
     gaps, at = [], 0
     while at < len(origins):
@@ -97,8 +105,8 @@ def _find_new_line_gaps(origins: Sequence[int], count: int) -> list[tuple[int, i
         stop = at
         while stop < len(origins) and origins[stop] == NO_ORIGIN:
             stop += 1
-        known_first = origins[at - 1] + 1 if at else 0
-        known_end = origins[stop] if stop < len(origins) else count
+        known_first = origins[at - 1] + 1 if at else first_known
+        known_end = origins[stop] if stop < len(origins) else end_known
         gaps.append((at, stop, known_first, known_end))
         at = stop
     return gaps
@@ -149,14 +157,15 @@ def _match_reformatted_lines(
 
 
 def find_replaced_lines(
-    origins: Sequence[int], apart: Callable[[int, int], bool], count: int
+    origins: Sequence[int], apart: Callable[[int, int], bool], region: range
 ) -> dict[int, range]:
     """Return the index of each new line that replaced known lines, with the range of their indexes.
 
     `apart` returns whether unknown lines may lie between two known lines. A new line between those
-    is left out, because it may be one of the unknown lines. `count` is the number of known lines.
+    is left out, because it may be one of the unknown lines. All origins lie in the `region`.
     """
-    gaps = [gap for gap in _find_new_line_gaps(origins, count) if not apart(gap[2] - 1, gap[3])]
+    gaps = _find_new_line_gaps(origins, region.start, region.stop)
+    gaps = [gap for gap in gaps if not apart(gap[2] - 1, gap[3])]
     return {i: range(low, high) for at, stop, low, high in gaps for i in range(at, stop)}
 
 
@@ -277,12 +286,19 @@ def list_line_runs(file: FileState) -> Iterator[LineRun]:
 
 
 def realign_lines(
-    file: FileState, first: int, seen: Sequence[str], maker: int, *, whole: bool = False
+    file: FileState,
+    first: int,
+    seen: Sequence[str],
+    maker: int,
+    *,
+    whole: bool = False,
+    everything: bool = False,
 ) -> None:
     """Replace the stale lines that shown lines, numbered from `first` on, contradict.
 
     Equal lines keep their makers. A line in the place of known ones came from outside, and `maker`
-    is its maker; if the `whole` file was known, that is each line that it did not have.
+    is its maker; if the `whole` file was known, that is each line that it did not have. The shown
+    lines are a part of the file, or `everything`.
     """
     # Release reverted lines first: afterwards their neighbours are different.
     release_reverted_lines(file, ended=False)
@@ -291,9 +307,13 @@ def realign_lines(
         (chunk, i) for chunk in file.chunks if not chunk.fresh for i in range(len(chunk.lines))
     ]
     numbers = [chunk.first + i for chunk, i in known]
-    origins = align_lines(
-        [chunk.lines[i] for chunk, i in known], seen, [chunk.makers[i] for chunk, i in known]
-    )
+    lines = [chunk.lines[i] for chunk, i in known]
+    region = range(len(known))
+    if not everything:
+        region = _find_shown_region(lines, numbers, first, seen)
+    makers = [chunk.makers[i] for chunk, i in known[region.start : region.stop]]
+    local = align_lines(lines[region.start : region.stop], seen, makers)
+    origins = [i if i == NO_ORIGIN else i + region.start for i in local]
     window = Chunk(first, list(seen), [0] * len(seen), [0] * len(seen), 0)
     laid_out: dict[int, int] = {}
     for at, origin in enumerate(origins):
@@ -305,7 +325,7 @@ def realign_lines(
             else:
                 laid_out[at] = chunk.places[i]  # No agent made it, in either layout.
     replaced = find_replaced_lines(
-        origins, _is_never_apart if whole else _make_gap_check(numbers), len(known)
+        origins, _is_never_apart if whole else _make_gap_check(numbers), region
     )
     for chunk in fresh:
         for number in range(max(chunk.first, first), min(chunk.next, window.next)):
@@ -330,7 +350,65 @@ def realign_lines(
         ]
     )
     matched = [(i, origin) for i, origin in enumerate(origins) if origin != NO_ORIGIN]
-    _keep_stale_neighbours(file, known, numbers, matched, first)
+    _keep_stale_neighbours(file, known, numbers, matched, first, fresh)
+
+
+def _find_shown_region(
+    known: Sequence[str], numbers: Sequence[int], first: int, seen: Sequence[str]
+) -> range:
+    """Return the indexes of the known lines that shown lines, numbered from `first` on, replace.
+
+    A window of a long file has many lines that occur elsewhere too. So only lines that are unique
+    on both sides decide how far the window moved. Without any, it did not move far.
+    """
+    anchors = _find_unique_anchors(known, seen)
+    if not anchors:
+        low = bisect_left(numbers, first - _MAX_UNSEEN_SHIFT)
+        high = bisect_left(numbers, first + len(seen) + _MAX_UNSEEN_SHIFT)
+        return range(0 if first == 1 else low, high)
+    (top, top_at), (bottom, bottom_at) = anchors[0], anchors[-1]
+    low = 0 if first == 1 else max(0, top - top_at)
+    return range(low, min(len(known), bottom + len(seen) - bottom_at))
+
+
+def _find_unique_anchors(known: Sequence[str], seen: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the indexes of equal lines that occur once in each sequence, in rising order.
+
+    Where lines have changed their order, the longest rising sequence counts.
+    """
+    shown = _find_unique_lines(seen)
+    if not shown:
+        return []
+    places = _find_unique_lines([line for line in known if line.strip() in shown])
+    if not places:
+        return []
+    pairs = [(i, shown[line]) for i, text in enumerate(known) if (line := text.strip()) in places]
+    tails: list[int] = []  # The last index in `seen` of the best sequence of each length.
+    ends: list[int] = []
+    before: list[int] = []
+    for number, (_, at) in enumerate(pairs):
+        length = bisect_left(tails, at)
+        before.append(ends[length - 1] if length else NO_ORIGIN)
+        tails[length:], ends[length:] = (
+            [at, *tails[length + 1 :]],
+            [number, *ends[length + 1 :]],
+        )
+    chain, number = [], ends[-1]
+    while number != NO_ORIGIN:
+        chain.append(pairs[number])
+        number = before[number]
+    return chain[::-1]
+
+
+def _find_unique_lines(lines: Sequence[str]) -> dict[str, int]:
+    """Return the lines with a word that occur once, without blanks around them, by index."""
+    stripped = [line.strip() for line in lines]
+    counts = Counter(stripped)
+    return {
+        line: i
+        for i, line in enumerate(stripped)
+        if counts[line] == 1 and _WORD_PATTERN.search(line)
+    }
 
 
 def reformat_line(file: FileState, chunk: Chunk, i: int, line: str) -> None:
@@ -342,6 +420,25 @@ def reformat_line(file: FileState, chunk: Chunk, i: int, line: str) -> None:
         if place in file.outside:
             file.outside[chunk.places[i]] = file.outside[place]
     chunk.replace_line(i, line)
+
+
+def replace_lines_from_outside(
+    file: FileState, chunk: Chunk, lines: Sequence[str], maker: int
+) -> None:
+    """Replace each line of a chunk with a new version, one by one; `maker` changed them."""
+    for i, line in enumerate(lines):
+        before, author = chunk.lines[i], chunk.makers[i]
+        if line == before:
+            continue
+        if _split_tokens(line) == _split_tokens(before):
+            reformat_line(file, chunk, i, line)
+            continue
+        chunk.makers[i] = 0
+        reformat_line(file, chunk, i, line)
+        place = chunk.places[i]
+        file.outside[place] = maker
+        if author and is_similar_line(before, line):
+            file.mixed[place] = author
 
 
 def _mark_mixed_line(
@@ -363,20 +460,35 @@ def _keep_stale_neighbours(
     numbers: Sequence[int],
     matched: Sequence[tuple[int, int]],
     first: int,
+    fresh: Sequence[Chunk],
 ) -> None:
     """Keep the stale lines around shown lines, shifted as far as the shown lines have moved.
 
     `known` are the stale lines with their `numbers`. `matched` pairs the indexes of shown lines
     with the indexes of the known lines that they equal; `first` is the number of the first one.
+    `fresh` are the chunks that were certain before.
     """
+    end = first
     if matched:
+        end += matched[-1][0]
         (top, low), (bottom, high) = matched[0], matched[-1]
         up, down, high = first + top - numbers[low], first + bottom - numbers[high], high + 1
+        if top and up > 0 and (numbers[low - 1] if low else 0) == first - 1:
+            up = 0  # The shown lines begin with the new ones, so the lines before did not move.
     else:
         low = high = sum(number < first for number in numbers)
         up = down = 0
-    moved = [(n + up, line) for n, line in zip(numbers[:low], known[:low], strict=True)]
-    moved += [(n + down, line) for n, line in zip(numbers[high:], known[high:], strict=True)]
+    # Lines beyond a certain line did not move with the shown ones.
+    floor = max((chunk.next for chunk in fresh if chunk.next <= first), default=0)
+    ceiling = min((chunk.first for chunk in fresh if chunk.first >= end), default=sys.maxsize)
+    moved = [
+        (n + up if n >= floor else n, line)
+        for n, line in zip(numbers[:low], known[:low], strict=True)
+    ]
+    moved += [
+        (n + down if n < ceiling else n, line)
+        for n, line in zip(numbers[high:], known[high:], strict=True)
+    ]
     pieces: list[Chunk] = []
     for number, (chunk, i) in moved:
         if number < 1 or any(other.first <= number < other.next for other in file.chunks):

@@ -47,15 +47,18 @@ from vacr.attribution.file_state import (
     FileState,
     LineMaker,
     TrackedFile,
+    has_blob_id,
     has_different_line_count,
     settle_observation,
 )
 from vacr.attribution.locate import (
+    adds_to_edits,
     anchor_unplaced_edits,
     apply_edits,
     apply_notice_hunks,
     apply_patch_hunks,
     apply_recorded_hunks,
+    apply_shown_diff,
     confirms_hunk_places,
     convert_to_edits,
     matches_hunks,
@@ -63,6 +66,7 @@ from vacr.attribution.locate import (
     place_shown_edit,
     restore_hunk_tabs,
 )
+from vacr.attribution.reconcile import replace_lines_from_outside
 from vacr.attribution.shell.effects import derive_shell_events
 from vacr.attribution.whole_files import (
     BulkChange,
@@ -70,6 +74,7 @@ from vacr.attribution.whole_files import (
     apply_bulk_change,
     delete_path,
     doubt_untracked_files,
+    find_matching_files,
     get_version_control,
     move_path,
     restore_stash,
@@ -84,6 +89,7 @@ from vacr.edits import (
     FileAction,
     FileDeletion,
     FileMove,
+    FileRewrite,
     FileWrite,
     GitStateChange,
     Hunk,
@@ -111,11 +117,15 @@ PlacedChange = tuple[LineRanges | None, str]
 
 @dataclass(frozen=True, slots=True)
 class BaseFiles:
-    """The files of a revision: their paths from its root, and a function that reads one."""
+    """The files of a revision: their paths from its root, and a function that reads one.
+
+    `time` is when the revision was committed, in milliseconds; 0 if that is unknown.
+    """
 
     revision: str
     names: Collection[str]
     read: Callable[[str], bytes]
+    time: int = 0
 
     def read_file(self, path: str | None) -> bytes | None:
         """Return the bytes of a file, or `None` if the base does not have the path."""
@@ -138,6 +148,9 @@ def derive_file_actions(agent: Agent, call: ToolCall) -> Iterator[FileAction]:
 class Replay:
     """The files of one or more sessions, as known after each step."""
 
+    keeps_actions = False
+    """Whether the file actions that were stored in a call are needed again."""
+
     def __init__(self, base: BaseFiles | None = None, roots: Sequence[str] = ("",)) -> None:
         """Start from the files of a base; `roots` are the project folders of the sessions."""
         self.base = base
@@ -154,6 +167,8 @@ class Replay:
         self.clock = 0  # The number of steps so far.
         self.touched = 0  # The time of the last possible change of unnamed files.
         self.bulk_changes: list[BulkChange] = []
+        self.moments: dict[str, int] = {}
+        """Path keys → the time at which the file was as in the base, if that is not the start."""
         self.controls: dict[str, VersionControlState] = {}
 
     @property
@@ -196,17 +211,44 @@ class Replay:
         """Return the file actions of a step, and drop the actions that were stored in a call."""
         if not isinstance(step, ToolCall):
             return self.agent.observations(step.value)
-        actions, step.events = step.events, None
+        actions = step.events
+        if not self.keeps_actions:
+            step.events = None
         return derive_file_actions(self.agent, step) if actions is None else actions
 
     def step(self, step: SessionStep, actions: Iterable[FileAction]) -> None:
         """Apply the file actions of one step to the tracked files, and advance the clock."""
         self.clock += 1
         for action in actions:
-            if isinstance(action, PossibleChange) and (action.folder or not action.path):
-                self._apply_unnamed_change(action, step.folder)
-            elif action.path and not self._apply_to_whole_file(action, step.folder):
-                self._apply_to_lines(action, step)
+            self.apply_action(action, step)
+
+    def apply_action(self, action: FileAction, step: SessionStep) -> None:
+        """Apply one file action of a step to the tracked files."""
+        if isinstance(action, PossibleChange) and (action.folder or not action.path):
+            self._apply_unnamed_change(action, step.folder)
+        elif self.moments and self._precedes_base(action, step.folder):
+            return
+        elif isinstance(action, FileRewrite):
+            if isinstance(step, ToolCall):
+                self._rewrite_files(action, step)
+        elif action.path and not self._apply_to_whole_file(action, step.folder):
+            self._apply_to_lines(action, step)
+
+    def _precedes_base(self, action: FileAction, folder: str) -> bool:
+        """Return whether the base already has the effect of an action.
+
+        At the moment of the base, set the file to the text that the base has.
+        """
+        path = make_absolute_path(
+            action.to if isinstance(action, FileMove) else action.path, folder
+        )
+        moment = self.moments.get(make_path_key(path), 0)
+        if self.clock == moment:
+            tracked = self.track(path, "")
+            data = self.read_base(path)
+            if data is not None:
+                tracked.restart(FileState.from_text(decode_file_text(data)), self.clock)
+        return self.clock <= moment
 
     def _apply_unnamed_change(self, action: PossibleChange, folder: str) -> None:
         """Doubt the files that a command may have changed without naming them."""
@@ -257,15 +299,19 @@ class Replay:
         tracked = self.files.get(make_path_key(name))
         if tracked is not None:
             return tracked
-        data = None
-        if self.base is not None:
-            data = self.base.read_file(make_relative_path(name, self.root))
+        data = self.read_base(name)
         state = FileState() if data is None else FileState.from_text(decode_file_text(data))
         tracked = self._add_file(name, state)
         covering = [change for change in self.bulk_changes if change.covers(name)]
         tracked.dirty = bool(covering)
         tracked.swept = all(change.formatter for change in covering)
         return tracked
+
+    def read_base(self, path: str) -> bytes | None:
+        """Return the bytes that the base has for an absolute path, or `None`."""
+        if self.base is None:
+            return None
+        return self.base.read_file(make_relative_path(path, self.root))
 
     def track_unread(self, path: str) -> None:
         """Track a file by its absolute path without reading its lines from the base."""
@@ -309,13 +355,13 @@ class Replay:
                 self._observe_lines(tracked, action, step)
             case ChangeNotice():
                 self._apply_change_notice(tracked, action, step)
-            case ObservedDiff(hunks=hunks):
-                for hunk in hunks:
-                    observe = partial(tracked.file.observe, hunk.new_first, hunk.after())
-                    self.observe_file(tracked, step, observe)
-            case PossibleChange(overwritten=overwritten, likely=likely):
+            case ObservedDiff(hunks=hunks, blob=blob):
+                self._observe_diff(tracked, hunks, step)
+                if blob:
+                    self._confirm_blob(tracked, hunks, blob, step)
+            case PossibleChange(overwritten=overwritten, likely=likely, formatter=formatter):
                 self.touched = self.clock
-                tracked.mark_changed(self.clock, likely=likely)
+                tracked.mark_changed(self.clock, likely=likely, formatter=formatter)
                 if overwritten:
                     tracked.file.mark_stale()
             case UnplacedEdit():
@@ -353,6 +399,37 @@ class Replay:
             # Where it disagrees, the file changed after it was shown.
             if settled is None or tracked.file.agrees(settled.first, settled.lines):
                 self._observe_lines(tracked, earlier, step)
+
+    def _observe_diff(self, tracked: TrackedFile, hunks: Sequence[Hunk], step: SessionStep) -> None:
+        """Take over the new lines of a printed diff.
+
+        If the known text fits neither side, the file changed from outside. Then the lines between
+        the hunks keep their order, and are a guess.
+        """
+        file, text = tracked.file, tracked.file.best_text
+        if text is not None and not all(file.agrees(h.new_first, h.after()) for h in hunks):
+            changed = apply_shown_diff(text, hunks)
+            if changed is not None:
+                self.observe_file(tracked, step, partial(file.observe_whole, changed))
+                file.mark_stale()
+        for hunk in hunks:
+            observe = partial(file.observe, hunk.new_first, hunk.after())
+            self.observe_file(tracked, step, observe)
+
+    def _confirm_blob(
+        self, tracked: TrackedFile, hunks: Sequence[Hunk], blob: str, step: SessionStep
+    ) -> None:
+        """Take over the whole text of a printed diff, if the id that git gives to it proves it.
+
+        The text is the known one, or that of the base with the changes of the diff.
+        """
+        if not tracked.file.confirm_blob(blob):
+            data = self.read_base(tracked.path)
+            text = None if data is None else apply_shown_diff(decode_file_text(data), hunks)
+            if text is None or not has_blob_id(text, blob):
+                return
+            self.observe_file(tracked, step, partial(tracked.file.observe_whole, text))
+        tracked.waiting, tracked.unplaced = [], []
 
     def _apply_change_notice(
         self, tracked: TrackedFile, notice: ChangeNotice, step: SessionStep
@@ -428,11 +505,14 @@ class Replay:
         if self.touched > tracked.looked:
             kind, tracked.file.may_have_moved = "shell", True
         kind = kind or ("user" if self.base is not None else "unknown")
+        likely_text = tracked.file.best_text if tracked.is_doubtful else None
         if tracked.is_doubtful:
             # Earlier looks no longer prove the lines that are not shown now.
             tracked.file.mark_stale()
         evidence = EVIDENCE_SHELL if tracked.dirty else EVIDENCE_EXTERNAL
         fitted = observe(self.add_maker(kind, step, evidence))
+        if likely_text is not None and likely_text == tracked.file.best_text:
+            tracked.file.bounded = False  # The likely change is still to be seen.
         tracked.drifted = tracked.drifted or not (fitted or tracked.dirty)
         tracked.looked, tracked.dirty, tracked.gone = self.clock, False, False
         if tracked.unplaced:
@@ -486,6 +566,37 @@ class Replay:
             self.makers[-maker - 1].evidence = evidence
         self._remember(AppliedChange(call, tracked.path, ranges, evidence, self.record))
 
+    def _rewrite_files(self, action: FileRewrite, call: ToolCall) -> None:
+        """Apply a program to a file, or to all files that match a pattern."""
+        path = make_absolute_path(action.path, call.folder)
+        files = find_matching_files(self, path) if action.pattern else [self.track(path, "")]
+        for tracked in files:
+            if not tracked.gone:
+                self._rewrite_file(tracked, action, call)
+
+    def _rewrite_file(self, tracked: TrackedFile, action: FileRewrite, call: ToolCall) -> None:
+        """Apply a program to the known lines of a file.
+
+        If the new text is not certain, the program has likely changed the file.
+        """
+        file = tracked.file
+        is_known = file.is_whole or (action.by_line and bool(file.chunks))
+        texts = [action.rewrite(chunk.text) for chunk in file.chunks] if is_known else [None]
+        if None in texts:
+            self.touched = self.clock
+            tracked.mark_changed(self.clock, likely=True)
+            return
+        maker = self.add_maker("shell", call, EVIDENCE_SHELL)
+        for chunk, text in zip(list(file.chunks), texts, strict=True):
+            if text is None or text == chunk.text:
+                continue
+            tracked.changed = self.clock
+            if action.by_line:
+                replace_lines_from_outside(file, chunk, split_keeping_ends(text), maker)
+            else:
+                file.observe_whole(text, maker)
+        tracked.waiting.clear()
+
     def _place_change(
         self,
         tracked: TrackedFile,
@@ -537,7 +648,8 @@ class Replay:
     ) -> PlacedChange:
         """Replace text where the host recorded it, where it is found, or where it was shown."""
         hunks = restore_hunk_tabs(action.hunks, file.get_line, action.edits)
-        if hunks and (not file.is_whole or not action.edits or not matches_hunks(file, hunks)):
+        is_other = not action.edits or adds_to_edits(hunks, action.edits)
+        if hunks and (is_other or not file.is_whole or not matches_hunks(file, hunks)):
             ranges = self._apply_recorded_hunks(file, hunks, call, maker)
             if ranges is not None:
                 return ranges, EVIDENCE_RECORDED

@@ -98,6 +98,16 @@ def touch_matching_files(replay: Replay, pattern: str) -> None:
             tracked.mark_changed(replay.clock, likely=True)
 
 
+def find_matching_files(replay: Replay, pattern: str) -> list[TrackedFile]:
+    """Return the files that match a pattern of paths; files of the base are tracked from now on."""
+    compiled = _compile_glob(pattern)
+    for path in _list_unseen_base_files(replay, lambda key: bool(compiled.fullmatch(key)))[
+        :_MAX_MOVED_BASE_FILES
+    ]:
+        replay.track(path, "")
+    return [tracked for key, tracked in replay.files.items() if compiled.fullmatch(key)]
+
+
 def _compile_glob(pattern: str) -> re.Pattern[str]:
     """Compile a shell pattern to a regular expression that matches a path or its first folders.
 

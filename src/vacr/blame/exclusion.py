@@ -204,7 +204,8 @@ def _replay_window(
     for own in sessions:
         if not window.overlaps(own.facts.started, own.facts.ended):
             continue
-        walked = locate_session_steps(own.record)
+        record = own.load()
+        walked = locate_session_steps(record)
         if any(isinstance(step, ToolCall) and step.zoneless for step in walked):
             return None
         inside = [step for step in walked if window.contains(step.time)]
@@ -213,8 +214,8 @@ def _replay_window(
         if not own.place.roots:
             return None
         made = any(window.commit.startswith(name) for name in own.facts.commits)
-        is_joined = is_joined or made or str(own.record.get("id", "")) in joined
-        records.append(own.record)
+        is_joined = is_joined or made or str(record.get("id", "")) in joined
+        records.append(record)
         steps.append(inside)
         roots.append(own.place.roots[0])
     if not is_joined:
@@ -277,8 +278,9 @@ def _find_proposed_lines(sessions: Sequence[PlacedSession]) -> dict[str, int]:
     """
     proposed: dict[str, int] = {}
     for own in sessions:
-        times = find_entry_times(own.record)
-        entries = own.record["session"].get("entries", ())
+        record = own.load()
+        times = find_entry_times(record)
+        entries = record["session"].get("entries", ())
         for index, entry in enumerate(entries if isinstance(entries, list) else ()):
             if not isinstance(entry, dict) or entry.get("type") == "user":
                 continue

@@ -27,10 +27,10 @@ be older than the parent.
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 from vacr.attribution import BaseFiles
@@ -41,44 +41,34 @@ from vacr.blame.additions import (
     list_parents,
 )
 from vacr.blame.blocks import FileVersion
+from vacr.blame.claim_index import IndexedRecords
 from vacr.blame.exclusion import CommitWindow, blame_people
 from vacr.blame.frequency import count_repository_lines
 from vacr.blame.git import (
     CommitTimes,
     Repository,
     RepositoryFile,
-    decode_git_name,
     read_work_tree_file,
+)
+from vacr.blame.git_blame import (
+    BlameSelection,
+    GitBlame,
+    LineOrigin,
+    find_blamed_commit,
+    run_git_blame,
 )
 from vacr.blame.join import BlameByLine, ClaimJoiner, LineBlame
 from vacr.blame.locality import Locality, PlacedSession
 from vacr.blame.moves import ChangedLines, find_moved_lines
 from vacr.blame.session_claims import gather_claims
-from vacr.edits import (
-    NO_ORIGIN,
-    decode_file_text,
-    find_line_origins,
-    split_keeping_ends,
-    strip_line_end,
-)
+from vacr.edits import decode_file_text, split_keeping_ends, strip_line_end
 from vacr.errors import UnreadableInput
 
 # Like git, a file with a NUL among these first bytes counts as binary.
 _BINARY_PROBE_SIZE = 8000
 
-_QUOTED_ESCAPE = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
-_ESCAPE_BYTES = {
-    b"a": b"\a",
-    b"b": b"\b",
-    b"f": b"\f",
-    b"n": b"\n",
-    b"r": b"\r",
-    b"t": b"\t",
-    b"v": b"\v",
-}
-
-LineOrigin = tuple[str, str, int]
-"""The commit that added a line, and the line's path and number there."""
+BlameRecords = Sequence[dict[str, Any]] | IndexedRecords
+"""Records, or records whose claims an index knows."""
 _VersionKey = tuple[str, str]
 """A commit, and the path of the file in it."""
 
@@ -95,6 +85,8 @@ class BlamedLine:
     """The line without its end."""
     blame: LineBlame | None
     """Who wrote the line, or `None` if no record claims it."""
+    line: int = 0
+    """The number of the line in the file that was blamed; 0 for a line of a commit."""
 
     @property
     def type(self) -> str:
@@ -116,9 +108,7 @@ class AddedLines:
     """Paths without lines: files with NUL bytes, links and submodules."""
 
 
-def blame_commit(
-    repository: Repository, revision: str, records: Sequence[dict[str, Any]]
-) -> AddedLines:
+def blame_commit(repository: Repository, revision: str, records: BlameRecords) -> AddedLines:
     """Return the lines that a commit, or a range `A..B`, added, each with its writer.
 
     A range counts as one commit: it added the lines that are new at its end. The time of a line is
@@ -147,17 +137,17 @@ def blame_commit(
             no_text.append(file.path)
             continue
         if since is not None:
-            origin = run_git_blame(repository, f"{since}..{commit}", file.path).lines
+            selection = BlameSelection(f"{since}..{commit}")
             # A line of a commit outside the range was there before it.
             version.line_times = {
-                number: times.get(name, times[since])
-                for number, (name, _, _) in enumerate(origin, 1)
+                origin.line: times.get(origin.commit, times[since])
+                for origin in run_git_blame(repository, file.path, selection).lines
             }
         versions.append(version)
         changes.append(_read_change(repository, file, version))
     if len(parents) == 1:
         date_moved_lines(versions, changes, times[parents[0]])
-    joiner = build_joiner(repository, records, versions, commit)
+    joiner = build_joiner(repository, records, versions, commit, everything=True)
     blames = joiner.join(versions)
     if since is None and len(parents) == 1:
         author = repository.read_author(commit)
@@ -190,51 +180,72 @@ def _read_change(repository: Repository, file: FileAdditions, version: FileVersi
 
 
 def blame_file(
-    place: RepositoryFile, revision: str | None, records: Sequence[dict[str, Any]]
+    place: RepositoryFile,
+    revision: str | None,
+    records: BlameRecords,
+    selection: BlameSelection | None = None,
 ) -> list[BlamedLine]:
-    """Return all lines of a file, each with the commit that added it and its writer.
+    """Return the lines of a file, each with the commit that added it and its writer.
 
     Without a revision, read the file from the work tree, or from HEAD if it is not there.
+    A `selection` has its own revision, and further flags of `git blame`.
 
     Raises:
-        UnreadableInput: there is no such file or revision, or the file is binary.
+        UnreadableInput: there is no such file, revision or line, or the file is binary.
+        UsageError: the revision has three dots.
     """
+    selection = selection or BlameSelection(revision)
     repository, path = place.repository, place.path
-    commit = repository.resolve_commit("HEAD" if revision is None else revision)
+    commit = find_blamed_commit(repository, selection.revision)
     tree = repository.list_files(commit)
-    blob = tree.get(path)
-    from_work_tree = revision is None and _has_work_tree(repository)
-    work_tree_data = read_work_tree_file(place) if from_work_tree else None
-    if blob is None and work_tree_data is None:
+    data = selection.contents
+    if data is None and selection.revision is None and _has_work_tree(repository):
+        data = read_work_tree_file(place)
+    if data is not None and b"\0" in data[:_BINARY_PROBE_SIZE]:
         raise UnreadableInput(
-            f"no file {path} at commit {commit[:12]}",
-            where=str(repository.path),
-            hint=_format_path_hint(path, tree),
+            "the file is binary: it contains NUL bytes", where=str(repository.path / path)
         )
-    lines: list[LineOrigin] = []
-    names: set[str] = set()
-    versions: dict[_VersionKey, FileVersion] = {}
-    if blob is not None:
-        origin = run_git_blame(repository, commit, path)
-        lines, names = origin.lines, origin.paths
-        versions = _read_blamed_versions(repository, lines, names)
-    if work_tree_data is not None:
-        if b"\0" in work_tree_data[:_BINARY_PROBE_SIZE]:
+    if data is None:
+        if path not in tree:
             raise UnreadableInput(
-                "the file is binary: it contains NUL bytes", where=str(repository.path / path)
+                f"no file {path} at commit {commit[:12]}",
+                where=str(repository.path),
+                hint=_format_path_hint(path, tree),
             )
-        committed = _decode_lines(repository.read_blob(blob)) if blob is not None else []
-        uncommitted = "0" * len(commit), path
-        lines = _trace_work_tree_lines(committed, _decode_lines(work_tree_data), lines, uncommitted)
-        new = frozenset(number for name, _, number in lines if not name.strip("0"))
-        versions[uncommitted] = _make_version(path, work_tree_data, new, names)
+        if selection.revision is None:  # The work tree lacks the file.
+            selection = replace(selection, revision="HEAD")
+    if path in tree or repository.has_index_entry(path):
+        origins = run_git_blame(repository, path, replace(selection, ranges=()))
+    else:
+        origins = _list_new_lines(path, "0" * len(commit), data or b"")
+    versions = _read_blamed_versions(repository, path, origins, selection, data)
     joiner = build_joiner(repository, records, list(versions.values()), commit, tree)
     joined = joiner.join(list(versions.values()), one_file=True)
     blames = dict(zip(versions, joined, strict=True))
+    lines = origins.lines
+    if selection.ranges:
+        shown = {origin.line for origin in run_git_blame(repository, path, selection).lines}
+        lines = [origin for origin in lines if origin.line in shown]
     return [
-        _make_blamed_line(name, versions[name, old_path], number, blames[name, old_path])
-        for name, old_path, number in lines
+        BlamedLine(
+            origin.commit,
+            origin.path,
+            origin.number,
+            origin.text,
+            blames[origin.commit, origin.path].get(origin.number),
+            origin.line,
+        )
+        for origin in lines
     ]
+
+
+def _list_new_lines(path: str, commit: str, data: bytes) -> GitBlame:
+    """Return the lines of a file that git does not know; all have the commit of zeros."""
+    lines = [
+        LineOrigin(commit, path, number, number, strip_line_end(line))
+        for number, line in enumerate(_decode_lines(data), 1)
+    ]
+    return GitBlame(lines, {path})
 
 
 def _make_blamed_line(
@@ -275,12 +286,16 @@ def _decode_lines(data: bytes) -> list[str]:
 
 def build_joiner(
     repository: Repository,
-    records: Sequence[dict[str, Any]],
+    records: BlameRecords,
     versions: Sequence[FileVersion],
     commit: str,
     tree: Mapping[str, str] | None = None,
+    *,
+    everything: bool = False,
 ) -> ClaimJoiner:
     """Gather the claims of records, and return the joiner for them.
+
+    Records that say nothing about the versions may be left out, unless `everything` is needed.
 
     The repository provides the bases; a revision that it does not have counts as missing. `tree`
     has the files of the commit; without it, they are listed here.
@@ -296,16 +311,21 @@ def build_joiner(
                 bases[revision] = None
         return bases[revision]
 
-    claims = gather_claims(records, find_base, {version.digest for version in versions})
+    loaders: dict[str, Callable[[], dict[str, Any]]]
+    if isinstance(records, IndexedRecords):
+        claims = records.gather_claims(find_base, versions, everything=everything)
+        loaders = records.loaders
+    else:
+        claims = gather_claims(records, find_base, {version.digest for version in versions})
+        loaders = {str(record.get("id", "")): partial(dict, record) for record in records}
     tree = repository.list_files(commit) if tree is None else tree
     names = {*tree, *(name for version in versions for name in (version.path, *version.names))}
     locality = Locality(repository, commit, names)
     places = [locality.place_session(own.facts) for own in claims]
     paths = {version.path for version in versions}
     joiner = ClaimJoiner(claims, places, count_repository_lines(repository, tree, paths))
-    by_id = {str(record.get("id", "")): record for record in records}
     joiner.sessions = [
-        PlacedSession(by_id[own.facts.record], own.facts, place)
+        PlacedSession(loaders[own.facts.record], own.facts, place)
         for own, place in zip(claims, places, strict=True)
         if place is not None
     ]
@@ -335,116 +355,64 @@ def _format_path_hint(path: str, names: Iterable[str]) -> str:
 
 
 def _read_blamed_versions(
-    repository: Repository, lines: Sequence[LineOrigin], names: Collection[str]
+    repository: Repository,
+    path: str,
+    origins: GitBlame,
+    selection: BlameSelection,
+    data: bytes | None,
 ) -> dict[_VersionKey, FileVersion]:
     """Read the file in each commit that added one of its lines, by commit and path.
 
-    `names` are all names that the file had.
+    `data` are the bytes of the file if it does not come from a commit.
 
     Raises:
         UnreadableInput: the file is binary in one of the commits.
     """
-    commits = list(dict.fromkeys(commit for commit, _, _ in lines))
-    additions: Mapping[str, list[FileAdditions]] = list_commit_additions(repository, commits, names)
+    names = _find_own_names(repository, path, origins, selection)
+    blamed: dict[_VersionKey, set[int]] = {}
+    uncommitted: dict[_VersionKey, set[int]] = {}
+    for origin in origins.lines:
+        numbers_by_version = blamed if origin.is_committed else uncommitted
+        numbers_by_version.setdefault((origin.commit, origin.path), set()).add(origin.number)
+    commits = list(dict.fromkeys(commit for commit, _ in blamed))
+    additions: Mapping[str, list[FileAdditions]] = list_commit_additions(
+        repository, commits, origins.paths
+    )
     parents = list_parents(repository, commits)
     times = repository.read_commit_times(
         {*commits, *(parent for own in parents.values() for parent in own)}
     )
-    blamed: dict[_VersionKey, set[int]] = {}
-    for commit, path, number in lines:
-        blamed.setdefault((commit, path), set()).add(number)
     versions = {}
-    for (commit, path), numbers in blamed.items():
+    for (commit, old_path), numbers in blamed.items():
         file = next(
-            (added for added in additions[commit] if added.path == path and added.is_file), None
+            (added for added in additions[commit] if added.path == old_path and added.is_file), None
         )
         if file is None:
-            file = FileAdditions(path, repository.list_files(commit)[path], frozenset())
+            file = FileAdditions(old_path, repository.list_files(commit)[old_path], frozenset())
         version = _read_version(
             repository, replace(file, lines=file.lines | numbers), times[commit]
         )
         if version is None:
             raise UnreadableInput(
-                "the file is binary: it contains NUL bytes", where=f"{commit[:12]}:{path}"
+                "the file is binary: it contains NUL bytes", where=f"{commit[:12]}:{old_path}"
             )
-        version.names, version.wanted = names, numbers
+        if old_path in names:
+            version.names = names
+        version.wanted = numbers
         if len(parents[commit]) == 1 and file.hunks:
             change = _read_change(repository, file, version)
             date_moved_lines([version], [change], times[parents[commit][0]])
-        versions[commit, path] = version
+        versions[commit, old_path] = version
+    for key, numbers in uncommitted.items():
+        versions[key] = _make_version(path, data or b"", frozenset(numbers), names)
     return versions
 
 
-def _trace_work_tree_lines(
-    committed: Sequence[str],
-    current: Sequence[str],
-    lines: Sequence[LineOrigin],
-    uncommitted: _VersionKey,
-) -> list[LineOrigin]:
-    """Return the origin of each line in the work tree.
-
-    A line that equals a committed one has its origin, from `lines`. Any other line has the commit
-    and path in `uncommitted`.
-    """
-    origins = find_line_origins(
-        [strip_line_end(line) for line in committed], [strip_line_end(line) for line in current]
-    )
-    return [
-        (*uncommitted, number) if origin == NO_ORIGIN else lines[origin]
-        for number, origin in enumerate(origins, 1)
-    ]
-
-
-# --- the commit of each line ---
-
-
-@dataclass(slots=True)
-class GitBlame:
-    """The origin of each line of a file."""
-
-    lines: list[LineOrigin] = field(default_factory=list)
-    paths: set[str] = field(default_factory=set)
-    """Every name that the file had."""
-
-
-def run_git_blame(repository: Repository, commit: str, path: str) -> GitBlame:
-    """Return the origin of each line of a file at a commit.
-
-    Raises:
-        UnreadableInput: the commit has no such file, or git stopped early.
-    """
-    output = repository.run_git("blame", "--porcelain", "--no-textconv", commit, "--", path)
-    blame, path_by_commit = GitBlame(paths={path}), {commit: path}
-    current, number = "", 0
-    expects_header = True
-    for line in output.split(b"\n"):
-        if line.startswith(b"\t"):
-            blame.lines.append((current, path_by_commit[current], number))
-            expects_header = True
-        elif expects_header and line:
-            current, first = line.decode().split(" ")[:2]
-            number, expects_header = int(first), False
-        elif line.startswith(b"filename "):
-            path_by_commit[current] = unquote_git_name(line.removeprefix(b"filename "))
-            blame.paths.add(path_by_commit[current])
-        elif line.startswith(b"previous "):
-            blame.paths.add(unquote_git_name(line.split(b" ", 2)[2]))
-    if not expects_header:
-        raise UnreadableInput(
-            "git blame stopped unexpectedly",
-            where=path,
-            hint="Check the repository with: git fsck",
-        )
-    return blame
-
-
-def unquote_git_name(name: bytes) -> str:
-    r"""Decode the name of a file; if git has quoted it, `"a\tb"`, also replace its escapes."""
-    if name.startswith(b'"') and name.endswith(b'"'):
-        name = _QUOTED_ESCAPE.sub(lambda escape: _decode_escape(escape[1]), name[1:-1])
-    return decode_git_name(name)
-
-
-def _decode_escape(escape: bytes) -> bytes:
-    """Return the byte for an escape without its backslash: three octal digits, or a letter."""
-    return bytes([int(escape, 8)]) if len(escape) > 1 else _ESCAPE_BYTES.get(escape, escape)
+def _find_own_names(
+    repository: Repository, path: str, origins: GitBlame, selection: BlameSelection
+) -> set[str]:
+    """Return the names that a file had, without those of files that lines were copied from."""
+    plain = tuple(flag for flag in selection.flags if not flag.startswith("-C"))
+    if plain == selection.flags:
+        return origins.paths
+    return run_git_blame(repository, path, replace(selection, flags=plain, ranges=())).paths

@@ -17,9 +17,10 @@ import os
 import re
 import subprocess
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, cast
 
 from vacr.attribution import BaseFiles
@@ -52,6 +53,7 @@ _GIT_VARIABLES = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
 }
+_SETTING_COUNT = "GIT_CONFIG_COUNT"
 _RANGE_DOTS = re.compile(r"\.\.\.?")
 _HASH = re.compile(r"[0-9a-f]{4,64}")
 _OBJECT_HEADER_WORDS = 3  # name, type and size; a missing object has name and `missing`
@@ -80,8 +82,15 @@ class Repository:
         self._objects: _ObjectReader | None = None
         self.run_git("rev-parse", "--git-dir")
 
-    def run_git(self, *arguments: str, stdin: bytes | None = None) -> bytes:
+    def run_git(
+        self,
+        *arguments: str,
+        stdin: bytes | None = None,
+        settings: Mapping[str, str] = MappingProxyType({}),
+    ) -> bytes:
         """Run a git command that only reads, and return its output.
+
+        `settings` override git's configuration; their names may contain any character.
 
         Raises:
             UnreadableInput: git is not installed, or the command fails.
@@ -89,7 +98,11 @@ class Repository:
         try:
             command = _build_git_command(self.path, arguments)
             done = subprocess.run(  # noqa: S603 - the program is git, with options of our own
-                command, input=stdin, capture_output=True, env=_build_git_environment(), check=False
+                command,
+                input=stdin,
+                capture_output=True,
+                env=_build_git_environment(settings),
+                check=False,
             )
         except (OSError, ValueError) as error:
             raise _make_start_error(error, self.path) from error
@@ -182,6 +195,10 @@ class Repository:
         prefixes = {"/".join(parts[:count]) for count in range(1, len(parts) + 1)}
         return bool(names & prefixes) or any(other.startswith(f"{name}/") for other in names)
 
+    def has_index_entry(self, name: str) -> bool:
+        """Return whether the index has a file with this path; a bare repository has no index."""
+        return bool(self.run_git("ls-files", "-z", "--", name))
+
     def read_blob(self, name: str) -> bytes:
         """Return the bytes of a blob by its name; one process of git reads all blobs.
 
@@ -247,7 +264,24 @@ class Repository:
         """
         commit = self.resolve_commit(revision)
         tree = self.list_files(commit)
-        return BaseFiles(commit, tree.keys(), lambda path: self.read_blob(tree[path]))
+        when = int(self.run_git("log", "-1", "--format=%ct", commit)) * 1000
+        return BaseFiles(commit, tree.keys(), lambda path: self.read_blob(tree[path]), when)
+
+    def load_parent_base(self, commit: str) -> BaseFiles:
+        """Return the files of a commit's first parent; a first commit has no files before it.
+
+        Raises:
+            UnreadableInput: the parent is missing, as in a shallow clone.
+        """
+        output = self.run_git("rev-list", "--parents", "--max-count=1", commit)
+        parents = output.decode().split()[1:]
+        if parents:
+            return self.load_base(parents[0])
+        if hint := self._explain_shallow():
+            raise UnreadableInput(
+                f"the parent of commit {commit[:12]} is missing", where=str(self.path), hint=hint
+            )
+        return BaseFiles("0" * len(commit), (), lambda _: b"")
 
     def close(self) -> None:
         """End the process that reads blobs."""
@@ -318,13 +352,24 @@ def _build_git_command(path: Path, arguments: Iterable[str]) -> list[str]:
     return ["git", "--no-pager", *settings, "-C", str(path), *arguments]
 
 
-def _build_git_environment() -> dict[str, str]:
-    """Return the environment for git: without most `GIT_` variables of the user, with our own."""
+def _build_git_environment(
+    settings: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, str]:
+    """Return the environment for git: without most `GIT_` variables of the user, with our own.
+
+    `settings` are added to those that the user's variables set.
+    """
     kept = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith("GIT_") or name.startswith(_KEPT_VARIABLES)
     }
+    if settings:
+        count = kept.get(_SETTING_COUNT, "")
+        first = int(count) if count.isdecimal() else 0
+        for number, (name, value) in enumerate(settings.items(), first):
+            kept |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+        kept[_SETTING_COUNT] = str(first + len(settings))
     return kept | _GIT_VARIABLES
 
 
@@ -367,12 +412,29 @@ def load_git_base(text: str) -> BaseFiles:
         UsageError: there is no such folder.
         UnreadableInput: there is no such repository or revision.
     """
+    return find_git_base(text, lambda repository: repository.load_base("HEAD"))[1]
+
+
+def find_git_base(
+    text: str, load_default: Callable[[Repository], BaseFiles]
+) -> tuple[Repository, BaseFiles]:
+    """Return the repository in `REPOSITORY` or `REPOSITORY@REVISION`, and the files of the commit.
+
+    Without a revision, `load_default` chooses the files. A folder may have an `@` in its name.
+
+    Raises:
+        UsageError: there is no such folder.
+        UnreadableInput: there is no such repository or revision.
+    """
     first_error: UnreadableInput | None = None
     for path, revision in split_at_revision(text):
         if not path or not Path(path).expanduser().is_dir():
             continue
         try:
-            return Repository(path).load_base("HEAD" if revision is None else revision)
+            repository = Repository(path)
+            if revision is None:
+                return repository, load_default(repository)
+            return repository, repository.load_base(revision)
         except UnreadableInput as error:
             first_error = first_error or error
     if first_error is not None:
@@ -464,6 +526,19 @@ def find_work_tree_names(repository: Repository, *paths: str) -> list[str]:
     return [
         full.relative_to(top).as_posix() for full in dict.fromkeys(both) if full.is_relative_to(top)
     ]
+
+
+def find_work_trees(repository: Repository) -> list[str]:
+    """Return the folders of all work trees of a repository: the main one and linked ones.
+
+    Return an empty list for a bare repository without work trees.
+    """
+    folders = []
+    for about in repository.run_git("worktree", "list", "--porcelain", "-z").split(b"\0\0"):
+        name, *rest = about.split(b"\0")
+        if name.startswith(b"worktree ") and b"bare" not in rest:
+            folders.append(os.path.realpath(os.fsdecode(name.removeprefix(b"worktree "))))
+    return folders
 
 
 def _find_work_tree(repository: Repository) -> Path | None:

@@ -57,6 +57,7 @@ _CONTRIBUTOR_RANK = {"ai": 0, "mixed": 1, "human": 2}
 _MIN_CHARACTERS = 20
 _MIN_LETTERS = 8
 _MIN_COMMON_LINES = 5
+_MIN_LETTERS_REFORMATTED = 20
 # How much it needs in another file, or if its session is not tied to the repository.
 _MIN_LINES_ELSEWHERE = 3
 _MIN_CHARACTERS_ELSEWHERE = 50
@@ -139,6 +140,10 @@ class ClaimJoiner:
         for number, placed in enumerate(self.pieces):
             for offset, line in enumerate(placed.bare):
                 self.index[line].append((number, offset))
+        self.homes: dict[str, list[int]] = defaultdict(list)
+        for number, placed in enumerate(self.pieces):
+            if placed.is_tied and placed.path is not None:
+                self.homes[placed.path].append(number)
         self.hash_budget = _MAX_HASHED_BYTES
 
     def _add_record(self, claims: RecordClaims, place: SessionPlace) -> None:
@@ -179,6 +184,8 @@ class ClaimJoiner:
             if self._accept_block(block, versions[block.file], blames[block.file], used):
                 accepted.append(block)
         self._join_by_hash(versions, blames, one_file=one_file)
+        for version, blame in zip(versions, blames, strict=True):
+            self._join_reformatted(version, blame)
         for block in accepted:
             for step in (-1, 1):
                 self._extend_block(block, step, versions[block.file], blames[block.file], used)
@@ -396,6 +403,52 @@ class ClaimJoiner:
             blame[number] = LineBlame(claim.type, known_claim, JOIN_BY_CONTENT)
         return True
 
+    def _join_reformatted(self, version: FileVersion, blame: BlameByLine) -> None:
+        """Add runs of lines that differ from written ones only in blanks, as after a formatter.
+
+        They count only in the file that the session wrote to.
+        """
+        open_lines = [
+            number
+            for number in version.added
+            if number not in blame and version.is_wanted(number) and version.bare[number - 1]
+        ]
+        own = [number for name in (version.path, *version.names) for number in self.homes[name]]
+        if not open_lines or not own:
+            return
+        squeezed = replace(version, added=frozenset(open_lines))
+        squeezed.bare = [_squeeze(line) for line in version.bare]
+        texts = [[_squeeze(line) for line in self.pieces[number].bare] for number in own]
+        places: dict[str, list[PiecePlace]] = defaultdict(list)
+        for number, text in enumerate(texts):
+            for offset, line in enumerate(text):
+                places[line].append((number, offset))
+        by_text: dict[tuple[str, ...], list[SharedBlock]] = defaultdict(list)
+        for found in find_shared_blocks([squeezed], texts, places):
+            block = self._drop_impossible_lines(replace(found, piece=own[found.piece]), version)
+            if block is not None:
+                by_text[block.select_lines(squeezed.bare)].append(block)
+        for lines, blocks in by_text.items():
+            starts = {(0, block.numbers[0]) for block in blocks}
+            is_once = count_occurrences([squeezed], starts, lines, one_file=True) == 1
+            if is_once and self._is_reformatted(blocks[0], version):
+                claim = self.pieces[blocks[0].piece].claim
+                for number in blocks[0].numbers:
+                    blame.setdefault(number, LineBlame(claim.type, claim, JOIN_BY_CONTENT))
+
+    def _is_reformatted(self, block: SharedBlock, version: FileVersion) -> bool:
+        """Return whether a block was written with other blanks, and has enough rare text."""
+        placed = self.pieces[block.piece]
+        lines = block.select_lines(version.bare)
+        is_changed = any(
+            version.bare[number - 1] != placed.bare[block.get_offset(number)]
+            for number in block.numbers
+        )
+        rare = self._count_rare_letters(lines, version.path, placed.piece.seen)
+        return (
+            is_changed and count_lines_with_letters(lines) > 1 and rare >= _MIN_LETTERS_REFORMATTED
+        )
+
     def _join_by_hash(
         self, versions: Sequence[FileVersion], blames: Sequence[BlameByLine], *, one_file: bool
     ) -> None:
@@ -500,6 +553,11 @@ class ClaimJoiner:
                     blame[number] = LineBlame("mixed", claim, JOIN_BY_CONTENT)
             used.add((block.piece, offset))
             number += step
+
+
+def _squeeze(line: str) -> str:
+    """Return a line without blanks."""
+    return "".join(line.split())
 
 
 def _split_consecutive_numbers(numbers: Sequence[int]) -> Iterator[Sequence[int]]:

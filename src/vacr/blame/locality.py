@@ -3,9 +3,10 @@
 The same relative path exists in many projects, so `/home/me/other/setup.py` is not the `setup.py`
 of this repository. A path counts only inside the folder that corresponds to the repository: the
 project folder of the session, or a work tree linked to it. The session is tied to the repository if
-it worked in its folder on this machine, names its remote, shows one of its commits, or showed files
-that the repository has byte for byte. A session that is not tied needs stronger evidence for each
-line, and a session of another remote has no claims here.
+it worked in its folder on this machine, or in a folder of that name with one of its files; if it
+names its remote, or shows one of its commits; or if it showed files that the repository has byte
+for byte. A session that is not tied needs stronger evidence for each line, and a session of another
+remote has no claims here.
 
     >>> from vacr.blame.locality import normalize_remote
     >>> normalize_remote("git@example.org:mira/App.git")
@@ -19,7 +20,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,7 +75,8 @@ def _strip_worktree(path: str) -> str:
 class PlacedSession:
     """A record, facts about its session, and where the session worked in the repository."""
 
-    record: dict[str, Any]
+    load: Callable[[], dict[str, Any]]
+    """Reads the record."""
     facts: SessionFacts
     place: SessionPlace
 
@@ -101,6 +103,7 @@ class Locality:
         is_tied = self._shares_remote(facts) or self._shares_object(facts)
         if not is_tied and self._has_other_remote(facts):
             return None
+        is_tied = is_tied or self._shares_folder_name(facts)
         root = self._find_root(facts)
         prefix = make_relative_path(facts.folder, root) if root and facts.folder else None
         roots = dict.fromkeys([root, *facts.worktrees])
@@ -111,27 +114,45 @@ class Locality:
 
         The session may have begun in a folder of the work tree, or in one around it.
         """
-        if self._worktrees is None:
-            self._worktrees = _list_work_trees(self.repository)
+        worktrees = self._list_work_trees()
         folder = facts.folder.rstrip("/")
         if not folder:
             return None
         real = os.path.realpath(folder)
-        for top in self._worktrees:
+        for top in worktrees:
             if f"{real}/".startswith(f"{top}/"):
                 # The session may know the folder by another name, through a link.
                 prefix = real[len(top) :].lstrip("/")
                 root = folder.removesuffix(prefix).rstrip("/")
-                roots = dict.fromkeys((root, *self._worktrees, *facts.worktrees))
+                roots = dict.fromkeys((root, *worktrees, *facts.worktrees))
                 return SessionPlace([*roots], prefix)
-        inside = [top for top in self._worktrees if top.startswith(f"{folder}/")]
+        inside = [top for top in worktrees if top.startswith(f"{folder}/")]
         if any(path.startswith(f"{top}/") for path in facts.named for top in inside):
             return SessionPlace([*inside, *facts.worktrees])
         return None
 
+    def _list_work_trees(self) -> list[str]:
+        """Return the folders of the work trees of the repository."""
+        if self._worktrees is None:
+            self._worktrees = _list_work_trees(self.repository)
+        return self._worktrees
+
     def _shares_remote(self, facts: SessionFacts) -> bool:
         """Return whether the session names a remote of the repository."""
         return not self._list_remotes().isdisjoint(map(normalize_remote, facts.remotes))
+
+    def _shares_folder_name(self, facts: SessionFacts) -> bool:
+        """Return whether the session's folder has the name of the repository, and one of its files.
+
+        The name of the repository is that of its folder, or of a remote.
+        """
+        folder = facts.folder.replace("\\", "/").rstrip("/")
+        name = folder.rpartition("/")[2].lower()
+        names = {remote.rpartition("/")[2] for remote in self._list_remotes()}
+        names |= {posixpath.basename(tree).lower() for tree in self._list_work_trees()}
+        if not name or name not in names:
+            return False
+        return any(make_relative_path(path, folder) in self.base.names for path in facts.named)
 
     def _has_other_remote(self, facts: SessionFacts) -> bool:
         """Return whether the session names remotes, and all are of projects with other names."""

@@ -20,9 +20,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from vacr.agents import (
     SessionStep,
@@ -80,6 +80,8 @@ from vacr.edits import (
     strip_line_end,
 )
 
+T = TypeVar("T")
+
 _OBSERVATIONS = (ObservedDiff, ObservedFile, ObservedLines)
 _EDITS = (AppliedPatch, FileDeletion, FileMove, FileWrite, Replacement, UnplacedEdit)
 _COMMITTING = re.compile(r"\bgit\b.*\b(?:commit|stash|merge|rebase|cherry-pick|am)\b", re.DOTALL)
@@ -97,17 +99,25 @@ def gather_claims(
     `bases` returns the base files of a revision. `wanted` is as in `gather_record_claims`. A record
     that another one contains is left out.
     """
-    gathered = []
-    for record in drop_shorter_recordings(records):
-        stored = parse_stored_attribution(record)
-        base = bases(stored.base) if stored is not None and stored.base else None
-        claims = gather_record_claims(record, base, wanted)
-        if stored is not None:
-            if stored.base and base is None:
-                claims.pieces, claims.states = [], {}  # The replay lacks its base.
-            _add_stored_claims(claims, stored, wanted)
-        gathered.append(claims)
-    return gathered
+    kept = drop_shorter_recordings(records, describe_recording)
+    return [gather_own_claims(record, bases, wanted) for record in kept]
+
+
+def gather_own_claims(
+    record: dict[str, Any], bases: BaseLookup, wanted: Collection[str] | None
+) -> RecordClaims:
+    """Gather the claims of a record, from its replay and from its stored attribution.
+
+    The arguments are as in `gather_claims`.
+    """
+    stored = parse_stored_attribution(record)
+    base = bases(stored.base) if stored is not None and stored.base else None
+    claims = gather_record_claims(record, base, wanted)
+    if stored is not None:
+        if stored.base and base is None:
+            claims.pieces, claims.states = [], {}  # The replay lacks its base.
+        _add_stored_claims(claims, stored, wanted)
+    return claims
 
 
 def _add_stored_claims(
@@ -156,23 +166,49 @@ def gather_joint_claims(
     return replay.claims
 
 
-def drop_shorter_recordings(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the records, but drop a record if another one of its session has all its entries.
+@dataclass(frozen=True, slots=True)
+class RecordingHeader:
+    """What decides which of several recordings of a session counts."""
 
-    Of equal recordings, one with an attribution stays.
+    session: str
+    entry_count: int
+    is_attributed: bool
+    names: frozenset[int]
+    """A hash of the name of each entry."""
+
+
+def describe_recording(record: dict[str, Any]) -> RecordingHeader:
+    """Return what decides whether a record counts among other recordings of its session."""
+    names = (name for name in find_entry_prompts(record) if not name.startswith("/"))
+    return RecordingHeader(
+        get_session_id(record),
+        len(record["session"].get("entries", ())),
+        "file-attribution" in record,
+        frozenset(map(_hash_entry_name, names)),
+    )
+
+
+def _hash_entry_name(name: str) -> int:
+    """Return a number of 64 bits for the name of an entry."""
+    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big")
+
+
+def drop_shorter_recordings(
+    recordings: Sequence[T], describe: Callable[[T], RecordingHeader]
+) -> list[T]:
+    """Return recordings, but drop one if another one of its session has all its entries.
+
+    Of equal recordings, one with an attribution stays. `describe` returns the header of each.
     """
-    kept: dict[str, list[tuple[dict[str, Any], set[str]]]] = {}
-    for record in sorted(records, key=_rank_recording, reverse=True):
-        names = {name for name in find_entry_prompts(record) if not name.startswith("/")}
-        recordings = kept.setdefault(get_session_id(record), [])
-        if not any(names <= others for _, others in recordings):
-            recordings.append((record, names))
-    return [record for recordings in kept.values() for record, _ in recordings]
-
-
-def _rank_recording(record: dict[str, Any]) -> tuple[int, bool]:
-    """Return a sort key: the number of entries, then whether the record has an attribution."""
-    return len(record["session"].get("entries", ())), "file-attribution" in record
+    described = [(recording, describe(recording)) for recording in recordings]
+    described.sort(key=lambda pair: (pair[1].entry_count, pair[1].is_attributed), reverse=True)
+    kept: dict[str, list[tuple[T, RecordingHeader]]] = {}
+    for recording, header in described:
+        others = kept.setdefault(header.session, [])
+        if not any(header.names <= other.names for _, other in others):
+            others.append((recording, header))
+    return [recording for pairs in kept.values() for recording, _ in pairs]
 
 
 # --- the facts of a session ---

@@ -64,6 +64,7 @@ EXIT_CODES = {
         "attribute": "Add to records which lines the agent wrote.",
         "replay": "Rebuild the files that sessions changed.",
         "blame": "Show who wrote the lines of a file or a commit.",
+        "notes": "Share the attribution of commits as git notes.",
         "convert": "Convert records to another encoding or version.",
         "key": "Generate signing keys, and show their thumbprints.",
         "sign": "Sign records or native sessions.",

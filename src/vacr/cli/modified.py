@@ -1,4 +1,4 @@
-"""The warning about modified records: its text, where it is printed, and its exit code.
+"""The warnings about modified and invalid records: texts, where they are printed, the exit code.
 
 A record was modified if its id contradicts its content. Verbs that only read such a record do their
 work, warn first, and exit with 1:
@@ -27,7 +27,7 @@ MODIFIED_SUMMARY = "the record was modified: its id does not match its content"
 
 @dataclass
 class ModifiedRecords:
-    """The modified records of a run: warns about each, and keeps the exit code."""
+    """The modified or invalid records of a run: warns about each, and keeps the exit code."""
 
     voice: Voice
     in_results: bool = True
@@ -35,11 +35,11 @@ class ModifiedRecords:
     in_own_results: bool = False
     """Whether the verb prints the warnings above the results itself, with `format_warning`."""
     documents: list[dict[str, str]] = field(default_factory=list)
-    """The path and the message of each modified record, for JSON output."""
+    """The path and the message of each such record, for JSON output."""
 
     @property
     def exit_code(self) -> int:
-        """Return 1 if a record was modified, else 0."""
+        """Return 1 if there was a warning, else 0."""
         return InvalidRecord.exit_code if self.documents else 0
 
     def warn(self, path: str, modified: str) -> None:
@@ -55,7 +55,7 @@ class ModifiedRecords:
     def warn_invalid(self, path: str, reason: str) -> None:
         """Print the warning about a record that is not valid; do nothing if `reason` is empty."""
         if reason:
-            self._warn(path, reason, reason, "To see all findings: vacr validate FILE")
+            self._warn(path, reason, reason, f"To see all findings: vacr validate {path}")
 
     def _warn(self, path: str, message: str, text: str, hint: str) -> None:
         """Print a warning, and keep its message for JSON output."""

@@ -220,6 +220,49 @@ def log_key_option(**settings: Any) -> Callable[[F], F]:
     return click.option("--log-key", metavar="FILE|FOLDER", type=PATH, multiple=True, **settings)
 
 
+def entry_rule_option(function: F) -> F:
+    """Add `--entry-rule` to a verb that checks receipts."""
+    from vacr.transparency import ENTRY_RULE_STATEMENT, ENTRY_RULES
+
+    return click.option(
+        "--entry-rule",
+        type=click.Choice(ENTRY_RULES),
+        default=ENTRY_RULE_STATEMENT,
+        show_default=True,
+        help="How the log made its entry from the statement: the statement itself, or its SHA-256. "
+        "Must match the log.",
+    )(function)
+
+
+def trust_option(function: F) -> F:
+    """Add `--trust` to a verb that verifies statements."""
+    return click.option(
+        "--trust",
+        metavar="FILE",
+        type=PATH,
+        multiple=True,
+        help="Trusted public key or root certificate; repeatable.",
+    )(function)
+
+
+def source_options(function: F) -> F:
+    """Add `--agent` and `--seal-source` to a verb that records native sessions."""
+    return _add_options(
+        function,
+        click.option(
+            "--agent",
+            metavar="NAME",
+            shell_complete=complete_agent,
+            help="Agent that wrote the session.  [default: recognised by the content]",
+        ),
+        click.option(
+            "--seal-source",
+            is_flag=True,
+            help="Keep the native bytes next to the record, for `vacr restore`.",
+        ),
+    )
+
+
 def complete_rule(context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
     """Return the rules of the chosen schema whose names begin with the typed text."""
     from vacr.workflows import load_schema
@@ -276,6 +319,32 @@ def build_filter(
     from vacr.viewer import RowFilter
 
     return RowFilter(frozenset(only), frozenset(tool), grep, errors, frozenset(entry))
+
+
+def commit_options(function: F) -> F:
+    """Add `--repository`, `--since` and `--until` to a verb that counts lines with `--lines`."""
+    return _add_options(
+        function,
+        click.option(
+            "--repository",
+            metavar="FOLDER",
+            type=PATH,
+            help="Git repository of --lines.  [default: by the current folder]",
+        ),
+        click.option(
+            "--since", metavar="DATE", help="With --lines: only commits since this day or time."
+        ),
+        click.option(
+            "--until", metavar="DATE", help="With --lines: only commits until this day or time."
+        ),
+    )
+
+
+def check_commit_options(**given: str | None) -> None:
+    """Raise a UsageError if an option of `commit_options` was given without `--lines`."""
+    for name, value in given.items():
+        if value is not None:
+            raise UsageError(f"--{name} needs --lines", hint="For example: --lines main..HEAD")
 
 
 def prices_option(function: F) -> F:
@@ -437,22 +506,13 @@ def certificate_options(function: F) -> F:
 
 def service_options(function: F) -> F:
     """Add the options for a transparency service, such as `--log-key` and `--token-file`."""
-    from vacr.transparency import ENTRY_RULE_STATEMENT, ENTRY_RULES
-
     return _add_options(
         function,
         log_key_option(
             help="Public key of the log, or the log's folder; repeatable.  [default: ask the "
             "service]"
         ),
-        click.option(
-            "--entry-rule",
-            type=click.Choice(ENTRY_RULES),
-            default=ENTRY_RULE_STATEMENT,
-            show_default=True,
-            help="How the log made its entry from the statement: the statement itself, or its "
-            "SHA-256. Must match the log.",
-        ),
+        entry_rule_option,
         click.option(
             "--token-file",
             metavar="FILE",

@@ -36,7 +36,7 @@ from vacr.cli.options import (
     EXIT_NO_SESSION,
     PATH,
     Verb,
-    complete_agent,
+    source_options,
     streaming_voice_options,
 )
 from vacr.cli.report import RecordingReport
@@ -84,17 +84,7 @@ _CANCEL_ANSWERS = ("", "q")
     help="Record only this session of a database or of an agent's folder.",
 )
 @click.option("--cbor", is_flag=True, help="Write deterministic CBOR instead of canonical JSON.")
-@click.option(
-    "--agent",
-    metavar="NAME",
-    shell_complete=complete_agent,
-    help="Agent that wrote the session.  [default: recognised by the content]",
-)
-@click.option(
-    "--seal-source",
-    is_flag=True,
-    help="Keep the native bytes next to the record, for `vacr restore`.",
-)
+@source_options
 @click.option(
     "--sub-agents/--no-sub-agents",
     default=True,

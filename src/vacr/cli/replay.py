@@ -1,4 +1,10 @@
-"""`vacr replay`: sessions over a base → the files as the sessions left them."""
+"""`vacr replay`: sessions over a base → the files as the sessions left them.
+
+>>> from vacr.cli import run_command_line
+>>> run_command_line(["replay", "examples/claude-code.jsonl"])
+total.py: complete, recorded
+0
+"""
 
 from __future__ import annotations
 
@@ -7,17 +13,38 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from vacr.attribution import list_changed_files, replay_records
-from vacr.blame import load_git_base
+from vacr.blame import (
+    COMMIT_ABSENT,
+    COMMIT_DIFFERENT,
+    COMMIT_EQUAL,
+    COMMIT_UNCHANGED,
+    CommitFiles,
+    RebuiltFile,
+    rebuild_files,
+)
 from vacr.cli.options import PATH, Verb, voice_options
 from vacr.console import Voice
-from vacr.errors import UsageError
+from vacr.errors import UsageError, VacrError
 from vacr.files import has_same_bytes, write_file_atomically
-from vacr.workflows import drop_duplicate_recordings, name_failed_input, read_input_records
+from vacr.workflows import (
+    FormatterRunner,
+    build_replay_document,
+    format_count,
+    load_replay_base,
+    name_failed_input,
+    read_replay_inputs,
+)
+
+_COMMIT_STATES = {
+    COMMIT_EQUAL: "equals the commit",
+    COMMIT_UNCHANGED: "equals the commit, which did not change it",
+    COMMIT_DIFFERENT: "differs from the commit",
+    COMMIT_ABSENT: "not in the commit",
+}
 
 
 @click.command(no_args_is_help=True, cls=Verb)
@@ -26,6 +53,18 @@ from vacr.workflows import drop_duplicate_recordings, name_failed_input, read_in
     "--base",
     metavar="REPOSITORY[@REVISION]",
     help="Git repository, and the revision before the sessions.  [default revision: HEAD]",
+)
+@click.option(
+    "--at",
+    metavar="COMMIT",
+    help="Compare with this commit of the base's repository, and take the states that equal it. "
+    "The base is then the commit's parent, unless --base names a revision.",
+)
+@click.option(
+    "--run-formatters",
+    is_flag=True,
+    help="Run the formatters that a session ran (gofmt, black, ruff, prettier), if they are "
+    "installed, on the rebuilt text, in a sandbox without network.",
 )
 @click.option(
     "--out",
@@ -38,6 +77,8 @@ from vacr.workflows import drop_duplicate_recordings, name_failed_input, read_in
 def command(
     files: tuple[str, ...],
     base: str | None,
+    at: str | None,
+    run_formatters: bool,
     out: str | None,
     overwrite: bool,
     format: str,
@@ -49,60 +90,104 @@ def command(
     vacr applies the edits in the sessions to the files in --base. FILE is a record or a native
     session. Several are replayed together, in order of time. The report lists every changed file,
     whether it is complete, partial or deleted, and the evidence. A file is written only if every
-    byte of it is known. Files in the folder are never removed, and replaced only with --overwrite.
-    A record that was modified after it was made is refused.
+    byte of it is known. The report names a doubt where the file may differ from that: a formatter
+    or another command ran since, or only a part was shown after a change from outside. Files in
+    the folder are never removed, and replaced only with --overwrite.
+
+    With --at, each file is compared with the commit at every moment of the sessions. If it was the
+    same at one of them, the report says "equals the commit" and names the entry, and this state is
+    written instead of the last one.
+
+    With --run-formatters, a text that a formatter rewrote is formatted again, and the evidence
+    names the formatter, such as "formatter: black 24.1.0". The installed version counts.
+
+    A session that cannot be read is named on standard error and skipped, if there are others. A
+    record that was modified after it was made is refused.
 
     \b
     Example:
       vacr replay a.jsonl b.jsonl --base ~/repo@HEAD~3 --out tree/
+      vacr replay a.jsonl --base ~/repo --at HEAD
       vacr replay abc.acr.json --format json | jq '.files[] | select(.complete | not)'
     """
     voice = Voice(format, quiet, verbose)
-    tree = load_git_base(base) if base is not None else None
-    inputs = drop_duplicate_recordings(
-        [recording for path in files for recording in read_input_records(path)], voice.notice
-    )
-    records = [recording.record for recording in inputs]
+    replay_base = load_replay_base(base, at)
+    errors: list[VacrError] = []
+    inputs = read_replay_inputs(files, voice.notice, errors.append)
+    for error in errors:
+        voice.error(f"vacr: {error.where}: skipped: {error.message}", error.hint)
+    commit = CommitFiles(replay_base.commit) if replay_base.commit is not None else None
+    runner = _make_formatter_runner(voice) if run_formatters else None
     with name_failed_input(inputs):
-        replay, roots = replay_records(records, tree)
-    report: list[dict[str, Any]] = []
-    changed_files = list(list_changed_files(replay, roots))
-    clashing = _find_clashing_paths(changed_files)
+        rebuilt = rebuild_files(
+            [recording.record for recording in inputs], replay_base.before, commit, runner
+        )
+    if runner is not None and runner.missing:
+        names = ", ".join(sorted(runner.missing))
+        voice.notice(f"Formatters not run, because they are not installed or failed: {names}")
+    clashing = _find_clashing_paths(rebuilt)
     known = {
-        path: data
-        for path, data, _ in changed_files
-        if data is not None and path not in clashing and not _is_inside_git_folder(path)
+        file.path: file.data
+        for file in rebuilt
+        if file.data is not None
+        and file.path not in clashing
+        and not _is_inside_git_folder(file.path)
     }
     if out is not None:
         _write_replayed_files(Path(out), known, overwrite=overwrite)
-    for path, _, about in changed_files:
-        report.append({"path": path, **about})
-        if path in clashing:
+    for file in rebuilt:
+        if file.path in clashing:
             voice.notice(
-                f"{path}: not written: sessions in several folders left different versions of it"
+                f"{file.path}: not written: sessions in several folders left different versions "
+                "of it"
             )
-        elif out is not None and _is_inside_git_folder(path):
-            voice.notice(f"{path}: not written: vacr writes no files into a .git folder")
-        if about.get("deleted"):
-            state = "deleted"
-        else:
-            state = "complete" if about["complete"] else "partial"
-        voice.result(f"{path}: {state}, {', '.join(about['evidence']) or 'no evidence'}")
-    if not changed_files:
+        elif out is not None and _is_inside_git_folder(file.path):
+            voice.notice(f"{file.path}: not written: vacr writes no files into a .git folder")
+        voice.result(_format_rebuilt_file(file))
+    document = build_replay_document(rebuilt, replay_base, errors)
+    if not rebuilt:
         voice.notice("The sessions changed no files.")
-    voice.data({"files": report})
+    if document.get("not-replayed"):
+        count = format_count(len(document["not-replayed"]), "file")
+        voice.notice(f"The commit changed {count} that the sessions did not change.")
+    voice.data(document)
     return 0
 
 
-def _find_clashing_paths(
-    changed_files: Iterable[tuple[str, bytes | None, dict[str, Any]]],
-) -> set[str]:
-    """Return the paths that occur several times with different contents.
+def _make_formatter_runner(voice: Voice) -> FormatterRunner:
+    """Return the runner of formatters; warn if they cannot be isolated from the network.
 
-    Each changed file is its path, its bytes if known, and facts about it.
+    Raises:
+        UsageError: they cannot be isolated, and the option is not on the command line itself.
     """
+    runner = FormatterRunner(needs_isolation=False)
+    if runner.isolation is None:
+        source = click.get_current_context().get_parameter_source("run_formatters")
+        if source is not ParameterSource.COMMANDLINE:
+            raise UsageError(
+                "--run-formatters: neither bwrap nor unshare can isolate a program here",
+                hint="Install bubblewrap, or give the option on the command line.",
+            )
+        voice.notice("Formatters run with network: neither bwrap nor unshare works here.")
+    return runner
+
+
+def _format_rebuilt_file(file: RebuiltFile) -> str:
+    """Return a line about a file, such as `a.py: complete, replayed, equals the commit at e-4`."""
+    parts = [file.state, ", ".join(file.facts["evidence"]) or "no evidence"]
+    if "doubt" in file.facts:
+        parts.insert(1, f"doubt: {file.facts['doubt']}")
+    if file.match is not None:
+        parts.append(_COMMIT_STATES[file.match.state])
+        if file.match.entry:
+            parts[-1] += f" at {file.match.entry}"
+    return f"{file.path}: {', '.join(parts)}"
+
+
+def _find_clashing_paths(files: Iterable[RebuiltFile]) -> set[str]:
+    """Return the paths that occur several times with different contents."""
     first_seen: dict[str, bytes | None] = {}
-    return {path for path, data, _ in changed_files if first_seen.setdefault(path, data) != data}
+    return {file.path for file in files if first_seen.setdefault(file.path, file.data) != file.data}
 
 
 def _is_inside_git_folder(path: str) -> bool:

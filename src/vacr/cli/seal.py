@@ -23,12 +23,12 @@ from vacr.cli.options import (
     EXIT_NO_SESSION,
     PATH,
     Verb,
-    complete_agent,
     load_service_settings,
     load_signing_settings,
     pop_signing_options,
     service_options,
     signing_options,
+    source_options,
     voice_options,
 )
 from vacr.cli.register import report_registration
@@ -58,17 +58,7 @@ from vacr.workflows import (
     metavar="REPOSITORY[@REVISION]",
     help="Git repository, and the revision before the session.  [default revision: HEAD]",
 )
-@click.option(
-    "--agent",
-    metavar="NAME",
-    shell_complete=complete_agent,
-    help="Agent that wrote the session.  [default: recognised by the content]",
-)
-@click.option(
-    "--seal-source",
-    is_flag=True,
-    help="Keep the native bytes next to the record, for `vacr restore`.",
-)
+@source_options
 @click.option(
     "-o",
     "--output",

@@ -95,7 +95,8 @@ def command(
         if file.data is None:
             voice.notice(
                 f"{path}: signed without trace-metadata and without checking the id of a record, "
-                f"because it is larger than {format_size(LARGE_FILE_SIZE)}"
+                f"because it is larger than {format_size(LARGE_FILE_SIZE)} and its name does not "
+                f"end in {' or '.join(RECORD_SUFFIXES)}"
             )
         if file.modified and not options["force"]:
             raise make_modified_error(path, file.modified, "To sign it anyway, add --force.")

@@ -22,17 +22,27 @@ from typing import Any
 import click
 from rich.cells import cell_len
 
+from vacr.cli.line_stats import LineOptions, show_line_statistics
 from vacr.cli.modified import ModifiedRecords
 from vacr.cli.options import (
     EXIT_NO_SESSION,
     PATH,
     Verb,
+    check_commit_options,
+    commit_options,
     load_prices,
     prices_option,
     voice_options,
 )
 from vacr.console import Voice, align_columns, get_terminal_width, truncate_start
-from vacr.errors import InvalidRecord, NotASession, UnreadableInput, VacrError, escape_unprintable
+from vacr.errors import (
+    InvalidRecord,
+    NotASession,
+    UnreadableInput,
+    UsageError,
+    VacrError,
+    escape_unprintable,
+)
 from vacr.record import has_labels
 from vacr.viewer import (
     BY_AGENT,
@@ -45,7 +55,7 @@ from vacr.viewer import (
     list_cost_marks,
     sum_tokens,
 )
-from vacr.workflows import InputRecord, format_count, scan_input_records
+from vacr.workflows import LINE_GROUPINGS, InputRecord, format_count, scan_input_records
 
 _BAR_WIDTH = 16
 _MIN_KEY_WIDTH = 12
@@ -69,26 +79,54 @@ _DROPPABLE_COLUMNS = ("", "cached", "time", "prompts", "calls", "sessions", "fai
 """The columns that a narrow terminal drops, in this order; the bars have no name."""
 
 
+def _complete_grouping(
+    context: click.Context, _parameter: click.Parameter, typed: str
+) -> list[str]:
+    """Return the groupings that begin with the typed text, after the last comma in it."""
+    before, comma, begun = typed.rpartition(",")
+    names = LINE_GROUPINGS if context.params.get("lines") or comma else GROUPINGS
+    return [f"{before}{comma}{name}" for name in names if name.startswith(begun)]
+
+
 @click.command(no_args_is_help=True, cls=Verb)
-@click.argument("paths", nargs=-1, required=True, metavar="RECORD|SESSION|FOLDER...", type=PATH)
+@click.argument("paths", nargs=-1, metavar="RECORD|SESSION|FOLDER...", type=PATH)
+@click.option(
+    "--records",
+    metavar="FILE|FOLDER",
+    multiple=True,
+    type=PATH,
+    help="Records or native sessions, like the arguments; repeatable.",
+)
 @click.option(
     "--by",
-    type=click.Choice(GROUPINGS),
-    default=BY_AGENT,
-    show_default=True,
-    help="How to group the sessions.",
+    metavar="NAME[,NAME]",
+    shell_complete=_complete_grouping,
+    help=f"How to group sessions: {', '.join(GROUPINGS)}. With --lines, one or more of "
+    f"{', '.join(LINE_GROUPINGS)}.  [default: {BY_AGENT}; with --lines, all]",
 )
+@click.option(
+    "--lines",
+    metavar="A..B|REVISION",
+    help="Count the lines that commits added, instead of sessions: those of a range, or of the "
+    "whole history of a revision.",
+)
+@commit_options
 @prices_option
 @voice_options
 def command(
     paths: tuple[str, ...],
-    by: str,
+    records: tuple[str, ...],
+    by: str | None,
+    lines: str | None,
+    repository: str | None,
+    since: str | None,
+    until: str | None,
     prices: str | None,
     format: str,
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Add up the tokens, cost, models, tools, errors and time of sessions.
+    """Add up the tokens, cost, models, tools, errors and time of sessions, or lines of commits.
 
     The arguments are records, native sessions, or folders of them. If a session was recorded
     several times, only the longest unmodified recording counts. Entries copied from another session
@@ -102,13 +140,54 @@ def command(
     If a record was modified after it was made, it counts, but a warning comes first, and the exit
     code is 1.
 
+    With --lines, vacr counts the lines that each commit added, as ai, human, mixed and unknown,
+    like `vacr blame --commit`. The last columns show how many of the ai lines the branch still has
+    7, 30 and 90 days after their commit. Mixed lines were edited before their commit. A modified
+    record is refused, and in a folder skipped.
+
     \b
     Example:
       vacr stats records/
       vacr stats ~/.claude/projects --by day
       vacr stats records/ --by model --format json
+      vacr stats --lines main..HEAD --records records/
+      vacr stats --lines main --since 2026-01-01 --by week,author --records records/
     """
     voice = Voice(format, quiet, verbose)
+    paths = (*paths, *records)
+    if not paths:
+        raise UsageError(
+            "stats needs records or sessions",
+            hint="Name files or folders, for example: vacr stats records/",
+        )
+    if lines is not None:
+        if prices is not None:
+            raise UsageError(
+                "--lines and --prices exclude each other", hint="Omit --prices: lines have no cost."
+            )
+        options = LineOptions(lines, repository, since, until)
+        return show_line_statistics(options, by, paths, voice)
+    check_commit_options(repository=repository, since=since, until=until)
+    return _show_session_totals(paths, by, prices, voice)
+
+
+def _show_session_totals(
+    paths: tuple[str, ...], by: str | None, prices: str | None, voice: Voice
+) -> int:
+    """Print the totals of sessions; return the exit code.
+
+    Raises:
+        UsageError: the grouping is unknown.
+        UnreadableInput: the price file cannot be read.
+    """
+    by = by or BY_AGENT
+    if by not in GROUPINGS:
+        only_lines = by.partition(",")[0] in LINE_GROUPINGS
+        raise UsageError(
+            f"--by {by}: sessions have no such group",
+            hint=f"Choose from: {', '.join(GROUPINGS)}"
+            + (". To count lines of commits, add --lines RANGE." if only_lines else ""),
+        )
     table = load_prices(prices)
     totals, failed = SessionGroups(by, table), []
     modified, unlabelled = ModifiedRecords(voice), 0

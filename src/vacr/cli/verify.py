@@ -24,12 +24,19 @@ from typing import Any
 
 import click
 
-from vacr.cli.options import PATH, Verb, get_verb_arguments, log_key_option, voice_options
+from vacr.cli.options import (
+    PATH,
+    Verb,
+    entry_rule_option,
+    get_verb_arguments,
+    log_key_option,
+    trust_option,
+    voice_options,
+)
 from vacr.console import Voice, align_columns, get_terminal_width
 from vacr.errors import UsageError
 from vacr.evidence import Tier
 from vacr.files import STDIN
-from vacr.transparency import ENTRY_RULE_STATEMENT, ENTRY_RULES
 from vacr.verification import CHECK_FAILED, CHECK_PASSED, CHECK_UNDECIDED
 from vacr.workflows import (
     EXIT_NOT_VERIFIED,
@@ -47,13 +54,7 @@ _OUTCOME_MARKS = {CHECK_PASSED: "✓", CHECK_FAILED: "✗", CHECK_UNDECIDED: "?"
 
 @click.command(no_args_is_help=True, cls=Verb)
 @click.argument("files", nargs=-1, required=True, metavar="FILE|FOLDER...", type=PATH)
-@click.option(
-    "--trust",
-    metavar="FILE",
-    type=PATH,
-    multiple=True,
-    help="Trusted public key or root certificate; repeatable.",
-)
+@trust_option
 @click.option("--issuer", metavar="URI", help="Require that the statement names this issuer.")
 @click.option("--subject", metavar="TEXT", help="Require that the statement names this subject.")
 @click.option(
@@ -79,14 +80,7 @@ _OUTCOME_MARKS = {CHECK_PASSED: "✓", CHECK_FAILED: "✗", CHECK_UNDECIDED: "?"
     help="Public key of a trusted log, or the log's folder; repeatable. Requires a receipt from "
     "one of these logs."
 )
-@click.option(
-    "--entry-rule",
-    type=click.Choice(ENTRY_RULES),
-    default=ENTRY_RULE_STATEMENT,
-    show_default=True,
-    help="How the log made its entry from the statement: the statement itself, or its SHA-256. "
-    "Must match the log.",
-)
+@entry_rule_option
 @click.option(
     "--schema-version",
     metavar="N",

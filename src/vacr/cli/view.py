@@ -16,48 +16,52 @@ from typing import Any
 
 import click
 
+from vacr.cli.line_stats import LineOptions
 from vacr.cli.modified import ModifiedRecords
 from vacr.cli.options import (
     PATH,
     Verb,
     build_filter,
+    check_commit_options,
+    commit_options,
+    entry_rule_option,
     filter_options,
     load_prices,
     log_key_option,
     output_options,
     prices_option,
+    trust_option,
     voice_options,
 )
 from vacr.console import Voice, write_bytes
-from vacr.errors import UsageError, VacrError
+from vacr.errors import InvalidRecord, UsageError, VacrError
 from vacr.files import STDIN
-from vacr.transparency import ENTRY_RULE_STATEMENT, ENTRY_RULES
 from vacr.viewer import RowFilter
-from vacr.workflows import PageRun, VerificationOptions, format_count
+from vacr.workflows import (
+    LINE_GROUPINGS,
+    STATEMENT_SUFFIX,
+    PageRun,
+    VerificationOptions,
+    build_statistics_page,
+    format_count,
+)
 
 
 @click.command(no_args_is_help=True, cls=Verb)
 @click.argument("path", metavar="RECORD|SESSION|FOLDER", type=PATH)
-@click.option(
-    "--trust",
-    metavar="FILE",
-    type=PATH,
-    multiple=True,
-    help="Trusted public key or root certificate; repeatable.",
-)
+@trust_option
 @log_key_option(
     help="Public key of a trusted log, or the log's folder; repeatable. Requires a receipt from "
     "one of these logs."
 )
-@click.option(
-    "--entry-rule",
-    type=click.Choice(ENTRY_RULES),
-    default=ENTRY_RULE_STATEMENT,
-    show_default=True,
-    help="How the log made its entry from the statement: the statement itself, or its SHA-256. "
-    "Must match the log.",
-)
+@entry_rule_option
 @filter_options
+@click.option(
+    "--lines",
+    metavar="A..B|REVISION",
+    help="Also show who wrote the lines that commits added, as vacr stats --lines counts them.",
+)
+@commit_options
 @prices_option
 @partial(output_options, default="the current folder; for a FOLDER, site/")
 @click.option("--serve", is_flag=True, help="Serve the pages to a browser instead of writing them.")
@@ -82,6 +86,10 @@ def command(
     trust: tuple[str, ...],
     log_key: tuple[str, ...],
     entry_rule: str,
+    lines: str | None,
+    repository: str | None,
+    since: str | None,
+    until: str | None,
     prices: str | None,
     output: str | None,
     overwrite: bool,
@@ -103,14 +111,20 @@ def command(
     the page gives the reason, and the exit code is 1. This includes a record that was modified
     after it was made; then a warning also comes first.
 
+    With --lines, the page or the index of the archive also shows the lines of a range of commits:
+    who wrote them, according to the shown records, and how many survived.
+
     \b
     Example:
       vacr view abc.acr.json -o abc.html --trust keys/signing.pub.pem
       vacr view ~/.claude/projects/x/abc.jsonl --open
       vacr view records/ -o site/ --trust keys/signing.pub.pem --log-key mylog/
       vacr view records/ --serve --open
+      vacr view records/ -o site/ --lines main --since 2026-01-01
     """
     voice = Voice(format, quiet, verbose)
+    if lines is None:
+        check_commit_options(repository=repository, since=since, until=until)
     if serve and output is not None:
         raise UsageError("--serve and -o exclude each other", hint="Omit one of them.")
     options = VerificationOptions(trust=trust, log_keys=log_key, entry_rule=entry_rule)
@@ -122,6 +136,8 @@ def command(
     run = PageRun(path, options, row_filter if row_filter != RowFilter() else None, report_error)
     modified = ModifiedRecords(voice, in_results=output != STDIN)
     run.prices = load_prices(prices)
+    if lines is not None:
+        run.lines = _count_lines(path, LineOptions(lines, repository, since, until), voice)
     run.report_modified = lambda part: modified.warn(part.path, part.modified)
     if serve:
         return _serve_pages(run, host, port, voice, opens=open)
@@ -141,6 +157,27 @@ def command(
     if open and run.first is not None:
         webbrowser.open(run.first.resolve().as_uri())
     return run.exit_code
+
+
+def _count_lines(path: str, options: LineOptions, voice: Voice) -> dict[str, Any] | None:
+    """Return the lines of a range for the page, joined to the records at a path.
+
+    Return `None`, and print the reason, if the record was modified: it proves no line.
+
+    Raises:
+        UsageError: the record comes through a pipe.
+        UnreadableInput: there is no such repository, range or record.
+    """
+    if path == STDIN:
+        raise UsageError(
+            "--lines cannot read the record from standard input", hint="Save it to a file first."
+        )
+    try:
+        statistics = options.collect((path.removesuffix(STATEMENT_SUFFIX),), voice)
+    except InvalidRecord as error:
+        voice.error(f"vacr: --lines: {error}")
+        return None
+    return build_statistics_page(statistics, LINE_GROUPINGS)
 
 
 def _serve_pages(run: PageRun, host: str, port: int, voice: Voice, *, opens: bool) -> int:

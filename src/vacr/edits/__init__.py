@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from vacr.edits.actions import FileAction as FileAction
     from vacr.edits.actions import FileDeletion as FileDeletion
     from vacr.edits.actions import FileMove as FileMove
+    from vacr.edits.actions import FileRewrite as FileRewrite
     from vacr.edits.actions import FileWrite as FileWrite
     from vacr.edits.actions import GitStateChange as GitStateChange
     from vacr.edits.actions import ObservedDiff as ObservedDiff
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from vacr.edits.patch import list_hunk_variants as list_hunk_variants
     from vacr.edits.patch import parse_apply_patch as parse_apply_patch
     from vacr.edits.patch import parse_diff_hunks as parse_diff_hunks
+    from vacr.edits.patch import parse_new_blobs as parse_new_blobs
     from vacr.edits.patch import parse_unified_diff as parse_unified_diff
     from vacr.edits.paths import make_absolute_path as make_absolute_path
     from vacr.edits.paths import make_path_key as make_path_key
@@ -63,6 +65,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "FileAction",
             "FileDeletion",
             "FileMove",
+            "FileRewrite",
             "FileWrite",
             "GitStateChange",
             "ObservedDiff",
@@ -103,6 +106,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "list_hunk_variants",
             "parse_apply_patch",
             "parse_diff_hunks",
+            "parse_new_blobs",
             "parse_unified_diff",
         ),
         "paths": (

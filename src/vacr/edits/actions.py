@@ -12,7 +12,7 @@ directory of the call.
     (True, False)
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from vacr.edits.patch import Hunk, PatchHunk
@@ -69,6 +69,8 @@ class ObservedDiff(FileAction):
     """A diff of the file was printed; its new side is in the file now."""
 
     hunks: Sequence[Hunk]
+    blob: str = ""
+    """The abbreviated id that git gives to the whole text, or `""`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,18 @@ class FileWrite(FileAction):
 
 
 @dataclass(frozen=True, slots=True)
+class FileRewrite(FileAction):
+    """A program changed the text of the file in a known way."""
+
+    rewrite: Callable[[str], str | None]
+    """Returns the new text for the old one, or `None` where it is not certain."""
+    by_line: bool = False
+    """Whether it changes each line alone, so that it applies to parts of the file too."""
+    pattern: bool = False
+    """Whether `*` and `?` in the path are wildcards."""
+
+
+@dataclass(frozen=True, slots=True)
 class AppliedPatch(FileAction):
     """The hunks of an `apply_patch` patch were applied to the file."""
 
@@ -154,6 +168,8 @@ class PossibleChange(FileAction):
 
     formatter: bool = False
     """Whether a code formatter may have made the change."""
+    command: tuple[str, ...] = ()
+    """The words of the formatter's command; empty if they are not all known."""
     overwritten: bool = False
     """Whether the old content is gone."""
     folder: bool = False

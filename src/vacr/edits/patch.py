@@ -62,6 +62,7 @@ _LINE_NORMALIZERS: tuple[Callable[[str], str], ...] = (
 )
 
 _HUNK_HEADER = re.compile(r"@@ -(\d{1,7})(?:,(\d{1,7}))? \+(\d{1,7})(?:,(\d{1,7}))? @@")
+_INDEX_HEADER = re.compile(r"index [0-9a-f]{7,64}\.\.([0-9a-f]{7,64})(?: \d{6})?$")
 _NEW_FILE_HEADER = re.compile(r'\+\+\+ (?:"?b/)?(.*?)"?(?:\t.*)?$')
 
 
@@ -239,6 +240,24 @@ def parse_unified_diff(text: str) -> Iterator[tuple[str | None, list[Hunk]]]:
         index += 1
     if hunks:
         yield name, hunks
+
+
+def parse_new_blobs(text: str) -> dict[str, str]:
+    """Return the new name of each file of a diff by git, with the abbreviated id of its new blob.
+
+    Files whose diff has no such id are left out.
+    """
+    blobs: dict[str, str] = {}
+    blob = ""
+    for line in text.split("\n"):
+        if index := _INDEX_HEADER.match(line):
+            blob = index[1]
+        elif blob and line.startswith("+++ "):
+            target = _NEW_FILE_HEADER.match(line)
+            if target and target[1] != "/dev/null":
+                blobs[target[1]] = blob
+            blob = ""
+    return blobs
 
 
 def _parse_hunk_body(

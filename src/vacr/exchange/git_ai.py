@@ -97,8 +97,8 @@ def export(record: JsonObject, request: ExportRequest) -> ExportedDocument:
         "id": str(session["session-id"]),
         "model": str(meta.get("model-id", UNKNOWN)),
     }
-    author = "s_" + _hash_key(f"{agent['tool']}:{agent['id']}")
-    key = f"{author}::t_{_hash_key(record['id'])}"
+    author = "s_" + hash_key(f"{agent['tool']}:{agent['id']}")
+    key = f"{author}::t_{hash_key(record['id'])}"
     attested = []
     for file in files:
         if not can_name_file(file["path"]):
@@ -120,7 +120,7 @@ def export(record: JsonObject, request: ExportRequest) -> ExportedDocument:
     return ExportedDocument(format_note(GitAiNote(attested, metadata)).encode(), losses)
 
 
-def _hash_key(text: str) -> str:
+def hash_key(text: str) -> str:
     """Return the first 14 hex digits of a text's SHA-256, as git-ai makes keys."""
     return hashlib.sha256(text.encode()).hexdigest()[:_KEY_LENGTH]
 
@@ -145,10 +145,10 @@ def _collect_agent_lines(file: JsonObject, model: str, losses: ExportLosses) -> 
             if line_model.rpartition("/")[2] != model.rpartition("/")[2]:
                 losses["lines of other models, whose names are not told"] += count
             ranges.append((first, last))
-    return _join_ranges(ranges)
+    return join_ranges(ranges)
 
 
-def _join_ranges(ranges: list[LineRange]) -> list[LineRange]:
+def join_ranges(ranges: list[LineRange]) -> list[LineRange]:
     """Return ranges in order, with overlapping and adjacent ones joined."""
     joined: list[LineRange] = []
     for first, last in sorted(ranges):
@@ -284,9 +284,14 @@ def format_note(note: GitAiNote) -> str:
     for path, attested in note.files:
         is_quoted = _NEEDS_QUOTES.search(path) or path == _NOTE_DIVIDER
         lines.append(f'"{path}"' if is_quoted else path)
-        lines += [f"  {key} {','.join(map(_format_range, ranges))}" for key, ranges in attested]
+        lines += [f"  {key} {format_ranges(ranges)}" for key, ranges in attested]
     metadata = msgspec.json.format(encode_sorted_json(note.metadata), indent=2).decode()
     return "\n".join([*lines, _NOTE_DIVIDER, metadata]) + "\n"
+
+
+def format_ranges(ranges: list[LineRange]) -> str:
+    """Return ranges as a note has them, such as `1-4,9`."""
+    return ",".join(map(_format_range, ranges))
 
 
 def _format_range(line_range: LineRange) -> str:

@@ -77,7 +77,8 @@ def _list_subjects(
     for file in record.get("file-attribution", {}).get("files", ()):
         details = get_attribution_details(record, file["path"])
         digest = details.get("sha-256")
-        if details.get("complete") is True and _HEX_DIGEST.fullmatch(str(digest)):
+        is_certain = details.get("complete") is True and "doubt" not in details
+        if is_certain and _HEX_DIGEST.fullmatch(str(digest)):
             subjects.append({"name": file["path"], "digest": {"sha256": digest}})
         else:
             losses["attributed files whose whole content is not known"] += 1

@@ -39,7 +39,7 @@ import cbor2
 
 from vacr.errors import InvalidStatement, UnreadableInput, VacrError, escape_unprintable
 from vacr.log.ledger import NoReceiptYet
-from vacr.log.storage import StorageFailed
+from vacr.log.storage import LogDamaged, StorageFailed
 from vacr.signing import (
     CLAIM_ISS,
     CLAIM_SUB,
@@ -144,6 +144,12 @@ def describe_public_error(error: VacrError) -> str:
     For a database error, that is a fixed text: callers must not learn the database's address.
     """
     return "the log's database failed" if isinstance(error, StorageFailed) else error.message
+
+
+def report_damage(error: LogDamaged) -> Problem:
+    """Log damage of the log for its administrator, and return the problem (500) to send."""
+    _log.error("the log is damaged: %s. %s", error.message, error.hint)
+    return Problem(500, "Log Damaged", f"the log is damaged: {error.message}; tell its operator")
 
 
 def report_internal_error(error: Exception) -> Problem:

@@ -45,6 +45,7 @@ from vacr.log.admission import (
     build_no_receipt_problem,
     build_unavailable_problem,
     describe_public_error,
+    report_damage,
     report_internal_error,
 )
 from vacr.log.keyring import read_log_descriptions
@@ -188,6 +189,7 @@ SERVICE_ENDPOINTS: dict[str, tuple[str, str, _Responses]] = {
         {
             "200": ("Hashes, or entries.", "application/octet-stream"),
             "404": ("No such tile.", PROBLEM_MEDIA_TYPE),
+            "500": ("The log is damaged and lost this tile.", PROBLEM_MEDIA_TYPE),
             **_STORAGE_FAILURE_RESPONSE,
         },
     ),
@@ -363,6 +365,7 @@ class LogService:
 
         Raises:
             Problem: the path is not one of a tile, or the tile does not exist yet.
+            LogDamaged: the log has published the tile, and lost it.
         """
         level, _, name = request.path_params["path"].partition("/")
         if level != ENTRIES_LEVEL and _TILE_LEVEL_PATTERN.fullmatch(level) is None:
@@ -380,7 +383,10 @@ class LogService:
         try:
             data = await self.readers.read(read)
         except LogDamaged as error:
-            raise Problem(404, "Not Found", "this tile does not exist yet") from error
+            leaves = TILE_WIDTH ** (0 if level == ENTRIES_LEVEL else int(level))
+            if (number * TILE_WIDTH + width) * leaves > self.publisher.size:
+                raise Problem(404, "Not Found", "this tile does not exist yet") from error
+            raise
         headers = _IMMUTABLE_CACHE_HEADERS if width == TILE_WIDTH else None
         return Response(data, 200, headers, _TILE_MEDIA_TYPE)
 
@@ -446,6 +452,8 @@ def _answer_problems(handler: _Handler) -> _Handler:
             return await handler(request)
         except Problem as problem:
             return _build_problem_response(problem)
+        except LogDamaged as error:
+            return _build_problem_response(report_damage(error))
         except VacrError as error:
             return _build_problem_response(build_unavailable_problem(error))
         except Exception as error:  # noqa: BLE001 - a client never gets a traceback

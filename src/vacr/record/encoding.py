@@ -116,10 +116,12 @@ def assign_record_id(record: Record) -> list[bytes | memoryview]:
     """
     members = cast("dict[str, Any]", record)
     members.pop("id", None)
-    before_id = {name: value for name, value in members.items() if name < "id"}
-    after_id = {name: value for name, value in members.items() if name > "id"}
+    head, after_id = b"{", members
+    if min(members) < "id":
+        before_id = {name: value for name, value in members.items() if name < "id"}
+        after_id = {name: value for name, value in members.items() if name > "id"}
+        head = encode_decoded_json(before_id)[:-1] + b","
     tail = encode_decoded_json(after_id)
-    head = encode_decoded_json(before_id)[:-1] + b"," if before_id else b"{"
     digest = hashlib.sha256(head)
     rest = memoryview(tail)[1:]
     digest.update(rest)

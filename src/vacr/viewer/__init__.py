@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from vacr.viewer.totals import count_passing_rows as count_passing_rows
     from vacr.viewer.totals import count_totals as count_totals
     from vacr.viewer.totals import format_record_title as format_record_title
+    from vacr.viewer.totals import get_session_key as get_session_key
     from vacr.viewer.totals import get_working_folder as get_working_folder
     from vacr.viewer.totals import sum_tokens as sum_tokens
 
@@ -125,6 +126,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "count_passing_rows",
             "count_totals",
             "format_record_title",
+            "get_session_key",
             "get_working_folder",
             "sum_tokens",
         ),

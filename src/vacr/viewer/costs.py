@@ -214,8 +214,9 @@ def count_cost(
 ) -> Cost:
     """Return the cost of a record's own calls, without those of the session it was forked from.
 
-    If the agent states the cost of the whole session, that counts. With `call_by_call` it does not,
-    because the record is only a part of a session.
+    If the agent states the cost of the whole session, that counts; if that is zero, all calls are
+    stated as free, and estimated as well. With `call_by_call` it does not count, because the record
+    is only a part of a session.
     """
     prices = prices or load_price_table()
     session = record["session"]
@@ -224,9 +225,7 @@ def count_cost(
     cost = Cost()
     for entry in walk_entries(session.get("entries", ())):
         usage = entry.get("token-usage")
-        marks = entry.get("vacr")
-        is_inherited = isinstance(marks, dict) and bool(marks.get("inherited"))
-        if not isinstance(usage, dict) or is_inherited:
+        if not isinstance(usage, dict) or is_inherited(entry):
             continue
         model = str(entry.get("model-id", meta.get("model-id", _UNKNOWN)))
         provider = agent.provider_of(entry) or str(meta.get("model-provider", _UNKNOWN))
@@ -234,7 +233,18 @@ def count_cost(
         priced = prices.find_model(model, provider)
         _add_call(cost, usage, model, priced, _parse_time(stamp), agent.cache_writes(entry))
     stated = None if call_by_call else agent.stated_cost(record)
-    return Cost(stated=min(stated, _MAX_COST)) if stated else cost
+    if stated:
+        return Cost(stated=max(-_MAX_COST, min(stated, _MAX_COST)))
+    if stated is not None:
+        cost.zero_calls = cost.free_estimated_calls = cost.estimated_calls
+        cost.free_estimated = cost.estimated
+    return cost
+
+
+def is_inherited(entry: JsonObject) -> bool:
+    """Return whether an entry comes from the session that this one was forked from."""
+    marks = entry.get("vacr")
+    return isinstance(marks, dict) and bool(marks.get("inherited"))
 
 
 def format_cost(cost: Cost) -> str:
@@ -414,7 +424,7 @@ def _compile_match(clause: JsonObject | None) -> Callable[[str], bool]:
     raise ValueError(f"unknown condition {kind!r}")
 
 
-# --- small readings ---
+# --- the rate and the time of a call ---
 
 
 def _get_rate(price: JsonObject, kind: str, input_tokens: int) -> float:

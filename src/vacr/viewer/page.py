@@ -73,6 +73,8 @@ class Page:
     """The address of the index, if the page is part of an archive."""
     prices: PriceTable | None = None
     """Prices instead of those of the package."""
+    lines: Mapping[str, Any] | None = None
+    """The lines of a range of commits, if they are to be shown."""
 
     def pieces(self, template: str) -> Iterator[bytes]:
         """Yield the HTML of the page, piece by piece, from the template `page.html`."""
@@ -86,6 +88,7 @@ class Page:
             "index": self.index,
             "filter": _describe_filter(self.filter) if self.filter is not None else None,
             "totals": _describe_totals(self.records, self.prices),
+            "lines": self.lines,
             "records": [
                 {"name": make_visible(record.name), "verification": record.verification}
                 for record in self.records
@@ -141,15 +144,20 @@ def _describe_totals(records: Sequence[PageRecord], prices: PriceTable | None) -
 
 
 def render_site_index(
-    template: str, title: str, pages: Sequence[Mapping[str, Any]]
+    template: str,
+    title: str,
+    pages: Sequence[Mapping[str, Any]],
+    lines: Mapping[str, Any] | None = None,
 ) -> Iterator[bytes]:
     """Yield the HTML of the index of an archive, piece by piece.
 
-    `pages` are the cards of `build_index_card`.
+    `pages` are the cards of `build_index_card`. `lines` are the lines of a range of commits, if
+    they are to be shown.
     """
-    description = {
+    description: dict[str, Any] = {
         "title": make_visible(title),
         "producer": f"vacr {__version__}",
+        "lines": lines,
         "records": [],
         "site": {"pages": list(pages)},
     }

@@ -71,7 +71,7 @@ _SPEAKER_NAMES = {
 }
 MOVE_ARROW = " → "
 """Separates the old and the new path of a moved file."""
-_NO_RESULT = "no-result"
+_NO_RESULT, _DENIED = "no-result", "denied"
 # Members of an error event that may have its message, in the order of trust.
 _REASON_MEMBERS = ("message", "error", "content", "data")
 _MAX_REASON_DEPTH = 5
@@ -166,7 +166,7 @@ class Row:
     is_error: bool = False
     """Whether a call failed, or an event reports an error."""
     status: str = ""
-    """How a call ended, as in the record; `no-result` for a call without a result."""
+    """How a call ended, as in the record; without a result `no-result` or `denied`."""
     exit_code: int | None = None
     meaning: str = ""
     """What the exit code means, where that is certain; the call then did not fail."""
@@ -373,6 +373,7 @@ def _make_call_row(placed: _PlacedEntry, agent: str, result: _PlacedEntry | None
     row.diffs = build_diffs(agent, row.tool, arguments)
     if result is None:
         row.status = str(_get_marks(placed.entry).get("status", ""))
+        row.is_error = row.status == _DENIED
         return row
     row.result = _make_result_row(result, placed.depth)
     row.status, row.exit_code = row.result.status, row.result.exit_code

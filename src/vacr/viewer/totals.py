@@ -28,7 +28,7 @@ from vacr.edits import make_absolute_path
 from vacr.model import JsonObject
 from vacr.record import find_session_title, format_timestamp, get_epoch_milliseconds, walk_entries
 from vacr.viewer.content import make_visible
-from vacr.viewer.costs import Cost, PriceTable, count_cost
+from vacr.viewer.costs import Cost, PriceTable, count_cost, is_inherited
 from vacr.viewer.rows import ASSISTANT_ROW, MOVE_ARROW, TOOL_ROW, Row, build_rows
 
 COUNTED_TOKENS = ("input", "cached", "output", "reasoning", "total")
@@ -164,7 +164,7 @@ def add_usage(
     for entry in walk_entries(session.get("entries", ())):
         totals.entries += 1
         usage = entry.get("token-usage")
-        if not isinstance(usage, dict) or _is_inherited(entry):
+        if not isinstance(usage, dict) or is_inherited(entry):
             continue
         totals.tokens.update(
             {name: usage[name] for name in COUNTED_TOKENS if type(usage.get(name)) is int}
@@ -173,12 +173,6 @@ def add_usage(
             totals.models[str(entry.get("model-id", default_model))] += usage["output"]
     totals.cost += count_cost(record, prices, call_by_call=is_part)
     totals.milliseconds = _get_duration(session)
-
-
-def _is_inherited(entry: JsonObject) -> bool:
-    """Return whether an entry comes from the session that this one was forked from."""
-    marks = entry.get("vacr")
-    return isinstance(marks, dict) and bool(marks.get("inherited"))
 
 
 def _get_duration(session: JsonObject) -> int:
@@ -195,7 +189,7 @@ def sum_tokens(totals: Totals) -> int:
     return totals.tokens["input"] + totals.tokens["output"]
 
 
-# The index of an archive
+# --- The index of an archive ---
 
 
 def format_record_title(record: JsonObject, otherwise: str) -> str:
@@ -219,7 +213,7 @@ def build_index_card(
 
     `records` are the session and its sub-agents. The totals are those of all of them, so that the
     sums of an index are those of `vacr stats`. `href` is the address of the page, and `reason`
-    explains the verdict.
+    explains the verdict. The caller sets `isRepeated` where a better recording has a card as well.
     """
     session = records[0]["session"]
     meta = session.get("agent-meta", {})
@@ -246,7 +240,9 @@ def build_index_card(
             for tool, count in totals.tools.items()
         ],
         "cost": round(totals.cost.total, 4),
-        "isEstimated": bool(totals.cost.estimated),
+        "isEstimated": bool(totals.cost.estimated_calls),
+        "isUnpriced": bool(totals.cost.unpriced),
+        "isRepeated": False,
         "verdict": verdict,
         "told": make_visible(reason),
     }
@@ -258,7 +254,7 @@ def _list_models(record: JsonObject) -> list[str]:
     return [str(model) for model in meta.get("models") or [meta.get("model-id", "")]]
 
 
-# Groups of sessions
+# --- Groups of sessions ---
 
 
 @dataclass
@@ -272,14 +268,14 @@ class SessionGroups:
     prices: PriceTable | None = None
     """Prices instead of those of the package."""
     sessions: dict[tuple[str, str], dict[str, Totals]] = field(default_factory=dict)
-    """By agent and id, because two agents may use one id; then by group."""
+    """By `get_session_key`, then by group."""
     repeated: int = 0
     _ranks: dict[tuple[str, str], tuple[bool, int]] = field(default_factory=dict)
     """How good the recording of each session is: whether it is unmodified, and its entries."""
 
     def add(self, record: JsonObject, *, is_modified: bool = False) -> None:
         """Add a record; of two recordings of the same session, keep only the better one."""
-        key = _get_group(record, BY_AGENT), str(record["session"]["session-id"])
+        key = get_session_key(record)
         parts = _split_totals(record, self.by, self.prices)
         rank = not is_modified, _count_entries(parts)
         if key in self.sessions:
@@ -303,6 +299,11 @@ class SessionGroups:
         total = sum(self.groups().values(), Totals())
         total.sessions = len(self.sessions)
         return total
+
+
+def get_session_key(record: JsonObject) -> tuple[str, str]:
+    """Return the agent and the id of a session: two agents may use one id."""
+    return _get_group(record, BY_AGENT), str(record["session"]["session-id"])
 
 
 def _rank_group(item: tuple[str, Totals]) -> tuple[int, int, str]:

@@ -14,15 +14,32 @@ if TYPE_CHECKING:
     from vacr.workflows.attribute import build_commit_document as build_commit_document
     from vacr.workflows.attribute import build_line_counts as build_line_counts
     from vacr.workflows.attribute import build_line_document as build_line_document
+    from vacr.workflows.attribute import build_line_headers as build_line_headers
     from vacr.workflows.attribute import count_attributed_lines as count_attributed_lines
     from vacr.workflows.attribute import count_lines_by_model as count_lines_by_model
     from vacr.workflows.attribute import find_attribution_failure as find_attribution_failure
     from vacr.workflows.attribute import format_attribution_summary as format_attribution_summary
     from vacr.workflows.attribute import format_line_ranges as format_line_ranges
-    from vacr.workflows.attribute import read_blame_records as read_blame_records
     from vacr.workflows.attribute import report_attribution_gaps as report_attribution_gaps
     from vacr.workflows.attribute import report_unknown_tools as report_unknown_tools
     from vacr.workflows.attribute import shorten_prompt as shorten_prompt
+    from vacr.workflows.blame_records import read_blame_records as read_blame_records
+    from vacr.workflows.blame_records import read_project_records as read_project_records
+    from vacr.workflows.commit_notes import EVIDENCE_NOTED as EVIDENCE_NOTED
+    from vacr.workflows.commit_notes import NOTE_EMPTY as NOTE_EMPTY
+    from vacr.workflows.commit_notes import NOTE_REFUSED as NOTE_REFUSED
+    from vacr.workflows.commit_notes import NOTE_UNCHANGED as NOTE_UNCHANGED
+    from vacr.workflows.commit_notes import NOTE_WRITTEN as NOTE_WRITTEN
+    from vacr.workflows.commit_notes import MergedNotes as MergedNotes
+    from vacr.workflows.commit_notes import NoteResult as NoteResult
+    from vacr.workflows.commit_notes import ReadNote as ReadNote
+    from vacr.workflows.commit_notes import add_noted_blame as add_noted_blame
+    from vacr.workflows.commit_notes import build_note_document as build_note_document
+    from vacr.workflows.commit_notes import list_note_commits as list_note_commits
+    from vacr.workflows.commit_notes import merge_fetched_notes as merge_fetched_notes
+    from vacr.workflows.commit_notes import read_commit_notes as read_commit_notes
+    from vacr.workflows.commit_notes import read_note_records as read_note_records
+    from vacr.workflows.commit_notes import write_commit_notes as write_commit_notes
     from vacr.workflows.evidence import MAX_EVIDENCE_BYTES as MAX_EVIDENCE_BYTES
     from vacr.workflows.evidence import EvidenceOptions as EvidenceOptions
     from vacr.workflows.evidence import choose_output_form as choose_output_form
@@ -30,6 +47,7 @@ if TYPE_CHECKING:
     from vacr.workflows.evidence import read_evidence as read_evidence
     from vacr.workflows.evidence import read_journal_head as read_journal_head
     from vacr.workflows.evidence import read_record_file as read_record_file
+    from vacr.workflows.formatters import FormatterRunner as FormatterRunner
     from vacr.workflows.inputs import MODIFIED_RECORD_HINT as MODIFIED_RECORD_HINT
     from vacr.workflows.inputs import InputRecord as InputRecord
     from vacr.workflows.inputs import drop_duplicate_recordings as drop_duplicate_recordings
@@ -37,6 +55,21 @@ if TYPE_CHECKING:
     from vacr.workflows.inputs import name_failed_input as name_failed_input
     from vacr.workflows.inputs import read_input_records as read_input_records
     from vacr.workflows.inputs import scan_input_records as scan_input_records
+    from vacr.workflows.line_statistics import LINE_GROUPINGS as LINE_GROUPINGS
+    from vacr.workflows.line_statistics import SURVIVAL_DAYS as SURVIVAL_DAYS
+    from vacr.workflows.line_statistics import LineCounts as LineCounts
+    from vacr.workflows.line_statistics import LineStatistics as LineStatistics
+    from vacr.workflows.line_statistics import (
+        build_statistics_document as build_statistics_document,
+    )
+    from vacr.workflows.line_statistics import build_statistics_page as build_statistics_page
+    from vacr.workflows.line_statistics import collect_line_statistics as collect_line_statistics
+    from vacr.workflows.line_statistics import format_group_names as format_group_names
+    from vacr.workflows.line_statistics import sort_line_groups as sort_line_groups
+    from vacr.workflows.note_rewrite import list_unnoted_commits as list_unnoted_commits
+    from vacr.workflows.note_rewrite import parse_rewritten_commits as parse_rewritten_commits
+    from vacr.workflows.note_rewrite import rewrite_similar_notes as rewrite_similar_notes
+    from vacr.workflows.note_rewrite import rewrite_stated_notes as rewrite_stated_notes
     from vacr.workflows.pools import DaskCluster as DaskCluster
     from vacr.workflows.pools import NoProcesses as NoProcesses
     from vacr.workflows.pools import start_local_pool as start_local_pool
@@ -67,6 +100,10 @@ if TYPE_CHECKING:
     from vacr.workflows.register import build_registration_document as build_registration_document
     from vacr.workflows.register import combine_exit_codes as combine_exit_codes
     from vacr.workflows.register import register_pair as register_pair
+    from vacr.workflows.replay import ReplayBase as ReplayBase
+    from vacr.workflows.replay import build_replay_document as build_replay_document
+    from vacr.workflows.replay import load_replay_base as load_replay_base
+    from vacr.workflows.replay import read_replay_inputs as read_replay_inputs
     from vacr.workflows.run_journal import RunJournal as RunJournal
     from vacr.workflows.seal import PlannedSession as PlannedSession
     from vacr.workflows.seal import SealedSession as SealedSession
@@ -111,15 +148,36 @@ __getattr__, __dir__, __all__ = export_lazily(
             "build_commit_document",
             "build_line_counts",
             "build_line_document",
+            "build_line_headers",
             "count_attributed_lines",
             "count_lines_by_model",
             "find_attribution_failure",
             "format_attribution_summary",
             "format_line_ranges",
-            "read_blame_records",
             "report_attribution_gaps",
             "report_unknown_tools",
             "shorten_prompt",
+        ),
+        "blame_records": (
+            "read_blame_records",
+            "read_project_records",
+        ),
+        "commit_notes": (
+            "EVIDENCE_NOTED",
+            "MergedNotes",
+            "NOTE_EMPTY",
+            "NOTE_REFUSED",
+            "NOTE_UNCHANGED",
+            "NOTE_WRITTEN",
+            "NoteResult",
+            "ReadNote",
+            "add_noted_blame",
+            "build_note_document",
+            "list_note_commits",
+            "merge_fetched_notes",
+            "read_commit_notes",
+            "read_note_records",
+            "write_commit_notes",
         ),
         "evidence": (
             "EvidenceOptions",
@@ -130,6 +188,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "read_journal_head",
             "read_record_file",
         ),
+        "formatters": ("FormatterRunner",),
         "inputs": (
             "InputRecord",
             "MODIFIED_RECORD_HINT",
@@ -138,6 +197,23 @@ __getattr__, __dir__, __all__ = export_lazily(
             "name_failed_input",
             "read_input_records",
             "scan_input_records",
+        ),
+        "line_statistics": (
+            "LINE_GROUPINGS",
+            "LineCounts",
+            "LineStatistics",
+            "SURVIVAL_DAYS",
+            "build_statistics_document",
+            "build_statistics_page",
+            "collect_line_statistics",
+            "format_group_names",
+            "sort_line_groups",
+        ),
+        "note_rewrite": (
+            "list_unnoted_commits",
+            "parse_rewritten_commits",
+            "rewrite_similar_notes",
+            "rewrite_stated_notes",
         ),
         "pools": (
             "DaskCluster",
@@ -178,6 +254,12 @@ __getattr__, __dir__, __all__ = export_lazily(
             "build_registration_document",
             "combine_exit_codes",
             "register_pair",
+        ),
+        "replay": (
+            "ReplayBase",
+            "build_replay_document",
+            "load_replay_base",
+            "read_replay_inputs",
         ),
         "run_journal": ("RunJournal",),
         "seal": (

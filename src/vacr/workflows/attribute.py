@@ -27,9 +27,9 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from vacr.attribution import ATTRIBUTION_HOLDS, BaseFiles, JointRecords, compare_attribution
-from vacr.errors import PluginError, UnreadableInput, VacrError
+from vacr.errors import PluginError, escape_unprintable
 from vacr.record import format_timestamp
-from vacr.workflows.inputs import InputRecord, scan_input_records
+from vacr.workflows.inputs import InputRecord
 from vacr.workflows.record_files import format_count
 
 if TYPE_CHECKING:
@@ -135,34 +135,6 @@ def find_attribution_failure(
     return "" if outcome == ATTRIBUTION_HOLDS else reason
 
 
-def read_blame_records(
-    paths: Iterable[str], skipped: Callable[[str, VacrError], None]
-) -> list[dict[str, Any]]:
-    """Return all records at some paths, and the records of native sessions there.
-
-    `skipped` gets each unreadable item of a folder: the path of the folder, and the error.
-
-    Raises:
-        UnreadableInput: a named file cannot be read, or the paths contain no records.
-        InvalidRecord: a named record is invalid, or was modified.
-    """
-    records: list[dict[str, Any]] = []
-    paths = tuple(paths)
-    for path in paths:
-        for item in scan_input_records(path):
-            if isinstance(item, InputRecord):
-                records.append(item.record)
-            else:
-                skipped(path, item)
-    if not records:
-        raise UnreadableInput(
-            "no records found",
-            where=", ".join(paths),
-            hint="To create records: vacr record FOLDER -o records/",
-        )
-    return records
-
-
 def build_line_document(line: BlamedLine) -> dict[str, Any]:
     """Return a line for JSON output: its commit, its contributor, and the proof in a record.
 
@@ -175,6 +147,24 @@ def build_line_document(line: BlamedLine) -> dict[str, Any]:
         "contributor": _build_contributor(line),
         **_build_proof(line.blame),
     }
+
+
+def build_line_headers(line: BlamedLine) -> list[bytes]:
+    """Return a line's contributor and proof as headers of `git blame --porcelain`.
+
+    A line that no record proves has only its type, `unknown`. Control characters are escaped.
+    """
+    model = _build_contributor(line).get("model-id", "")
+    headers = {"contributor": line.type} | ({"model": model} if model else {})
+    names = {"session-id": "session"}
+    headers |= {
+        names.get(name, name): str(value) for name, value in _build_proof(line.blame).items()
+    }
+    return [
+        escape_unprintable(f"vacr-{name} {value}").encode("utf-8", "backslashreplace")
+        for name, value in headers.items()
+        if value
+    ]
 
 
 def build_commit_document(added: AddedLines) -> dict[str, Any]:
@@ -240,8 +230,9 @@ def _build_proof(blame: LineBlame | None) -> dict[str, Any]:
     }
     if claim.call_id:
         proof["call-id"] = claim.call_id
-    if claim.time is not None:
-        proof["time"] = format_timestamp(claim.time * 1000)
+    time = format_timestamp(claim.time * 1000) if claim.time is not None else None
+    if time is not None:
+        proof["time"] = time
     if claim.doubt:
         proof["doubt"] = claim.doubt
     if prompt := shorten_prompt(claim):

@@ -123,15 +123,33 @@ def scan_input_records(path: str, *, changed: bool = False) -> Iterator[InputRec
             raise UnreadableInput("there is no such file or folder", where=path, hint=_INPUT_HINT)
         yield from _read_input_file(path, changed=changed)
         return
-    records = (file for file in Path(path).rglob("*") if file.name.endswith(RECORD_SUFFIXES))
-    for file in sorted(records):
-        stem = file.relative_to(path).with_name(_derive_file_stem(file.name)).as_posix()
-        try:
-            yield _read_record_file(str(file), stem, changed=changed)
-        except VacrError as error:
-            yield error
-    for place in find_places(path):
+    for place in list_input_places(path):
+        yield from read_input_place(place, changed=changed)
+
+
+def list_input_places(folder: str) -> Iterator[SessionPlace]:
+    """Yield the places of records in a folder and below it, then those that may be sessions."""
+    files = (file for file in Path(folder).rglob("*") if file.name.endswith(RECORD_SUFFIXES))
+    for file in sorted(files):
+        stem = file.relative_to(folder).with_name(_derive_file_stem(file.name)).as_posix()
+        yield SessionPlace(str(file), stem)
+    yield from find_places(folder)
+
+
+def read_input_place(
+    place: SessionPlace, *, changed: bool = False
+) -> Iterator[InputRecord | VacrError]:
+    """Yield the records at a place in a folder; yield errors, too.
+
+    `changed` also accepts records that were modified after they were made.
+    """
+    if not place.path.endswith(RECORD_SUFFIXES):
         yield from _read_folder_sessions(place)
+        return
+    try:
+        yield _read_record_file(place.path, place.name, changed=changed)
+    except VacrError as error:
+        yield error
 
 
 def _read_input_file(path: str, *, changed: bool) -> Iterator[InputRecord]:

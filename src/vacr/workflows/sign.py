@@ -1,7 +1,7 @@
 """Signed statements about files: the signer, the digest, and the kind of file.
 
-A statement covers the SHA-256 of a file and names the record in it. Large files are hashed while
-they are read and never held in memory:
+A statement covers the SHA-256 of a file and names the record in it. Large files other than records
+are hashed while they are read and never held in memory:
 
     >>> from vacr.workflows import read_signable_file
     >>> file = read_signable_file("session.jsonl", whole=False)
@@ -61,7 +61,7 @@ from vacr.signing import (
 from vacr.workflows.record_files import RECORD_SUFFIXES
 
 LARGE_FILE_SIZE = 1 << 26
-"""Files of this size and above are hashed while they are read, and not parsed."""
+"""Files of this size and above are hashed while they are read, and not parsed, except records."""
 
 SIGNING_KEY_NAME = "signing"
 VERIFIER_KEY_NAME = "verifier"
@@ -103,17 +103,15 @@ class SignableFile:
 def read_signable_file(path: str, *, whole: bool) -> SignableFile:
     """Read a file to be signed: its digest, its media type, and a summary of its record.
 
-    A large file is only hashed, unless `whole` is true.
+    A large file is only hashed, unless `whole` is true or its name is that of a record: a record is
+    checked whatever its size.
 
     Raises:
         UnreadableInput: the file cannot be read, or is empty.
     """
     content_type = _MEDIA_TYPES.get(Path(path).suffix, "application/octet-stream")
-    try:
-        is_large = not whole and Path(path).stat().st_size >= LARGE_FILE_SIZE
-    except (OSError, ValueError):
-        is_large = False  # Reading it reports the reason.
-    if is_large:
+    is_record = path.endswith(RECORD_SUFFIXES)
+    if not whole and not is_record and _is_large(path):
         return SignableFile(_hash_file(path), None, content_type)
     data = read_bytes(path)
     if not data:
@@ -125,10 +123,18 @@ def read_signable_file(path: str, *, whole: bool) -> SignableFile:
     try:
         record_id, metadata = _summarise_content(data)
         modified = _describe_modification(data)
-        invalid = _find_invalidity(data) if path.endswith(RECORD_SUFFIXES) else ""
+        invalid = _find_invalidity(data) if is_record else ""
     finally:
         hasher.join()
     return SignableFile(digests[0], data, content_type, record_id, metadata, modified, invalid)
+
+
+def _is_large(path: str) -> bool:
+    """Return whether a file is too large to be held in memory; False if nobody can tell."""
+    try:
+        return Path(path).stat().st_size >= LARGE_FILE_SIZE
+    except (OSError, ValueError):
+        return False  # Reading it reports the reason.
 
 
 def _hash_file(path: str) -> bytes:

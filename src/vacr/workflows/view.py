@@ -47,6 +47,7 @@ from vacr.viewer import (
     RowFilter,
     build_index_card,
     format_record_title,
+    get_session_key,
     render_site_index,
 )
 from vacr.workflows.inputs import InputRecord, read_input_records, scan_input_records
@@ -107,21 +108,29 @@ class Conversation:
         )
         return next(failures, "")
 
+    @property
+    def rank(self) -> tuple[bool, int]:
+        """Return how good a recording it is: whether it is unmodified, and its entries."""
+        entries = sum(len(part.record["session"].get("entries", ())) for part in self.parts)
+        return not any(part.modified for part in self.parts), entries
+
     def page(
         self,
         trust: PageTrust,
         chosen: RowFilter | None,
         index: str = "",
         prices: PriceTable | None = None,
+        lines: Mapping[str, Any] | None = None,
     ) -> Page:
         """Return the page of the conversation.
 
         `trust` has the keys for verifying it in the browser, `chosen` selects the entries that are
         shown, and `index` is the link to the archive's first page; empty without an archive.
-        `prices` replace the price table of the package.
+        `prices` replace the price table of the package. `lines` are the lines of a range of
+        commits, if they are to be shown.
         """
         title = format_record_title(self.parts[0].record, self.stem)
-        return Page(title, self.shown, trust, chosen, index, prices)
+        return Page(title, self.shown, trust, chosen, index, prices, lines)
 
     def card(self, href: str, prices: PriceTable | None = None) -> dict[str, Any]:
         """Return the entry for the conversation in an archive's index; `href` links to its page.
@@ -143,6 +152,21 @@ def _classify_verdict(verdict: Mapping[str, Any] | None) -> str:
     if not verdict["verified"]:
         return VERDICT_FAILED
     return VERDICT_VERIFIED if verdict["trusted"] else VERDICT_SIGNED
+
+
+def _mark_repeated_cards(
+    conversations: Sequence[Conversation], cards: Sequence[dict[str, Any]]
+) -> None:
+    """Mark the cards of all but the best recording of each session, so that it counts once."""
+    best: dict[tuple[str, str], tuple[tuple[bool, int], dict[str, Any]]] = {}
+    for conversation, card in zip(conversations, cards, strict=True):
+        key, rank = get_session_key(conversation.parts[0].record), conversation.rank
+        if key in best and best[key][0] >= rank:
+            card["isRepeated"] = True
+            continue
+        if key in best:
+            best[key][1]["isRepeated"] = True
+        best[key] = rank, card
 
 
 @dataclass(frozen=True)
@@ -198,6 +222,9 @@ class PageRun:
     """Takes each modified record, before its page is written."""
     prices: PriceTable | None = None
     """Prices instead of those of the package."""
+    lines: Mapping[str, Any] | None = None
+    """The lines of a range of commits, from `build_statistics_page`; an archive shows them in its
+    index."""
     exit_code: int = 0
     """The exit code so far: 1 if a verification failed or a record was modified, 3 if an item is
     unreadable."""
@@ -232,7 +259,9 @@ class PageRun:
             raise UsageError(
                 "cannot write several pages to standard output", hint="Name a folder: -o site/"
             )
-        page = conversations[0].page(self._trust, self.row_filter, prices=self.prices)
+        page = conversations[0].page(
+            self._trust, self.row_filter, prices=self.prices, lines=self.lines
+        )
         return page.pieces(self._template)
 
     def write(self, output: str | None, *, overwrite: bool = False) -> list[WrittenPage]:
@@ -264,6 +293,7 @@ class PageRun:
             sources_read += [part.path for part in conversation.parts]
             cards.append(conversation.card(quote(f"{name}{_PAGE_SUFFIX}"), self.prices))
         if self.is_archive and folder is not None:
+            _mark_repeated_cards([page.conversation for page in self.pages], cards)
             self._write_index(folder / _INDEX_FILE, cards, sources_read, overwrite=overwrite)
         return self.pages
 
@@ -302,7 +332,8 @@ class PageRun:
     ) -> WrittenPage:
         """Write the page of a conversation; an archive may replace its own older page."""
         index = f"{'../' * name.count('/')}{_INDEX_FILE}" if self.is_archive else ""
-        page = conversation.page(self._trust, self.row_filter, index, self.prices)
+        lines = self.lines if not self.is_archive else None
+        page = conversation.page(self._trust, self.row_filter, index, self.prices, lines)
         data = b"".join(page.pieces(self._template))
         sources = tuple(part.path for part in conversation.parts)
         state = write_output_file(
@@ -320,7 +351,7 @@ class PageRun:
     ) -> None:
         """Write the first page of an archive, with a card for each conversation."""
         title = f"Conversations in {Path(self.path).resolve().name}"
-        data = b"".join(render_site_index(self._template, title, cards))
+        data = b"".join(render_site_index(self._template, title, cards, self.lines))
         replaces = overwrite or _is_own_page(target)
         write_output_file(target, data, STDIN, (), overwrite=replaces, also=sources)
         self.index = target

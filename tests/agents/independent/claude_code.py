@@ -120,6 +120,8 @@ HOST_TEXT = re.compile(
 )
 CONTEXT = re.compile(r"<(system-reminder|ide_opened_file|ide_selection)>.*?</\1>\s*", re.DOTALL)
 
+END_WORDS = {"completed": "success", "failed": "error", "killed": "interrupted"}
+
 
 def claude_labels(data: bytes) -> Labels:
     """Count how the calls of a transcript ended, and who wrote its user messages."""
@@ -147,17 +149,50 @@ def claude_labels(data: bytes) -> Labels:
             blocks = content if isinstance(content, list) else [content]
             if any(isinstance(b, str) or b.get("type") != "tool_result" for b in blocks):
                 note_speaker(labels, line, content, program)
+    notices = find_notices(lines)
     for line, block in results:
         status, code, process = judge(line, block, names.get(block.get("tool_use_id"), ""))
         if process and status == "running":
-            pending[process] = pending.get(process, 0) + 1
+            pending.setdefault(process, []).append(lines.index(line))
         elif process:
-            labels.resolved += pending.pop(process, 0)
+            labels.resolved += len(pending.pop(process, ()))
         labels.statuses[status] += 1
         if code is not None:
             labels.exit_codes[code] += 1
+    for process, waiting in pending.items():
+        for place, status, code in notices.get(process, ()):
+            earlier = [one for one in waiting if one < place]
+            if earlier:
+                labels.statuses["running"] -= 1
+                labels.statuses[status] += 1
+                labels.resolved += len(earlier)
+                if code is not None:
+                    labels.exit_codes[code] += 1
+            del waiting[: len(earlier)]
+    labels.statuses = +labels.statuses
     labels.unanswered = count_unanswered(lines)
     return labels
+
+
+def find_notices(lines: list) -> dict:
+    """Find the notices that Claude Code sent: task → place, status and exit code of each."""
+    notices = {}
+    for place, line in enumerate(lines):
+        attachment, message = line.get("attachment") or {}, line.get("message") or {}
+        if (line.get("origin") or {}).get("kind") == "task-notification":
+            text = message.get("content")
+        elif attachment.get("commandMode") == "task-notification":
+            text = attachment["prompt"]
+        else:
+            continue
+        text = text if isinstance(text, str) else ""
+        head = text.partition("<summary>")[0]
+        task, status = (re.search(rf"<{tag}>(.*)</{tag}>", head) for tag in ("task-id", "status"))
+        if task and status:
+            code = re.search(r"<summary>Background command .*exit code (\d+)\)?</summary>", text)
+            found = (place, END_WORDS[status[1]], int(code[1]) if code else None)
+            notices.setdefault(task[1], []).append(found)
+    return notices
 
 
 def count_unanswered(lines: list) -> int:
@@ -180,7 +215,8 @@ def judge(line: dict, block: dict, name: str) -> tuple:
     text = text if isinstance(text, str) else ""
     if block.get("is_error") is True:
         if "toolDenialKind" in line:
-            return ("denied" if line["toolDenialKind"] == "user-rejected" else "?"), None, None
+            stopped = line["toolDenialKind"] in ("interrupted", "cancelled")
+            return ("interrupted" if stopped else "denied"), None, None
         header = re.fullmatch(r"Exit code (\d+)", text.split("\n")[0])
         code = int(header[1]) if header and name in ("Bash", "PowerShell") else None
         second = text.split("\n")[1] if "\n" in text else ""
@@ -200,14 +236,16 @@ def judge(line: dict, block: dict, name: str) -> tuple:
         return "interrupted", None, None
     if report.get("backgroundTaskId"):
         return "running", None, report["backgroundTaskId"]
-    if report.get("returnCodeInterpretation") == "No matches found":
+    if report.get("returnCodeInterpretation") in ("No matches found", "Files differ"):
         return "error", 1, None
     if report.get("status") == "async_launched":
         return "running", None, report["agentId"]
-    if "shellId" in report:
-        words = {"completed": "success", "failed": "error", "killed": "interrupted"}
-        status = words.get(report["status"], report["status"])
-        return status, report.get("exitCode"), report["shellId"]
+    task = report.get("task") if "retrieval_status" in report else report
+    if isinstance(task, dict) and task.keys() & {"shellId", "task_type"}:
+        status = END_WORDS.get(task["status"], task["status"])
+        code = task.get("exitCode")
+        status = "error" if status == "success" and code else status
+        return status, code, task.get("shellId", task.get("task_id"))
     if name in ("KillBash", "KillShell", "TaskStop"):
         return "success", None, report.get("shell_id", report.get("task_id"))
     return "success", None, None

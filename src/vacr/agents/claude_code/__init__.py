@@ -70,7 +70,11 @@ class ClaudeCode(Agent):
 
     def outcome(self, result: CallResult) -> Outcome:
         """Return how a call ended."""
-        return outcomes.find_outcome(result)
+        return outcomes.classify_outcome(result)
+
+    def task_notice(self, entry: dict[str, Any]) -> Outcome:
+        """Return how a background task ended, if an entry is Claude Code's notice of its end."""
+        return outcomes.parse_task_notice(entry)
 
     def prompt_text(self, entry: dict[str, Any]) -> str:
         """Return the words of the person in an entry, or an empty text."""

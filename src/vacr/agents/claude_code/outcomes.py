@@ -10,16 +10,16 @@ little. More evidence separates a refusal from a crash:
 | `toolDenialKind`, `permissionDecision`, or a sentence about permission | `denied` |
 | `toolDenialKind: interrupted`, `interrupted: true`, or a sentence | `interrupted` |
 | `Exit code 143` with `Command timed out after …`, or `timedOut: true` | `timeout` |
-| `backgroundTaskId`, an agent that was launched | `running` |
+| `backgroundTaskId`, an agent that was launched | `running`, until a notice states the end |
 | `Exit code N` above the output of a shell, or any other flagged result | `error` |
 | a return code with a meaning, such as "No matches found" | `error`, exit code 1 |
 
-    >>> from vacr.agents.claude_code.outcomes import find_outcome
+    >>> from vacr.agents.claude_code.outcomes import classify_outcome
     >>> from vacr.agents.labels import CallResult
     >>> def run(output, tool="Bash", **members):
     ...     result = {"type": "tool-result", "output": output, "is-error": True}
     ...     message = {"type": "user", "children": [result], "version": "2.1.200", **members}
-    ...     outcome = find_outcome(CallResult(result, message, {"name": tool}, {}))
+    ...     outcome = classify_outcome(CallResult(result, message, {"name": tool}, {}))
     ...     return outcome.status, outcome.exit_code
     >>> run("Exit code 2\\nmake: *** No rule")
     ('error', 2)
@@ -50,9 +50,11 @@ from typing import Any
 
 from vacr.agents.labels import (
     DENIED,
+    FAILED,
     FAILURE,
     INTERRUPTED,
     RUNNING,
+    SUCCEEDED,
     SUCCESS,
     TIMED_OUT,
     UNKNOWN_OUTCOME,
@@ -153,9 +155,22 @@ _LAUNCH_STATUSES = frozenset(("async_launched", "remote_launched", "teammate_spa
 _PROCESS_STATUSES = {"pending": RUNNING}
 """Words about a background process that other agents do not use."""
 
+_NOTICE_KIND = "task-notification"
+_NOTICE_START = re.compile(r"<task-notification>\s*")
+_NOTICE_LINE = re.compile(r"<(task-id|tool-use-id|task-type|output-file|status)>([^<\n]*)</\1>\s*")
+_COMMAND_SUMMARY = re.compile(
+    r'<summary>Background command ".*" (?:completed \(exit code (-?\d{1,10})\)'
+    r"|failed with exit code (-?\d{1,10}))</summary>",
+    re.DOTALL,
+)
 
-def find_outcome(result: CallResult) -> Outcome:
-    """Return how a call ended; the outcome is unknown only where a line has no message."""
+
+def classify_outcome(result: CallResult) -> Outcome:
+    """Return how a call ended.
+
+    The outcome is unknown where a line has no message and no flag, and where a call looked at a
+    background process and reports no known state.
+    """
     entry, message = result.entry, result.message
     if message is entry:
         return parse_stated_outcome(entry)
@@ -170,7 +185,7 @@ def find_outcome(result: CallResult) -> Outcome:
         return _find_reported_outcome(report, tool)
     if message["type"] == "assistant":
         return _find_server_outcome(entry.get("output"))
-    return Outcome(SUCCESS)
+    return SUCCEEDED
 
 
 def _find_denial(message: dict[str, Any]) -> str:
@@ -220,14 +235,14 @@ def _find_failure(text: str, tool: str, report: Any, message: dict[str, Any]) ->
             return Outcome(TIMED_OUT, exit_code)
         return Outcome(FAILURE, exit_code)
     if _may_be_output(tool, message) and not _is_written_by_host(text, report):
-        return Outcome(FAILURE)
+        return FAILED
     if text.startswith(_INTERRUPTION_STARTS) or _STOPPED_WHILE_RUNNING in text[:600]:
         return Outcome(INTERRUPTED)
     if report == _REJECTION or _is_denial(text):
         return Outcome(DENIED)
     if tool in SHELL_TOOLS and _TIMEOUT_LINE.match(text):
         return Outcome(TIMED_OUT)
-    return Outcome(FAILURE)
+    return FAILED
 
 
 def _split_exit_code(text: str, tool: str, message: dict[str, Any]) -> tuple[int | None, str]:
@@ -282,7 +297,7 @@ def _find_reported_outcome(report: dict[str, Any], tool: str) -> Outcome:
     if isinstance(meaning, str) and meaning in _EXIT_ONE_MEANINGS:
         return Outcome(FAILURE, exit_code=1)
     if report.get("success") is False:
-        return Outcome(FAILURE)
+        return FAILED
     if "retrieval_status" in report:
         task = dict_or_empty(report.get("task"))
         return _find_process_outcome(task, task.get("task_id"))
@@ -293,7 +308,7 @@ def _find_reported_outcome(report: dict[str, Any], tool: str) -> Outcome:
         return Outcome(SUCCESS, saw_end=killed if isinstance(killed, str) else "")
     if tool in AGENT_TOOLS:
         return _find_agent_outcome(report)
-    return Outcome(SUCCESS)
+    return SUCCEEDED
 
 
 def _find_process_outcome(process: dict[str, Any], process_id: Any) -> Outcome:
@@ -328,8 +343,47 @@ def _find_server_outcome(output: Any) -> Outcome:
         if not isinstance(block, dict):
             continue
         if str(block.get("type", "")).endswith("_tool_result_error"):
-            return Outcome(FAILURE)
+            return FAILED
         return_code = block.get("return_code")
         if type(return_code) is int and str(block.get("type", "")).endswith("_result"):
             return Outcome(FAILURE if return_code else SUCCESS, return_code)
-    return Outcome(SUCCESS)
+    return SUCCEEDED
+
+
+# --- notices of background tasks ---
+
+
+def parse_task_notice(entry: dict[str, Any]) -> Outcome:
+    """Return how a background task ended, if an entry is Claude Code's notice of its end.
+
+    A person may paste a notice, so it counts only where Claude Code states that it sent the text.
+    The outcome is unknown for any other entry.
+    """
+    text = _get_notice_text(entry)
+    opening = _NOTICE_START.match(text)
+    if opening is None:
+        return UNKNOWN_OUTCOME
+    members: dict[str, str] = {}
+    place = opening.end()
+    # The summary and the result come after these lines, and quote the model.
+    while line := _NOTICE_LINE.match(text, place):
+        members.setdefault(line[1], line[2])
+        place = line.end()
+    task_id, status = members.get("task-id", ""), parse_status_word(members.get("status"))
+    if not task_id or status in ("", RUNNING):
+        return UNKNOWN_OUTCOME
+    summary = _COMMAND_SUMMARY.match(text, place) if text.count("</summary>") == 1 else None
+    if summary is None or status not in (SUCCESS, FAILURE):
+        return Outcome(status, saw_end=task_id)
+    exit_code = int(summary[1] or summary[2])
+    return Outcome(FAILURE if exit_code else SUCCESS, exit_code, saw_end=task_id)
+
+
+def _get_notice_text(entry: dict[str, Any]) -> str:
+    """Return the text that Claude Code sent as a notice: a message, or an attachment."""
+    if entry["type"] == "user":
+        is_notice = dict_or_empty(entry.get("origin")).get("kind") == _NOTICE_KIND
+        return _get_first_text(entry.get("content")) if is_notice else ""
+    attachment = dict_or_empty(dict_or_empty(entry.get("data")).get("attachment"))
+    is_notice = attachment.get("commandMode") == _NOTICE_KIND
+    return _get_first_text(attachment.get("prompt")) if is_notice else ""

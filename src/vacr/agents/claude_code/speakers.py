@@ -174,7 +174,7 @@ def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
     if words.is_typed and speaker.who == HUMAN:
         speaker = Speaker(HUMAN, STATED)
     if speaker.who in (HUMAN, UNKNOWN_SPEAKER) and words.own != words.all:
-        return speaker._replace(prompt="\n".join(words.own))
+        return Speaker(speaker.who, speaker.basis, "\n".join(words.own))
     return speaker
 
 

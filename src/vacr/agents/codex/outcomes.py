@@ -38,9 +38,11 @@ from typing import Any
 from vacr.agents.codex.tools import OutputHeader, parse_output_header, parse_wrapped_code
 from vacr.agents.labels import (
     DENIED,
+    FAILED,
     FAILURE,
     INTERRUPTED,
     RUNNING,
+    SUCCEEDED,
     SUCCESS,
     TIMED_OUT,
     UNKNOWN_OUTCOME,
@@ -212,7 +214,7 @@ def _classify_text(tool: str, text: str, result: CallResult) -> Outcome:
     if _ABORTED.match(text):
         return Outcome(INTERRUPTED)
     if text in (f"unsupported call: {tool}", f"unsupported custom tool call: {tool}"):
-        return Outcome(FAILURE)
+        return FAILED
     if tool not in _HOST_TOOLS:
         return UNKNOWN_OUTCOME
     if tool in _SCRIPT_TOOLS and not text.startswith("{"):
@@ -232,7 +234,7 @@ def _classify_text(tool: str, text: str, result: CallResult) -> Outcome:
     if tool == _PLAN_TOOL:
         return Outcome(SUCCESS if text == "Plan updated" else _classify_message(text) or FAILURE)
     if tool == _PATCH_TOOL and text.startswith("Success. Updated the following files:"):
-        return Outcome(SUCCESS)
+        return SUCCEEDED
     return Outcome(_classify_message(text))
 
 

@@ -150,6 +150,7 @@ def parse_reported_changes(changes: dict[str, Any]) -> Iterator[FileAction]:
 
 _OUTPUT_HEADER = re.compile(
     r"\A(?:Warning: truncated output.*\n)?(?:Total output lines: \d+\n\n?)?"
+    r"(?:Command: (?:.*\n){1,500}?)?"
     r"(?=Chunk ID:|Exit code: |Wall time:)"
     r"(?:Chunk ID:.*\n)?(?:Exit code: (?P<exit>-?\d{1,10})\n)?(?:Wall time:.*\n)?"
     r"(?:Process (?:exited with code (?P<ended>-?\d{1,10})|running with session ID (?P<process>.*))"

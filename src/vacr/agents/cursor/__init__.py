@@ -95,8 +95,16 @@ class Cursor(Agent):
 
     def outcome(self, result: CallResult) -> Outcome:
         """Return how a call ended, where one of the databases tells."""
-        outcome: Outcome = load_function("vacr.agents.cursor.outcomes", "find_outcome")(result)
+        outcome: Outcome = load_function("vacr.agents.cursor.outcomes", "classify_outcome")(result)
         return outcome
+
+    def missing_result(self, call: dict[str, Any], message: dict[str, Any]) -> str:
+        """Return `denied` if the user refused a call of the editor, else `no-result`."""
+        from vacr.agents.cursor.tools import is_call_refused
+        from vacr.agents.labels import DENIED, NO_RESULT
+
+        del call
+        return DENIED if is_call_refused(message) else NO_RESULT
 
     def expects_results(self, record: dict[str, Any]) -> bool:
         """Return whether a session is from a database: transcripts have no results."""

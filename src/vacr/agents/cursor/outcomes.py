@@ -3,13 +3,13 @@ r"""How a tool call of Cursor ended.
 Transcripts record no results, so their calls have no outcome. The editor's database has one bubble
 for a call, with its status, the user's decision and a structured result:
 
-    >>> from vacr.agents.cursor.outcomes import find_outcome
+    >>> from vacr.agents.cursor.outcomes import classify_outcome
     >>> from vacr.agents.labels import CallResult
     >>> def end(output, **tool):
     ...     call = {"name": tool.pop("name", "run_terminal_cmd")}
     ...     bubble = {"toolFormerData": {"status": "completed", **tool}}
     ...     result = {"output": output, "status": "completed"}
-    ...     return find_outcome(CallResult(result, bubble, call, {}))[:2]
+    ...     return classify_outcome(CallResult(result, bubble, call, {}))[:2]
     >>> end({"output": "no", "exitCodeV2": 1})
     ('error', 1)
     >>> end({"output": ""}, userDecision="rejected")
@@ -25,7 +25,7 @@ exit code. A line in the output itself counts for nothing:
 
     >>> def tell(text):
     ...     result = {"output": text}
-    ...     return find_outcome(CallResult(result, {}, {"name": "Shell"}, {}))[:2]
+    ...     return classify_outcome(CallResult(result, {}, {"name": "Shell"}, {}))[:2]
     >>> tell("Exit code: 2\n\nCommand output:\n\n```\nExit code: 0\n```")
     ('error', 2)
     >>> tell("Exit code: 2, it said")
@@ -93,7 +93,7 @@ _RESULT_CASES = {
 _LOADING = "loading"
 
 
-def find_outcome(result: CallResult) -> Outcome:
+def classify_outcome(result: CallResult) -> Outcome:
     """Return how a call ended, or the unknown outcome if the session does not tell."""
     tool = result.message.get("toolFormerData")
     if type(tool) is dict:

@@ -89,9 +89,8 @@ def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
     speaker = infer_speaker(record)
     if not authors and not is_stated:
         return speaker
-    if is_stated and speaker.who == HUMAN:
-        speaker = Speaker(HUMAN, STATED)
-    return speaker._replace(prompt="\n".join(words))
+    basis = STATED if is_stated and speaker.who == HUMAN else speaker.basis
+    return Speaker(speaker.who, basis, "\n".join(words))
 
 
 def _is_flagged(entry: dict[str, Any]) -> bool:
@@ -106,6 +105,8 @@ def _take_own_text(text: str, authors: set[str]) -> tuple[str, bool]:
 
     The authors of the elements are added to `authors`.
     """
+    if not text.lstrip().startswith("<"):
+        return text, False
     names, place, is_block_form = _skip_elements(text, 0)
     found = {HOOK if name == _HOOK_ELEMENT else HOST for name in names}
     opening = _OPENING_TAG.match(text, place)
@@ -150,7 +151,10 @@ def _take_query(text: str, start: int, authors: set[str]) -> str:
     if end < start:
         return text[start:].strip()
     query = _NEXT_QUERY.sub("\n", text[start:end].strip())
-    names, place, _ = _skip_elements(text, end + len(_QUERY_END))
+    place = end + len(_QUERY_END)
+    if place == len(text):
+        return query
+    names, place, _ = _skip_elements(text, place)
     authors |= {HOOK if name == _HOOK_ELEMENT else HOST for name in names}
     words = text[place:].strip()
     return f"{query}\n{words}" if words else query

@@ -61,7 +61,7 @@ class Gemini(Agent):
 
     def outcome(self, result: CallResult) -> Outcome:
         """Return how a call ended, by the host's report and the status."""
-        outcome: Outcome = load_function("vacr.agents.gemini.outcomes", "find_outcome")(result)
+        outcome: Outcome = load_function("vacr.agents.gemini.outcomes", "classify_outcome")(result)
         return outcome
 
     def file_actions(self, call: ToolCall) -> Iterator[FileAction]:

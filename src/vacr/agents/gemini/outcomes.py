@@ -4,13 +4,13 @@ Gemini CLI writes a status for every call: `success`, `error` or `cancelled`. It
 not about the command: a command that ends with exit code 1 is a `success`. So the host's report in
 the result decides first. Its last lines state the exit code:
 
-    >>> from vacr.agents.gemini.outcomes import find_outcome
+    >>> from vacr.agents.gemini.outcomes import classify_outcome
     >>> from vacr.agents.labels import CallResult
     >>> def end(status, display, output):
     ...     answer = {"name": "run_shell_command", "response": {"output": output}}
     ...     part = {"functionResponse": answer}
     ...     result = {"output": [part], "status": status, "resultDisplay": display}
-    ...     return find_outcome(CallResult(result, result, None, {}))[:2]
+    ...     return classify_outcome(CallResult(result, result, None, {}))[:2]
     >>> end("success", "no", "Output: no\nExit Code: 1\nProcess Group PGID: 7")
     ('error', 1)
 
@@ -50,9 +50,11 @@ from typing import Any
 from vacr.agents.gemini.tools import parse_shell_report, unwrap_shell_text
 from vacr.agents.labels import (
     DENIED,
+    FAILED,
     FAILURE,
     INTERRUPTED,
     RUNNING,
+    SUCCEEDED,
     SUCCESS,
     TIMED_OUT,
     UNKNOWN_OUTCOME,
@@ -89,26 +91,35 @@ _BACKGROUND_START = re.compile(
 )
 
 
-def find_outcome(result: CallResult) -> Outcome:
+def classify_outcome(result: CallResult) -> Outcome:
     """Return how a call ended, or the unknown outcome if the session does not tell."""
     entry = result.entry
     tool, response = _get_response(entry)
     error, output = response.get("error"), response.get("output")
-    message = error if type(error) is str else ""
     status = parse_status_word(entry.get("status"))
     tool = tool or (result.call or {}).get("name")
-    is_own = type(tool) is str and tool in _OWN_TOOLS
-    if status == INTERRUPTED or (is_own and message.startswith(_CANCELLED_START)):
-        return Outcome(DENIED if message.endswith(_USER_DENIALS) else INTERRUPTED)
-    if is_own and message.startswith(_DENIAL_STARTS):
-        return Outcome(DENIED)
-    if is_own and message == _ABORTED_REQUEST:
-        return Outcome(INTERRUPTED)
+    if status == INTERRUPTED or error:
+        stated = _classify_error(error, tool, is_cancelled=status == INTERRUPTED)
+        if stated:
+            return Outcome(stated)
     if tool == _SHELL_TOOL and type(output) is str:
         return _find_shell_outcome(output, entry.get("resultDisplay"), status)
+    if status == SUCCESS:
+        return SUCCEEDED
     if status:
         return Outcome(status)
-    return Outcome(FAILURE) if error else UNKNOWN_OUTCOME
+    return FAILED if error else UNKNOWN_OUTCOME
+
+
+def _classify_error(error: Any, tool: Any, *, is_cancelled: bool) -> str:
+    """Return `denied` or `interrupted` by the error of a call, or an empty text for any other."""
+    message = error if type(error) is str else ""
+    is_own = type(tool) is str and tool in _OWN_TOOLS
+    if is_cancelled or (is_own and message.startswith(_CANCELLED_START)):
+        return DENIED if message.endswith(_USER_DENIALS) else INTERRUPTED
+    if is_own and message.startswith(_DENIAL_STARTS):
+        return DENIED
+    return INTERRUPTED if is_own and message == _ABORTED_REQUEST else ""
 
 
 def _get_response(entry: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -121,11 +132,12 @@ def _get_response(entry: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         return None, output
     if type(output) is str:
         return None, {"output": output}
-    answers = [
-        part["functionResponse"]
-        for part in (output if type(output) is list else [output])
-        if type(part) is dict and type(part.get("functionResponse")) is dict
-    ]
+    parts = output if type(output) is list else [output]
+    answers = []
+    for part in parts:
+        answer = part.get("functionResponse") if type(part) is dict else None
+        if type(answer) is dict:
+            answers.append(answer)
     if not answers:
         return None, {}
     own = answers[0]

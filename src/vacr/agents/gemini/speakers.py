@@ -99,7 +99,8 @@ _HOST_SPEAKER = Speaker(HOST, STATED)
 
 def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
     """Return who wrote a user message, and the person's part of it where it has other text."""
-    texts = _list_texts(entry.get("content"))
+    content = entry.get("content")
+    texts = [content] if type(content) is str else _list_texts(content)
     words = _separate_words(texts)
     has_own = bool(words.own) or not (words.typed or words.authors)
     if not has_own and not words.typed:
@@ -114,7 +115,7 @@ def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
     if not has_own:
         return Speaker(HUMAN, STATED, prompt)
     speaker = infer_speaker(record)
-    return speaker if prompt is None else speaker._replace(prompt=prompt)
+    return speaker if prompt is None else Speaker(speaker.who, speaker.basis, prompt)
 
 
 def _format_prompt(words: list[str], texts: list[str]) -> str | None:

@@ -49,9 +49,11 @@ from typing import Any
 
 from vacr.agents.labels import (
     DENIED,
+    FAILED,
     FAILURE,
     INTERRUPTED,
     RUNNING,
+    SUCCEEDED,
     SUCCESS,
     TIMED_OUT,
     UNKNOWN_OUTCOME,
@@ -116,14 +118,14 @@ def classify_outcome(result: CallResult) -> Outcome:
     if status != SUCCESS:
         return Outcome(status, code)
     if tool == INVALID_TOOL or (tool == SCRIPT_TOOL and metadata.get("error") is True):
-        return Outcome(FAILURE)
+        return FAILED
     if code is not None:
         return Outcome(FAILURE if code else SUCCESS, code)
     if tool in SHELL_TOOLS and _is_part(result.call):
         return _classify_stopped_command(result, metadata)
     if tool == TASK_TOOL:
         return _classify_task(metadata)
-    return Outcome(SUCCESS)
+    return SUCCEEDED
 
 
 def _is_part(call: dict[str, Any] | None) -> bool:
@@ -174,7 +176,7 @@ def _classify_stopped_command(result: CallResult, metadata: dict[str, Any]) -> O
         return Outcome(TIMED_OUT)
     if reason.endswith(_ABORT_REASONS) or _is_aborted(result.message):
         return Outcome(INTERRUPTED)
-    return Outcome(FAILURE)
+    return FAILED
 
 
 def _find_stop_reason(output: Any) -> str:

@@ -48,14 +48,17 @@ from vacr.attribution.shell.rewriters import (
     find_names_in_script,
     is_path_pattern,
     is_writing_formatter,
+    list_known_words,
     reports_no_changes,
     strip_command_wrappers,
     unwrap_xargs_or_find,
 )
+from vacr.attribution.shell.stream_editor import parse_stream_edit
 from vacr.edits import (
     FileAction,
     FileDeletion,
     FileMove,
+    FileRewrite,
     FileWrite,
     ObservedDiff,
     ObservedLines,
@@ -74,6 +77,10 @@ export expr false fd fgrep file find gh git grep head hexdump history id jq kill
 lsof md5sum mkdir nl od paste pgrep popd printf ps pushd pwd readlink realpath rg rmdir sed seq
 set sha256sum shasum sleep sort stat strings tail tee test time top touch tr tree true type
 uname uniq unset wait wc which whoami xargs xxd yes yq :
+actionlint ast-grep bat bc cksum cloc comm exa eza fzf glow hadolint host hyperfine ifconfig ip
+journalctl launchctl lsb_release man mdls netstat nm nslookup objdump otool plutil printenv rga
+scc sg sha1sum sips ss sw_vers systemctl tput tty ulimit vale xcode-select xmllint yamllint
+zipinfo
 Get-Content Get-ChildItem Get-Item Get-Location Select-Object Select-String Measure-Object
 Set-Location Sort-Object Test-Path Where-Object Write-Host Write-Output Format-Table
 """
@@ -83,6 +90,11 @@ _WRITING_OPTIONS = {
     "find": ("-delete", "-exec", "-ok"),
     "yq": ("-i", "--inplace"),
     "tree": ("-o",),
+    "ast-grep": ("-U", "--update-all", "-i", "--interactive"),
+    "sg": ("-U", "--update-all", "-i", "--interactive"),
+    "plutil": ("-convert", "-replace", "-insert", "-remove", "-create", "-o"),
+    "xmllint": ("--output", "-o"),
+    "sips": ("-s", "-z", "-Z", "-r", "-o", "--out"),
 }
 _DEFAULT_WRITING_OPTIONS = ("-delete", "-exec", "--in-place", "--output", "-ok")
 
@@ -94,10 +106,17 @@ _FILE_CHANGING_COMMANDS = frozenset(
 # Commands that read the files they name and may change any others: interpreters, compilers, and
 # test runners.
 _PROGRAM_RUNNER_NAMES = """
-bash bazel bun cargo cc clang clang++ cmake ctest curl deno docker dotnet elixir eslint flake8
-g++ gcc go gradle java javac jest julia kubectl lua make mix mocha mypy ninja node npm npx perl
-php playwright pnpm pwsh py.test pylint pyright pytest python python3 ruby ruff rustc sh
-shellcheck swift tox ts-node tsc tsx turbo uv vitest wget yarn zig zsh
+ansible ansible-lint ava bandit bash bazel biome brakeman buck bun bundle cargo cc checkov clang
+clang++ clang-tidy cmake codespell commitlint coverage cppcheck credo cspell ctest curl cypress
+dart dash deno detekt dialyzer docker docker-compose dotnet elixir erl eslint fastlane fish flake8
+flutter g++ gcc ghc go golint golangci-lint gosec gotestsum gradle gradlew htmlhint iex java javac
+jest jscpd julia kotlinc ktlint kubectl lint-imports lua luacheck make markdownlint
+markdownlint-cli2 maven mix mocha msbuild mvn mvnw mypy next ninja node npm npx nox nx nyc oxlint
+perl phpstan phpunit php playwright pnpm podman prettier psalm pwsh py.test pycodestyle pydocstyle
+pyflakes pylint pyre pyright pytest python python3 R Rscript rake revive rspec rubocop ruby ruff
+rustc sbt scala scalac semgrep sh shellcheck sqlfluff staticcheck stylelint svelte-check swift
+swiftc swiftlint tap tflint tfsec tox trivy ts-node tsc tsx turbo ty uv vite vitest vue-tsc
+vulture webpack wget xcodebuild xcrun yarn zig zsh
 """
 _PROGRAM_RUNNERS = frozenset(_PROGRAM_RUNNER_NAMES.split())
 _RECURSIVE_RM_OPTIONS = {"-r", "-R", "--recursive", "-d", "-Recurse"}
@@ -160,7 +179,8 @@ def derive_script_events(
     observations = derive_output_events(script, result, certainties)
     place = WorkingFolder(folder, session, top, lost=has_cd_error(result))
     stdin, printed = None, result.text + result.errors
-    for number, command in enumerate(script.commands):
+    for number, wrapped in enumerate(script.commands):
+        command = _unwrap_file_command(wrapped)
         stdin = _find_stdin_text(command, stdin)
         certainty = certainties[number]
         here = place.enter_git_folder(command)
@@ -171,6 +191,16 @@ def derive_script_events(
                 yield from here.resolve_paths(event)
         yield from _resolve_observations(here, command, observations.get(number, ()))
         stdin = predict_output(command.words, stdin)
+
+
+def _unwrap_file_command(command: ShellCommand) -> ShellCommand:
+    """Return the command that a wrapper such as `sudo` runs, if its effects are known."""
+    words = strip_command_wrappers(command.words)
+    skipped = len(command.words) - len(words)
+    if not skipped or not words or words[0] not in ("git", "tee", *_EVENT_DERIVERS):
+        return command
+    globs = {number - skipped: pattern for number, pattern in command.globs.items()}
+    return replace(command, words=words, globs=globs)
 
 
 def has_cd_error(result: ShellResult) -> bool:
@@ -326,7 +356,7 @@ def _build_change_anywhere(event: FileAction) -> PossibleChange:
     changed: list[str] = []
     if isinstance(event, FileMove):
         changed = [event.path, event.to]
-    elif isinstance(event, FileWrite | FileDeletion):
+    elif isinstance(event, FileWrite | FileDeletion | FileRewrite):
         changed = [event.path]
     return PossibleChange("", named=collect_base_names(changed))
 
@@ -377,7 +407,7 @@ def _derive_command_events(
     elif command.name == "git":
         yield from derive_git_events(command, succeeded=succeeded, printed=printed)
     elif derive_events is None:
-        yield from _derive_other_events(words, stdin, globs, printed)
+        yield from _derive_other_events(words, stdin, globs, printed, succeeded=succeeded)
     elif succeeded:
         yield from derive_events(command)
     else:
@@ -475,14 +505,19 @@ _EVENT_DERIVERS: dict[str, Callable[[ShellCommand], Iterator[FileAction]]] = {
 
 
 def _derive_other_events(
-    words: CommandWords, stdin: str | None, patterns: Iterable[str], printed: str
+    words: CommandWords,
+    stdin: str | None,
+    patterns: Iterable[str],
+    printed: str,
+    *,
+    succeeded: bool,
 ) -> Iterator[FileAction]:
     """Yield the possible changes of a command whose exact effects are unknown.
 
     Yield none for commands that only read. `patterns` are the unquoted wildcards of the command,
-    `printed` is the output of the whole script.
+    `printed` is the output of the whole script, `succeeded` when the command surely succeeded.
     """
-    words = _unwrap_command(words, stdin)
+    words, patterns = _unwrap_command(words, stdin), list(patterns)
     if not words:
         return
     name = words[0]
@@ -490,7 +525,10 @@ def _derive_other_events(
     if formatter and reports_no_changes(words, printed):
         return
     yield from derive_sweep_events(words)
-    if edited is not None:
+    rewrites = list(_derive_rewrites(words, patterns)) if edited is not None and succeeded else []
+    if rewrites:
+        yield from rewrites
+    elif edited is not None:
         yield from _touch_likely_files(edited, patterns)
         if None in words:
             yield PossibleChange("", folder=True)
@@ -511,6 +549,18 @@ def _derive_other_events(
             yield from _touch_possible_files(words)
     elif name not in _READ_ONLY_COMMANDS:
         yield from _touch_possible_files(words)
+
+
+def _derive_rewrites(words: CommandWords, patterns: Sequence[str]) -> Iterator[FileAction]:
+    """Yield the changes of `sed -i` or `perl -pi`, if its program and all its files are known."""
+    edit = parse_stream_edit(words)
+    if edit is None or words.count(None) != len(patterns):
+        return
+    rewrite, by_line = edit.program.rewrite, edit.program.by_line
+    for path in edit.files:
+        yield FileRewrite(path, rewrite, by_line)
+    for path in patterns:
+        yield FileRewrite(path, rewrite, by_line, pattern=True)
 
 
 def _unwrap_command(words: CommandWords, stdin: str | None) -> list[str | None]:
@@ -541,7 +591,8 @@ def _touch_possible_files(
     """Yield possible changes of the files that a command names, and of any other file."""
     for path in _list_operands(words):
         if _is_file_like(path) and not is_path_pattern(path):
-            yield PossibleChange(path, formatter=formatter)
+            command = list_known_words(words) if formatter else ()
+            yield PossibleChange(path, formatter=formatter, command=command)
     yield PossibleChange("", formatter=formatter)
 
 
@@ -562,7 +613,9 @@ def _touch_command_targets(
 ) -> Iterator[PossibleChange]:
     """Yield likely changes of the files that `rm`, `mv` or `cp` names; `cp` keeps its sources."""
     files = _list_operands(words)
-    yield from _touch_likely_files(files[-1:] if words[0] == "cp" else files, patterns)
+    if words[0] == "cp":
+        files = [] if words[-1] is None else files[-1:]
+    yield from _touch_likely_files(files, patterns)
 
 
 def _is_file_like(path: str) -> bool:

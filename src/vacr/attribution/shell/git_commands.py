@@ -14,6 +14,7 @@ a command that surely succeeded and has no unknown words; otherwise files may ha
     []
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 from vacr.attribution.shell.parser import ShellCommand
@@ -42,6 +43,9 @@ _OPTIONS_WITH_VALUE = frozenset(
 )
 _DRY_RUN_OPTIONS = ("-n", "--dry-run")
 _QUIET_OPTIONS = ("-q", "--quiet")
+
+# What hooks of a commit print after they rewrote files.
+_HOOK_CHANGE = re.compile(r"files were modified by this hook|Applying modifications from tasks")
 
 _SUMMARY_WORD_NAMES = (
     "--stat --name-only --name-status --shortstat --numstat --check --oneline push pop"
@@ -105,6 +109,8 @@ def derive_git_events(
     if verb in _READ_ONLY_VERBS:
         return
     if verb in _STAGING_VERBS:
+        if verb == "commit" and _HOOK_CHANGE.search(printed):
+            yield PossibleChange(".", formatter=True, folder=True)
         yield GitStateChange(".")
         return
     rest = [word or "" for word in words[1:]]

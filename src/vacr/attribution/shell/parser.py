@@ -1,9 +1,10 @@
 """Shell scripts parsed into simple commands, as far as their text alone determines them.
 
 The parser follows the token rules of POSIX (Shell Command Language, 2.2, 2.3, 2.6 and 2.7). A word
-whose value only the shell knows (an expansion, a glob, a substitution) is `None`. A construct that
-is not parsed (a loop, a function, a subshell) makes the rest of the script `opaque`. PowerShell is
-parsed only where it is as plain as a POSIX script.
+whose value only the shell knows (an expansion, a glob, a substitution) is `None`, unless it is a
+variable that the script itself has set to a known text. A construct that is not parsed (a loop, a
+function, a subshell) makes the rest of the script `opaque`. PowerShell is parsed only where it is
+as plain as a POSIX script.
 
     >>> from vacr.attribution.shell.parser import parse_shell_script
     >>> script = parse_shell_script("cd src && cat $NAME > 'a b'; for f in *; do rm $f; done")
@@ -11,6 +12,8 @@ parsed only where it is as plain as a POSIX script.
     [('', ['cd', 'src']), ('&&', ['cat', None])]
     >>> script.commands[1].redirects[0].target, script.opaque, script.unread
     ('a b', True, 'for f in *; do rm $f; done')
+    >>> parse_shell_script('OUT=/tmp/x; cat "$OUT/a.txt"').commands[1].words
+    ['cat', '/tmp/x/a.txt']
 """
 
 import re
@@ -24,6 +27,12 @@ if then else elif fi for while until do done case esac function select { } ! [[ 
 eval source . exec trap exit return
 """
 _KEYWORDS = frozenset(_KEYWORD_NAMES.split())
+_VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
+_PLAIN_VALUE = re.compile(r"[^\s*?\[\]{}~\\]+")
+"""A value that an unquoted variable stands for as one word."""
+# Commands that may set variables in ways that are not followed.
+_VARIABLE_SETTERS = frozenset(["read", "unset", "getopts", "mapfile", "readarray", "let"])
+_VARIABLE_DECLARERS = frozenset(["export", "readonly", "declare", "local", "typeset"])
 _UNQUOTED_TEXT = re.compile(r"[^ \t\n\"'\\$`*?\[{~#;&|()<>]+")
 _DOUBLE_QUOTED_TEXT = re.compile(r"[^\"\\$`]+")
 _ANSI_C_QUOTE = re.compile(r"'(?:[^'\\]|\\.)*+'", re.DOTALL)
@@ -75,6 +84,8 @@ class ShellCommand:
     """The patterns of words that are unknown only for their `*` and `?`, by their index."""
     assigns: bool = False
     """Whether variables are assigned before the first word."""
+    values: dict[str, str | None] = field(default_factory=dict)
+    """The values of these variables by name, `None` where a value is unknown."""
     background: bool = False
 
     @property
@@ -178,6 +189,7 @@ class _Lexer:
         self.at = 0
         # Here-documents whose bodies begin on the next line: redirect, delimiter, quoted.
         self.pending_heredocs: list[tuple[Redirect, str, bool]] = []
+        self.variables: dict[str, str] = {}  # The ones that the script has set to known texts.
 
     def parse_script(self) -> ShellScript:
         """Parse commands up to the end, or up to a construct that is not supported."""
@@ -200,9 +212,35 @@ class _Lexer:
                 return script
             self.at = operator.end()
             command.background = operator[0] == "&"
+            self._follow_variables(command, operator[0])
             joined = _COMMAND_JOINS.get(operator[0], operator[0])
             if operator[0] == "\n":
                 self._parse_heredoc_bodies()
+
+    def _follow_variables(self, command: ShellCommand, operator: str) -> None:
+        """Note the variables that a command sets; `operator` is the one after it.
+
+        A command of a pipeline, in the background or after `||` may not set them for the rest.
+        """
+        if command.name in _VARIABLE_SETTERS:
+            self.variables.clear()
+            return
+        declared = command.name in _VARIABLE_DECLARERS
+        if command.words and not declared:
+            return
+        values = dict(command.values)
+        for word in command.words[1:]:
+            if word is None:
+                self.variables.clear()
+            elif "=" in word:
+                name, _, text = word.partition("=")
+                values[name] = text
+        is_certain = operator not in ("|", "|&", "&") and command.joined not in ("|", "||")
+        for name, value in values.items():
+            if is_certain and value is not None:
+                self.variables[name] = value
+            else:
+                self.variables.pop(name, None)
 
     def _skip_blanks(self, *, newlines: bool = False) -> None:
         """Skip blanks, comments and line continuations, and with `newlines` empty lines too."""
@@ -246,6 +284,10 @@ class _Lexer:
                     return False
                 if assigns:
                     command.assigns = True
+                    name, text = assigns[0][:-1], word.value
+                    is_known = text is not None and not name.endswith("+")
+                    value = text[len(name) + 1 :] if is_known and text is not None else None
+                    command.values[name.rstrip("+")] = value
                     continue
                 if word.glob is not None:
                     command.globs[len(command.words)] = word.glob
@@ -332,7 +374,7 @@ class _Lexer:
             self.at += 2
             return True
         if char in "$`" and not self.text.startswith(("$'", '$"'), self.at):
-            return self._skip_expansion(word)
+            return self._expand_variable(word) or self._skip_expansion(word)
         word.quoted = True
         if char == "'":
             end = self.text.find("'", self.at + 1)
@@ -367,9 +409,24 @@ class _Lexer:
             elif char == "\\":
                 word.parts.append(self._read_double_quoted_escape())
                 self.at += 2
-            elif not self._skip_expansion(word):
+            elif not (self._expand_variable(word, quoted=True) or self._skip_expansion(word)):
                 return False
         return False
+
+    def _expand_variable(self, word: _Word, *, quoted: bool = False) -> bool:
+        """Add the value of a variable to the word; return whether its value is known.
+
+        Outside of quotes, a value with blanks or wildcards is not one word.
+        """
+        variable = _VARIABLE.match(self.text, self.at)
+        value = self.variables.get(variable[1] or variable[2]) if variable else None
+        if variable is None or value is None:
+            return False
+        if not quoted and not _PLAIN_VALUE.fullmatch(value):
+            return False
+        word.parts.append(value)
+        self.at = variable.end()
+        return True
 
     def _read_double_quoted_escape(self) -> str:
         """Return the text for a backslash in double quotes and the character after it.

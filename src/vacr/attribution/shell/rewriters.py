@@ -26,18 +26,24 @@ CommandWords = Sequence[str | None]
 # unless an option makes it only check.
 _WRITES_BY_DEFAULT: tuple[str, ...] = ()
 _FORMATTERS: dict[str, tuple[str, ...]] = {
+    "ansible-lint": ("--fix", "--write"),
     "autopep8": ("-i", "--in-place"),
     "biome": ("--write", "--fix", "--apply", "--apply-unsafe"),
     "black": _WRITES_BY_DEFAULT,
     "buf": ("-w", "--write"),
     "cargo": ("fmt", "--fix", "fix"),
     "clang-format": ("-i",),
+    "clang-tidy": ("-fix", "--fix", "-fix-errors", "--fix-errors"),
+    "codespell": ("-w", "--write-changes"),
     "dart": ("format", "fix"),
     "deno": ("fmt",),
+    "detekt": ("-ac", "--auto-correct"),
     "djlint": ("--reformat",),
+    "dotnet": ("format",),
     "dprint": ("fmt",),
     "eslint": ("--fix",),
     "fieldalignment": ("-fix", "--fix"),
+    "flutter": ("format",),
     "gci": ("write", "-w"),
     "go": ("fmt", "fix"),
     "gofmt": ("-w",),
@@ -51,28 +57,33 @@ _FORMATTERS: dict[str, tuple[str, ...]] = {
     "markdownlint-cli2": ("--fix",),
     "mix": ("format",),
     "modernize": ("-fix", "--fix"),
+    "next": ("--fix",),
     "nixfmt": _WRITES_BY_DEFAULT,
     "oxfmt": _WRITES_BY_DEFAULT,
     "oxlint": ("--fix",),
     "php-cs-fixer": ("fix",),
     "pint": _WRITES_BY_DEFAULT,
     "prettier": ("--write", "-w"),
+    "psalm": ("--alter",),
     "rubocop": ("-a", "-A", "--autocorrect", "--autocorrect-all"),
     "ruff": ("format", "--fix"),
     "rustfmt": _WRITES_BY_DEFAULT,
+    "semgrep": ("--autofix",),
     "shfmt": ("-w",),
     "sqlfluff": ("fix", "format"),
     "standard": ("--fix",),
     "stylelint": ("--fix",),
     "stylua": _WRITES_BY_DEFAULT,
     "swiftformat": _WRITES_BY_DEFAULT,
+    "swiftlint": ("--fix", "--autocorrect", "autocorrect"),
     "taplo": ("fmt", "format"),
     "terraform": ("fmt",),
+    "tflint": ("--fix",),
     "tofu": ("fmt",),
     "yapf": ("-i", "--in-place"),
     "zig": ("fmt",),
 }
-_MULTI_PURPOSE_FORMATTER_NAMES = "cargo go mix deno dart zig terraform tofu buf"
+_MULTI_PURPOSE_FORMATTER_NAMES = "cargo go mix deno dart dotnet flutter next zig terraform tofu buf"
 _MULTI_PURPOSE_FORMATTERS = frozenset(_MULTI_PURPOSE_FORMATTER_NAMES.split())
 _CHECK_ONLY_OPTION_NAMES = "--check --diff -check -diff --dry-run --lint --check-formatted -l -d"
 _CHECK_ONLY_OPTIONS = frozenset(_CHECK_ONLY_OPTION_NAMES.split())
@@ -111,9 +122,11 @@ _WILDCARD = re.compile(r"[*?\[{]|\.\.\.")
 _FILE_EXTENSION = re.compile(r"[^/.]\.[A-Za-z]\w*$")
 
 # Commands that run another one; for those with a second word, only together with it.
-_COMMAND_WRAPPERS = frozenset(
-    ["npx", "bunx", "uvx", "pnpx", "command", "sudo", "env", "nice", "nohup", "xvfb-run"]
-)
+_COMMAND_WRAPPER_NAMES = """
+npx bunx uvx pnpx command sudo doas env nice ionice nohup xvfb-run time caffeinate chronic stdbuf
+unbuffer setsid dotenv rtk
+"""
+_COMMAND_WRAPPERS = frozenset(_COMMAND_WRAPPER_NAMES.split())
 _WRAPPER_VERBS = {
     "pnpm": ("exec", "dlx"),
     "yarn": ("exec", "dlx", "run"),
@@ -124,7 +137,17 @@ _WRAPPER_VERBS = {
     "pipenv": ("run",),
     "hatch": ("run",),
     "rye": ("run",),
+    "pdm": ("run",),
+    "pixi": ("run",),
     "mise": ("exec", "x"),
+    "asdf": ("exec",),
+    "rbenv": ("exec",),
+    "pyenv": ("exec",),
+    "nodenv": ("exec",),
+    "bundle": ("exec",),
+    "fvm": ("exec",),
+    "doppler": ("run",),
+    "op": ("run",),
     "python": ("-m",),
     "python3": ("-m",),
 }
@@ -190,12 +213,18 @@ def strip_command_wrappers(words: CommandWords) -> list[str | None]:
         name, second = rest[0], rest[1] if rest[1:] else None
         if name in _COMMAND_WRAPPERS:
             rest = rest[1:]
-        elif name == "timeout" or second in _WRAPPER_VERBS.get(name, ()):
+        elif name == "direnv" and second == "exec":
+            rest = rest[3:]
+        elif name in ("fvm", "rtk") and second in ("dart", "flutter", "proxy"):
+            rest = rest[1 + (second == "proxy") :]
+        elif name in ("timeout", "gtimeout", "chroot", "flock") or second in _WRAPPER_VERBS.get(
+            name, ()
+        ):
             rest = rest[2:]
         else:
             break
         while rest and _is_option_or_assignment(rest[0]):
-            rest = rest[1:]
+            rest = rest[2:] if name in ("nice", "timeout") and rest[0] in ("-n", "-k") else rest[1:]
     if rest and rest[0]:
         rest[0] = rest[0].rpartition("/")[2].partition("@")[0] or rest[0]
     return rest
@@ -277,9 +306,21 @@ def derive_sweep_events(words: CommandWords) -> Iterator[PossibleChange]:
         suffixes = _FORMATTER_SUFFIXES.get(name, ())
         for path in _list_formatter_paths(name, words[1:]):
             if not _is_formatted_file(path, suffixes):
-                yield PossibleChange(path, formatter=True, folder=True, kinds=suffixes)
+                yield PossibleChange(
+                    path,
+                    formatter=True,
+                    folder=True,
+                    kinds=suffixes,
+                    command=list_known_words(words),
+                )
     elif _is_rewriting_task(words):
         yield PossibleChange(".", formatter=True, folder=True)
+
+
+def list_known_words(words: CommandWords) -> tuple[str, ...]:
+    """Return the words of a command, or an empty tuple if only the shell knows one of them."""
+    known = tuple(word for word in words if word is not None)
+    return known if len(known) == len(words) else ()
 
 
 def _list_formatter_paths(name: str, words: CommandWords) -> list[str]:

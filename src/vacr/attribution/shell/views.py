@@ -26,6 +26,7 @@ from vacr.edits import (
     FileMove,
     ObservedDiff,
     ObservedLines,
+    parse_new_blobs,
     parse_numbered_lines,
     parse_unified_diff,
 )
@@ -273,9 +274,11 @@ class GitReportView:
         """Yield the diffs or the renames that the printed lines show."""
         plain = [_COLOUR_CODE.sub("", line) for line in lines]
         if self.diff:
-            for path, hunks in parse_unified_diff("\n".join(plain)):
+            text = "\n".join(plain)
+            blobs = parse_new_blobs(text)
+            for path, hunks in parse_unified_diff(text):
                 if path is not None:
-                    yield ObservedDiff(path, hunks)
+                    yield ObservedDiff(path, hunks, blobs.get(path, ""))
             return
         for line in plain:
             renamed = _RENAME_LINE.match(line)
@@ -626,6 +629,10 @@ def _build_git_view(words: Sequence[str]) -> OutputView | None:
         return GitReportView(diff=False)
     if rest[:1] != ["diff"]:
         return None
+    if rest[1:2] == ["--no-index"]:
+        # Compared with nothing, all lines of the file are new.
+        shows_file = [word for word in rest[2:-1] if word != "--"] == ["/dev/null"]
+        return GitReportView(diff=True) if shows_file else None
     before_paths = rest[1 : rest.index("--")] if "--" in rest else rest[1:]
     for word in before_paths:
         if not word or not (_DIFF_ARGUMENT.fullmatch(word) or _FILE_ARGUMENT.fullmatch(word)):

@@ -17,15 +17,13 @@ from typing import Any
 import click
 
 from vacr.cli.log.folder import log_options, open_log
-from vacr.cli.options import PATH, Verb, log_key_option, voice_options
+from vacr.cli.options import PATH, Verb, entry_rule_option, log_key_option, voice_options
 from vacr.console import Voice, write_bytes
 from vacr.errors import InvalidStatement, UsageError
 from vacr.files import STDIN, read_bytes
 from vacr.log import build_consistency_receipt, build_inclusion_receipt
 from vacr.signing import PublicKey, parse_sign1, read_log_keys
 from vacr.transparency import (
-    ENTRY_RULE_STATEMENT,
-    ENTRY_RULES,
     HASH_SIZE,
     parse_checkpoint,
     parse_receipt,
@@ -151,14 +149,7 @@ _MAX_INPUT_BYTES = 1 << 18
     help="Newer state of the log, if you know it: the file of a checkpoint, or a root in "
     "hexadecimal.",
 )
-@click.option(
-    "--entry-rule",
-    type=click.Choice(ENTRY_RULES),
-    default=ENTRY_RULE_STATEMENT,
-    show_default=True,
-    help="How the log made its entry from the statement: the statement itself, or its SHA-256. "
-    "Must match the log.",
-)
+@entry_rule_option
 @voice_options
 def verify_command(
     receipt: str,

@@ -1,0 +1,509 @@
+"""The index of claims: one pass over the sessions, and later blames need not read them again.
+
+A SQLite file in the state folder keeps, for each source, its size and times and the records in it,
+and for each record its claims. A source that did not change is not read again. Claims depend on the
+record and its base alone, so they are kept by both. To blame a file, only records are loaded that
+share a line with it, left exactly its bytes, or touched a file of its name; no other record can say
+anything about it.
+
+The index can be rebuilt from the sessions at any time. It is made anew if it is damaged or if
+another version of the code made it. If it cannot be written, or another program locks it for long,
+blame works without it, and with the same result.
+
+    >>> import tempfile, vacr
+    >>> from pathlib import Path
+    >>> from vacr.blame.claim_index import ClaimIndex, SourceStamp
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> index = ClaimIndex.open(Path(folder.name))
+    >>> stamp = SourceStamp("/home/nora/session.jsonl", "", 9_000, 1_800_000_000, "5f2a")
+    >>> index.find_source(stamp) is None
+    True
+    >>> records = [(record["id"], record) for record in vacr.read("session.jsonl")]
+    >>> _ = index.add_source(stamp, records)
+    >>> [indexed.header.entry_count for indexed in index.find_source(stamp).records]
+    [20]
+    >>> index.close()
+    >>> folder.cleanup()
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+import stat
+import zlib
+from array import array
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from vacr.agents import AGENT_ENTRY_POINT_GROUP
+from vacr.blame.blocks import FileVersion
+from vacr.blame.claim_encoding import (
+    decode_claims,
+    encode_claims,
+    list_claim_keys,
+    list_version_keys,
+)
+from vacr.blame.claims import BaseLookup, RecordClaims
+from vacr.blame.session_claims import (
+    RecordingHeader,
+    describe_recording,
+    drop_shorter_recordings,
+    gather_own_claims,
+)
+from vacr.blame.stored_attribution import parse_stored_attribution
+from vacr.version import __version__
+
+_FOLDER_NAME = "index"
+_FILE_NAME = "index.db"
+_SIDE_SUFFIXES = ("", "-wal", "-shm")
+_BUSY_SECONDS = 2.0
+_NAME_HASH_FORMAT = "Q"
+_ENCODING_ERRORS = (UnicodeEncodeError, OverflowError, TypeError, AttributeError)
+_DECODING_ERRORS = (zlib.error, msgspec.MsgspecError, IndexError, TypeError)
+
+_SCHEMA = """
+CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE sources (
+    id INTEGER PRIMARY KEY, path TEXT NOT NULL, session TEXT NOT NULL, size INTEGER NOT NULL,
+    mtime INTEGER NOT NULL, stamp TEXT NOT NULL, reader TEXT NOT NULL, failure TEXT NOT NULL,
+    UNIQUE (path, session));
+CREATE TABLE records (
+    id INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, session TEXT NOT NULL,
+    entries INTEGER NOT NULL, attributed INTEGER NOT NULL, base TEXT NOT NULL,
+    names BLOB NOT NULL);
+CREATE TABLE source_records (
+    source INTEGER NOT NULL, position INTEGER NOT NULL, record INTEGER NOT NULL,
+    PRIMARY KEY (source, position)) WITHOUT ROWID;
+CREATE INDEX source_of_record ON source_records (record);
+CREATE TABLE claims (
+    id INTEGER PRIMARY KEY, record INTEGER NOT NULL, base TEXT NOT NULL, claims BLOB NOT NULL,
+    UNIQUE (record, base));
+CREATE TABLE claim_keys (
+    key INTEGER NOT NULL, claims INTEGER NOT NULL, PRIMARY KEY (key, claims)) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceStamp:
+    """A file or a session of a database, and what changes whenever it is written."""
+
+    path: str
+    """The absolute path."""
+    session: str
+    """The id of the session if the path has several, or else empty."""
+    size: int
+    mtime: int
+    """When it was last written, in nanoseconds since 1970."""
+    stamp: str
+    """A digest of the names, sizes and times of all its files."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedRecord:
+    """A record that the index knows."""
+
+    row: int
+    header: RecordingHeader
+    base: str
+    """The revision that its stored attribution was made with; empty if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedSource:
+    """A source that the index knows: its records, or why it is not a session."""
+
+    records: list[IndexedRecord]
+    failure: str = ""
+
+
+class ClaimIndex:
+    """The index in a folder; after a failure it is empty and stays so."""
+
+    def __init__(self, connection: sqlite3.Connection | None) -> None:
+        """Use an open database, or none."""
+        self._connection = connection
+
+    @classmethod
+    def open(cls, state: Path) -> ClaimIndex:
+        """Open the index in the state folder, and create both if they do not exist.
+
+        A damaged index, and one of another version, is made anew. If that fails, return an index
+        that is empty and keeps nothing.
+        """
+        path = state / _FOLDER_NAME / _FILE_NAME
+        for _ in range(2):
+            try:
+                return cls(_connect(path))
+            except sqlite3.OperationalError:
+                break  # It is locked, or cannot be written.
+            except sqlite3.DatabaseError:
+                with suppress(OSError):
+                    for suffix in _SIDE_SUFFIXES:
+                        Path(f"{path}{suffix}").unlink(missing_ok=True)
+            except OSError:
+                break
+        return cls(None)
+
+    @property
+    def is_usable(self) -> bool:
+        """Return whether there is a database behind the index."""
+        return self._connection is not None
+
+    def close(self) -> None:
+        """Close the database."""
+        if self._connection is not None:
+            with suppress(sqlite3.Error):
+                self._connection.close()
+            self._connection = None
+
+    def find_source(self, stamp: SourceStamp) -> IndexedSource | None:
+        """Return the records of a source; `None` if it is unknown, or changed since."""
+        rows = self._read(
+            "SELECT id, failure FROM sources WHERE path = ? AND session = ? AND stamp = ?",
+            (stamp.path, stamp.session, stamp.stamp),
+        )
+        if not rows:
+            return None
+        records = self._read(
+            "SELECT records.id, records.session, entries, attributed, names, base FROM "
+            "source_records JOIN records ON records.id = record WHERE source = ? ORDER BY position",
+            (rows[0][0],),
+        )
+        return IndexedSource([_build_indexed_record(row) for row in records], rows[0][1])
+
+    def add_source(
+        self, stamp: SourceStamp, records: Sequence[tuple[str, dict[str, Any]]], failure: str = ""
+    ) -> list[IndexedRecord] | None:
+        """Add a source with its records, each with its digest, in place of an older one.
+
+        Return the records as the index knows them, or `None` if they cannot be added.
+        """
+        described = [
+            (digest, describe_recording(record), _find_stored_base(record))
+            for digest, record in records
+        ]
+        added = []
+        with self._transaction() as connection:
+            if connection is None:
+                return None
+            replaced = _delete_sources(connection, stamp.path, stamp.session)
+            source = connection.execute(
+                "INSERT INTO sources (path, session, size, mtime, stamp, reader, failure) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (*_list_values(stamp), __version__, failure),
+            ).lastrowid
+            for position, (digest, header, base) in enumerate(described):
+                row = _add_record(connection, digest, header, base)
+                connection.execute(
+                    "INSERT INTO source_records VALUES (?, ?, ?)", (source, position, row)
+                )
+                added.append(IndexedRecord(row, header, base))
+            _delete_unused_records(connection, replaced)
+        return added if self.is_usable else None
+
+    def forget_missing_sources(self) -> None:
+        """Forget all sources whose files do not exist any more."""
+        paths = [path for (path,) in self._read("SELECT DISTINCT path FROM sources", ())]
+        missing = [path for path in paths if not os.path.lexists(path)]
+        if not missing:
+            return
+        with self._transaction() as connection:
+            if connection is None:
+                return
+            for path in missing:
+                _delete_unused_records(connection, _delete_sources(connection, path, None))
+
+    def find_claims(self, row: int, base: str) -> int | None:
+        """Return the row of the claims of a record with a base; `None` if they are unknown."""
+        rows = self._read("SELECT id FROM claims WHERE record = ? AND base = ?", (row, base))
+        return int(rows[0][0]) if rows else None
+
+    def add_claims(self, row: int, base: str, claims: RecordClaims) -> None:
+        """Add the claims of a record; do nothing if they cannot be stored."""
+        try:
+            blob = encode_claims(claims)
+            keys = list_claim_keys(claims)
+        except _ENCODING_ERRORS:  # Such as a lone surrogate: the record is replayed each time.
+            return
+        with self._transaction() as connection:
+            if connection is None:
+                return
+            added = connection.execute(
+                "INSERT OR IGNORE INTO claims (record, base, claims) VALUES (?, ?, ?)",
+                (row, base, blob),
+            )
+            if added.rowcount:
+                connection.executemany(
+                    "INSERT OR IGNORE INTO claim_keys VALUES (?, ?)",
+                    [(key, added.lastrowid) for key in sorted(keys)],
+                )
+
+    def select_claims(self, versions: Sequence[FileVersion]) -> set[int]:
+        """Return the rows of all claims that may say something about versions of files."""
+        keys = json.dumps(list(list_version_keys(versions)))
+        statement = (
+            "SELECT DISTINCT claims FROM claim_keys WHERE key IN (SELECT value FROM json_each(?))"
+        )
+        return {row for (row,) in self._read(statement, (keys,))}
+
+    def load_claims(self, claims: int, wanted: Collection[str]) -> RecordClaims | None:
+        """Return claims by their row, with the wanted states; `None` if they are damaged."""
+        rows = self._read("SELECT claims FROM claims WHERE id = ?", (claims,))
+        try:
+            return decode_claims(rows[0][0], wanted) if rows else None
+        except _DECODING_ERRORS:
+            return None
+
+    def _read(self, statement: str, parameters: Sequence[Any]) -> list[Any]:
+        """Return the rows of a query; if it fails, give up the index and return none."""
+        if self._connection is None:
+            return []
+        try:
+            return self._connection.execute(statement, parameters).fetchall()
+        except (sqlite3.Error, UnicodeEncodeError):
+            self.close()
+            return []
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection | None]:
+        """Run a block in a transaction; `None` without an index. A failure gives up the index."""
+        if self._connection is None:
+            yield None
+            return
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            yield self._connection
+            self._connection.execute("COMMIT")
+        except (sqlite3.Error, UnicodeEncodeError, *_DECODING_ERRORS):
+            self.close()
+
+
+def _list_values(value: Any) -> Iterator[Any]:
+    """Yield the values of a dataclass in the order of its fields."""
+    return (getattr(value, field.name) for field in fields(value))
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """Open the database, readable by its owner only, with the tables of this version.
+
+    Raises:
+        sqlite3.Error: it is damaged, locked or cannot be written.
+        OSError: it cannot be created, or belongs to somebody else.
+    """
+    path.parent.mkdir(0o700, parents=True, exist_ok=True)
+    for place, mode in ((path.parent, 0o700), (path, 0o600)):
+        if place is path:
+            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+            os.close(os.open(path, flags, mode))
+        status = place.lstat()
+        if hasattr(os, "getuid") and status.st_uid != os.getuid():
+            raise PermissionError(f"{place} belongs to another user")
+        if stat.S_IMODE(status.st_mode) != mode:
+            place.chmod(mode)
+    connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA secure_delete = ON")
+        _prepare_tables(connection, _compute_code_stamp())
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _prepare_tables(connection: sqlite3.Connection, maker: str) -> None:
+    """Create the tables, unless this version of the code made them; drop all others."""
+    query = "SELECT value FROM about WHERE name = 'maker'"
+    with suppress(sqlite3.OperationalError):  # There is no such table yet.
+        if connection.execute(query).fetchall() == [(maker,)]:
+            return
+    connection.execute("BEGIN IMMEDIATE")
+    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    if ("about",) in tables and connection.execute(query).fetchall() == [(maker,)]:
+        connection.execute("COMMIT")  # Another process was faster.
+        return
+    for (name,) in tables:
+        connection.execute(f'DROP TABLE "{name}"')
+    for statement in _SCHEMA.split(";"):
+        connection.execute(statement)
+    connection.execute("INSERT INTO about VALUES ('maker', ?)", (maker,))
+    connection.execute("COMMIT")
+
+
+def _compute_code_stamp() -> str:
+    """Return a text that changes with the version of vacr, of its files, and of agents' plugins.
+
+    Claims depend on nearly all of the code, so any change of it makes the index stale.
+    """
+    digest = hashlib.sha256(__version__.encode())
+    package = Path(__file__).parent.parent
+    for folder, _, names in os.walk(package):
+        for name in sorted(names):
+            if name.endswith(".py"):
+                path = Path(folder, name)
+                status = path.stat()
+                about = f"{path.relative_to(package)}:{status.st_size}:{status.st_mtime_ns}\n"
+                digest.update(os.fsencode(about))
+    for point in entry_points(group=AGENT_ENTRY_POINT_GROUP):
+        version = point.dist.version if point.dist is not None else ""
+        digest.update(f"{point.name}:{point.value}:{version}\n".encode())
+    return digest.hexdigest()
+
+
+def _build_indexed_record(row: Sequence[Any]) -> IndexedRecord:
+    """Return a record from its row: id, session, entries, attributed, names, base."""
+    number, session, entries, attributed, packed, base = row
+    names = array(_NAME_HASH_FORMAT)
+    names.frombytes(packed)
+    header = RecordingHeader(session, entries, bool(attributed), frozenset(names))
+    return IndexedRecord(number, header, base)
+
+
+def _add_record(
+    connection: sqlite3.Connection, digest: str, header: RecordingHeader, base: str
+) -> int:
+    """Add a record unless the index has it; return its row."""
+    known = connection.execute("SELECT id FROM records WHERE digest = ?", (digest,)).fetchone()
+    if known is not None:
+        return int(known[0])
+    packed = array(_NAME_HASH_FORMAT, sorted(header.names)).tobytes()
+    added = connection.execute(
+        "INSERT INTO records (digest, session, entries, attributed, base, names) "
+        "VALUES (?, ?, ?, ?, ?, ?)",
+        (digest, header.session, header.entry_count, header.is_attributed, base, packed),
+    )
+    return int(added.lastrowid or 0)
+
+
+def _find_stored_base(record: dict[str, Any]) -> str:
+    """Return the revision that a record was attributed with; empty if there is none."""
+    stored = parse_stored_attribution(record)
+    return stored.base if stored is not None else ""
+
+
+def _delete_sources(connection: sqlite3.Connection, path: str, session: str | None) -> set[int]:
+    """Delete a source, or all sources at a path without a `session`; return their records."""
+    rows = connection.execute(
+        "SELECT id FROM sources WHERE path = ? AND session = ifnull(?, session)", (path, session)
+    ).fetchall()
+    records: set[int] = set()
+    for row in rows:
+        used = connection.execute("SELECT record FROM source_records WHERE source = ?", row)
+        records.update(record for (record,) in used)
+        connection.execute("DELETE FROM source_records WHERE source = ?", row)
+        connection.execute("DELETE FROM sources WHERE id = ?", row)
+    return records
+
+
+def _delete_unused_records(connection: sqlite3.Connection, records: Iterable[int]) -> None:
+    """Delete those of some records that no source has any more, and their claims."""
+    for record in records:
+        used = connection.execute("SELECT 1 FROM source_records WHERE record = ?", (record,))
+        if used.fetchone() is not None:
+            continue
+        claims = connection.execute("SELECT id, claims FROM claims WHERE record = ?", (record,))
+        for row, blob in claims.fetchall():
+            keys = list_claim_keys(decode_claims(blob, None))
+            connection.executemany(
+                "DELETE FROM claim_keys WHERE key = ? AND claims = ?", [(key, row) for key in keys]
+            )
+        connection.execute("DELETE FROM claims WHERE record = ?", (record,))
+        connection.execute("DELETE FROM records WHERE id = ?", (record,))
+
+
+# Records whose claims come from the index
+
+
+@dataclass(frozen=True, slots=True)
+class RecordHandle:
+    """A record that the index knows, and how to read it."""
+
+    indexed: IndexedRecord
+    load: Callable[[], dict[str, Any]]
+    """Returns the record, or raises `UnreadableInput` if its source changed meanwhile."""
+
+
+class IndexedRecords:
+    """Records of which the index knows all or some claims."""
+
+    def __init__(
+        self,
+        index: ClaimIndex,
+        handles: Sequence[RecordHandle],
+        progress: Callable[[int, int], None],
+    ) -> None:
+        """Use an index; `progress` gets the number of replayed records, and of all to replay."""
+        self.index = index
+        self.handles = handles
+        self.progress = progress
+        self.loaders: dict[str, Callable[[], dict[str, Any]]] = {}
+        """Reads a record whose claims were gathered, by its id."""
+
+    def __len__(self) -> int:
+        """Return the number of records."""
+        return len(self.handles)
+
+    def gather_claims(
+        self, bases: BaseLookup, versions: Sequence[FileVersion], *, everything: bool = False
+    ) -> list[RecordClaims]:
+        """Return the claims that may say something about versions of files, or `everything`.
+
+        Records without claims in the index are replayed, and their claims added to it. `bases`
+        returns the base files of a revision.
+
+        Raises:
+            UnreadableInput: a session that has to be read again changed meanwhile.
+        """
+        kept = drop_shorter_recordings(self.handles, lambda handle: handle.indexed.header)
+        found = [(handle, self._find_base_key(handle, bases)) for handle in kept]
+        wanted = {version.digest for version in versions}
+        replayed = self._replay_unknown(found, bases)
+        relevant = self.index.select_claims(versions)
+        gathered = []
+        for handle, base in found:
+            claims = replayed.get(handle.indexed.row)
+            if claims is None:
+                row = self.index.find_claims(handle.indexed.row, base)
+                if row is not None and row not in relevant and not everything:
+                    continue
+                claims = self.index.load_claims(row, wanted) if row is not None else None
+            if claims is None:  # The index failed, or is damaged.
+                claims = gather_own_claims(handle.load(), bases, wanted)
+            self.loaders[claims.facts.record] = handle.load
+            gathered.append(claims)
+        return gathered
+
+    def _find_base_key(self, handle: RecordHandle, bases: BaseLookup) -> str:
+        """Return the commit that a record's claims depend on; empty if there is none."""
+        base = bases(handle.indexed.base) if handle.indexed.base else None
+        return base.revision if base is not None else ""
+
+    def _replay_unknown(
+        self, found: Sequence[tuple[RecordHandle, str]], bases: BaseLookup
+    ) -> dict[int, RecordClaims]:
+        """Replay the records whose claims the index lacks, and add them to it.
+
+        Return the claims by the rows of their records.
+        """
+        unknown = [
+            (handle, base)
+            for handle, base in found
+            if self.index.find_claims(handle.indexed.row, base) is None
+        ]
+        replayed = {}
+        for number, (handle, base) in enumerate(unknown):
+            self.progress(number, len(unknown))
+            claims = gather_own_claims(handle.load(), bases, None)
+            self.index.add_claims(handle.indexed.row, base, claims)
+            replayed[handle.indexed.row] = claims
+        return replayed

@@ -1,0 +1,258 @@
+"""Files as sessions left them, at the end or at the moment of a commit.
+
+A commit is made while a session runs, and its files change again afterwards. So the state of a file
+at the end of a session is not the committed one. `rebuild_files` compares every state on the way
+with the commit. A state that equals the committed bytes is certain, even if a command might have
+changed the file in between.
+
+    >>> import vacr
+    >>> from vacr.attribution import BaseFiles
+    >>> from vacr.blame import CommitFiles, rebuild_files
+    >>> records = list(vacr.read("session.jsonl"))
+    >>> [file] = rebuild_files(records)
+    >>> file.path, file.state, file.data[:27]
+    ('total.py', 'complete', b'from decimal import Decimal')
+    >>> committed = BaseFiles("c0ffee", ["total.py"], lambda path: file.data)
+    >>> [file] = rebuild_files(records, commit=CommitFiles(committed))
+    >>> file.match.state, file.match.entry
+    ('equal', '/session/entries/14/children/0')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+from vacr.agents import CALL_DONE, SessionStep, ToolCall
+from vacr.attribution import BaseFiles, Replay, TrackedFile, list_changed_files, replay_records
+from vacr.edits import (
+    FileAction,
+    FileDeletion,
+    FileMove,
+    PossibleChange,
+    Revert,
+    Stash,
+    Unstash,
+    decode_file_text,
+    encode_file_text,
+    make_absolute_path,
+    make_path_key,
+    make_relative_path,
+)
+
+COMMIT_EQUAL = "equal"
+COMMIT_UNCHANGED = "unchanged"
+COMMIT_DIFFERENT = "different"
+COMMIT_ABSENT = "absent"
+
+# These actions may change files that they do not name.
+_TREE_ACTIONS = (FileDeletion, FileMove, Revert, Stash, Unstash)
+
+
+@dataclass(frozen=True, slots=True)
+class CommitMatch:
+    """How a file of the sessions compares with the same file of a commit."""
+
+    state: str
+    """`equal` if the file was at some moment as committed, `unchanged` if the commit left it as it
+    was before, `different` if no known state fits, `absent` if the commit does not have it."""
+    entry: str = ""
+    """The entry after which the file first was as committed; empty if it was from the start."""
+    record: str = ""
+    """The id of the record with that entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class RebuiltFile:
+    """A file that sessions changed."""
+
+    path: str
+    data: bytes | None
+    """The bytes, or `None` if the file was deleted or not all of it is known."""
+    facts: dict[str, Any]
+    """Whether it is `complete` or `deleted`, its `evidence`, and any `doubt`."""
+    match: CommitMatch | None = None
+    """The comparison with the commit, if one was given."""
+
+    @property
+    def state(self) -> str:
+        """Whether the file is `complete`, `partial` or `deleted`."""
+        if self.facts.get("deleted"):
+            return "deleted"
+        return "complete" if self.facts["complete"] else "partial"
+
+
+@dataclass(slots=True)
+class CommitFiles:
+    """The files of a commit, and the moments when files of a replay were the same."""
+
+    files: BaseFiles
+    moments: dict[str, tuple[int, str]] = field(default_factory=dict)
+    """The record and the entry after which a file first was as committed, by path."""
+    texts: dict[str, str] = field(default_factory=dict)
+
+    def compare(self, path: str, tracked: TrackedFile, record: int, entry: str) -> None:
+        """Note the moment if a file now is as committed, or is gone as in the commit."""
+        if path in self.moments:
+            return
+        if path not in self.files.names:
+            if tracked.gone:
+                self.moments[path] = record, entry
+            return
+        # Equal bytes prove the whole text, whatever a command might have done to it.
+        if not tracked.gone and tracked.file.best_text == self._read_text(path):
+            self.moments[path] = record, entry
+
+    def _read_text(self, path: str) -> str:
+        """Return the committed text of a file, from a cache."""
+        if path not in self.texts:
+            self.texts[path] = decode_file_text(self.files.read(path))
+        return self.texts[path]
+
+
+ReadProjectFile = Callable[[str], bytes | None]
+"""Returns the bytes of a file of the project by its path, or `None` if it is not known."""
+
+
+class FormattedText(NamedTuple):
+    """The text that a formatter made, and the name and version of the formatter."""
+
+    text: str
+    formatter: str
+
+
+FormatText = Callable[[Sequence[str], str, str, ReadProjectFile], FormattedText | None]
+"""Runs the formatter of a command on a path and its text; `None` if it cannot be run."""
+
+
+def rebuild_files(
+    records: Sequence[dict[str, Any]],
+    base: BaseFiles | None = None,
+    commit: CommitFiles | None = None,
+    format_text: FormatText | None = None,
+) -> list[RebuiltFile]:
+    """Replay sessions over a base, and return the files that they changed.
+
+    With a commit, a file has the committed bytes if it had them at any moment of the sessions, and
+    else its last state. With `format_text`, formatters that a session ran are run again, and the
+    evidence names them. A path occurs twice if sessions in several folders changed it.
+
+    Raises:
+        PluginError: the plugin of an agent failed; `record` of the error is the record.
+    """
+    formatted: dict[str, set[str]] = {}
+
+    def make_replay(base: BaseFiles | None, roots: Sequence[str]) -> Replay:
+        """Return a replay that compares its files with the commit, and runs formatters."""
+        return _RebuildingReplay(base, roots, commit, format_text, formatted)
+
+    replay, roots = replay_records(records, base, make_replay)
+    files = []
+    for path, data, facts in list_changed_files(replay, roots):
+        evidence = {*facts["evidence"], *formatted.get(path, ())}
+        files.append(RebuiltFile(path, data, facts | {"evidence": sorted(evidence)}))
+    if commit is None:
+        return files
+    return [_match_commit(file, commit, base, records) for file in files]
+
+
+class _RebuildingReplay(Replay):
+    """A replay that compares the files of each step with a commit, and runs formatters."""
+
+    def __init__(
+        self,
+        base: BaseFiles | None,
+        roots: Sequence[str],
+        commit: CommitFiles | None,
+        format_text: FormatText | None,
+        formatted: dict[str, set[str]],
+    ) -> None:
+        super().__init__(base, roots)
+        self.commit = commit
+        self.format_text = format_text
+        self.formatted = formatted
+
+    def step(self, step: SessionStep, actions: Iterable[FileAction]) -> None:
+        """Apply one step, then compare the files that it may have changed."""
+        actions = list(actions)
+        super().step(step, actions)
+        if self.commit is None:
+            return
+        for tracked in self._list_changed_files(actions, step.folder):
+            path = make_relative_path(tracked.path, self.root)
+            if path is not None:
+                self.commit.compare(path, tracked, self.record, step.entry)
+
+    def _list_changed_files(
+        self, actions: Sequence[FileAction], folder: str
+    ) -> Iterable[TrackedFile]:
+        """Return the tracked files that actions may have changed."""
+        if any(isinstance(action, _TREE_ACTIONS) for action in actions):
+            return self.files.values()
+        if any(isinstance(action, PossibleChange) and action.folder for action in actions):
+            return self.files.values()
+        keys = {make_path_key(make_absolute_path(action.path, folder)) for action in actions}
+        return [self.files[key] for key in keys if key in self.files]
+
+    def apply_action(self, action: FileAction, step: SessionStep) -> None:
+        """Apply one file action; if it ran a formatter, run it on the files that were known."""
+        runs = isinstance(action, PossibleChange) and action.formatter and bool(action.command)
+        if self.format_text is None or not runs or not isinstance(step, ToolCall):
+            super().apply_action(action, step)
+            return
+        known = {
+            key: tracked.file.text
+            for key, tracked in self.files.items()
+            if not tracked.dirty and not tracked.gone
+        }
+        super().apply_action(action, step)
+        if step.state != CALL_DONE:
+            return
+        for key, text in known.items():
+            if text is not None and self.files[key].dirty and not self.files[key].gone:
+                self._format_file(self.files[key], text, action, step)
+
+    def _format_file(
+        self, tracked: TrackedFile, text: str, action: FileAction, step: SessionStep
+    ) -> None:
+        """Run the formatter of an action on a file, and take over its text if it gave one."""
+        path = make_relative_path(tracked.path, self.root)
+        if path is None or self.format_text is None or not isinstance(action, PossibleChange):
+            return
+        result = self.format_text(action.command, path, text, self._read_project_file)
+        if result is None:
+            return
+        self.formatted.setdefault(path, set()).add(f"formatter: {result.formatter}")
+        self.observe_file(tracked, step, partial(tracked.file.observe_whole, result.text))
+
+    def _read_project_file(self, path: str) -> bytes | None:
+        """Return a file of the project as it is now, or as in the base; `None` if unknown."""
+        tracked = self.files.get(make_path_key(make_absolute_path(path, self.root)))
+        if tracked is not None:
+            text = tracked.text if not tracked.gone else None
+            return None if text is None else encode_file_text(text)
+        return self.base.read_file(path) if self.base is not None else None
+
+
+def _match_commit(
+    file: RebuiltFile,
+    commit: CommitFiles,
+    base: BaseFiles | None,
+    records: Sequence[dict[str, Any]],
+) -> RebuiltFile:
+    """Return a file with its comparison, and with the committed bytes if it had them."""
+    committed = commit.files.read_file(file.path)
+    if committed is not None and base is not None and committed == base.read_file(file.path):
+        match = CommitMatch(COMMIT_UNCHANGED)
+    elif file.path in commit.moments:
+        number, entry = commit.moments[file.path]
+        match = CommitMatch(COMMIT_EQUAL, entry, str(records[number].get("id", "")))
+    else:
+        match = CommitMatch(COMMIT_ABSENT if committed is None else COMMIT_DIFFERENT)
+        return replace(file, match=match)
+    facts = {"complete": True, "evidence": file.facts["evidence"]}
+    if committed is None:
+        facts["deleted"] = True
+    return RebuiltFile(file.path, committed, facts, match)

@@ -1,0 +1,271 @@
+"""The records that `vacr blame` uses: those a user names, or those of a repository's sessions.
+
+With an index of claims, a source that did not change since the last blame is not read again:
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from vacr.blame import ClaimIndex
+    >>> from vacr.workflows import read_blame_records
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> index = ClaimIndex.open(Path(folder.name))
+    >>> records = read_blame_records(["session.jsonl"], print, index=index)
+    >>> len(records)
+    1
+    >>> index.close()
+    >>> folder.cleanup()
+
+Without an index, the records themselves are returned. Both give the same blame.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from vacr.blame import BlameRecords, ClaimIndex, IndexedRecords, RecordHandle, SourceStamp
+from vacr.discovery import SessionPlace, fingerprint_place, list_sessions
+from vacr.errors import NotASession, UnreadableInput, VacrError
+from vacr.files import is_folder, make_absolute
+from vacr.workflows.inputs import (
+    InputRecord,
+    list_input_places,
+    read_input_place,
+    scan_input_records,
+)
+
+_MIN_SETTLED_NANOSECONDS = 50_000_000
+"""A file that was written so recently may change again without a change of its times."""
+
+SkippedCallback = Callable[[str, VacrError], None]
+"""Gets each input that cannot be read: its path, and the error."""
+ProgressCallback = Callable[[int, int], None]
+"""Gets the number of steps done, and of all steps."""
+
+
+def _ignore_progress(_done: int, _total: int) -> None:
+    """Do nothing."""
+
+
+def read_blame_records(
+    paths: Iterable[str],
+    skipped: SkippedCallback,
+    *,
+    index: ClaimIndex | None = None,
+    progress: ProgressCallback = _ignore_progress,
+) -> BlameRecords:
+    """Return all records at some paths, and the records of native sessions there.
+
+    `skipped` gets each unreadable item of a folder: the path of the folder, and the error.
+
+    Raises:
+        UnreadableInput: a named file cannot be read, or the paths contain no records.
+        InvalidRecord: a named record is invalid, or was modified.
+    """
+    paths = tuple(paths)
+    inputs: list[tuple[str, SessionPlace | None]] = []
+    for path in paths:
+        if is_folder(path):
+            inputs += [(path, place) for place in list_input_places(path)]
+        else:
+            inputs.append((path, None))
+    hint = "To create records: vacr record FOLDER -o records/"
+    missing = UnreadableInput("no records found", where=", ".join(paths), hint=hint)
+    return _read_inputs(inputs, skipped, missing, index, progress)
+
+
+def read_project_records(
+    folders: Sequence[str],
+    skipped: SkippedCallback,
+    *,
+    index: ClaimIndex | None = None,
+    progress: ProgressCallback = _ignore_progress,
+) -> BlameRecords:
+    """Return the records of the sessions on this machine that worked in some folders, or below.
+
+    `skipped` gets each session that cannot be read: its path, and the error.
+
+    Raises:
+        UnreadableInput: there are no such sessions.
+    """
+    failed: list[UnreadableInput] = []
+    inputs: list[tuple[str, SessionPlace | None]] = []
+    for summary in list_sessions(failed=failed):
+        project = os.path.realpath(summary.project) if summary.project else ""
+        if any(f"{project}/".startswith(f"{folder}/") for folder in folders):
+            place = SessionPlace(summary.path, Path(summary.path).name, summary.session)
+            inputs.append((summary.path, place))
+    for error in failed:
+        skipped(error.where, error)
+    missing = UnreadableInput(
+        "no sessions of this repository found on this machine",
+        where=", ".join(folders),
+        hint="Add --records PATH: records, sessions, or folders of them. To find sessions: "
+        "vacr list -v",
+    )
+    return _read_inputs(inputs, skipped, missing, index, progress)
+
+
+def _read_inputs(
+    inputs: Sequence[tuple[str, SessionPlace | None]],
+    skipped: SkippedCallback,
+    missing: UnreadableInput,
+    index: ClaimIndex | None,
+    progress: ProgressCallback,
+) -> BlameRecords:
+    """Return the records of inputs: places in a folder, or `None` and the path that a user named.
+
+    Raises:
+        UnreadableInput: a named file cannot be read; or `missing`, if there are no records.
+        InvalidRecord: a named record is invalid, or was modified.
+    """
+    reader = _InputReader(index, skipped)
+    for number, (path, place) in enumerate(inputs):
+        progress(number, len(inputs))
+        reader.read(path, place)
+    if not reader.found:
+        raise missing
+    handles = [item for item in reader.found if isinstance(item, RecordHandle)]
+    if index is None or len(handles) < len(reader.found) or not index.is_usable:
+        # There is no index, or it failed on the way.
+        return [
+            item.load() if isinstance(item, RecordHandle) else item.record for item in reader.found
+        ]
+    if reader.has_new_sources:
+        index.forget_missing_sources()
+    return IndexedRecords(index, handles, progress)
+
+
+class _InputReader:
+    """Reads inputs, and adds them to an index if there is one."""
+
+    def __init__(self, index: ClaimIndex | None, skipped: SkippedCallback) -> None:
+        self.index = index
+        self.skipped = skipped
+        self.found: list[RecordHandle | InputRecord] = []
+        """The records, those that the index knows as handles."""
+        self.has_new_sources = False
+
+    def read(self, path: str, place: SessionPlace | None) -> None:
+        """Read one input, unless the index knows it."""
+        index, stamp = self.index, _stamp_place(place)
+        if index is not None and place is not None and stamp is not None:
+            known = index.find_source(stamp)
+            if known is not None:
+                if known.failure:
+                    self.skipped(path, NotASession(known.failure, where=place.path))
+                self.found += [
+                    RecordHandle(record, partial(_read_again, place, stamp, position))
+                    for position, record in enumerate(known.records)
+                ]
+                return
+        found: list[InputRecord] = []
+        errors: list[VacrError] = []
+        for item in _read_items(path, place):
+            if isinstance(item, InputRecord):
+                found.append(item)
+            else:
+                errors.append(item)
+                self.skipped(path, item)
+        if index is None or not self._add_source(index, path, place, stamp, found, errors):
+            self.found += found
+
+    def _add_source(
+        self,
+        index: ClaimIndex,
+        path: str,
+        place: SessionPlace | None,
+        stamp: SourceStamp | None,
+        found: Sequence[InputRecord],
+        errors: Sequence[VacrError],
+    ) -> bool:
+        """Add an input to the index; return whether that worked.
+
+        If the input cannot be recognized by its files, the index knows it by its content.
+        """
+        try:
+            records = [(_compute_digest(item), item.record) for item in found]
+        except UnreadableInput:
+            return False
+        failure = errors[0].message if errors and isinstance(errors[0], NotASession) else ""
+        is_settled = len(errors) == bool(failure) and stamp == _stamp_place(place)
+        if stamp is None or not is_settled:
+            if not records:
+                return True
+            stamp = _stamp_content(path, place, [digest for digest, _ in records])
+        known = index.find_source(stamp)
+        added = known.records if known is not None else index.add_source(stamp, records, failure)
+        if added is None:
+            return False
+        self.has_new_sources = self.has_new_sources or known is None
+        self.found += [
+            RecordHandle(indexed, partial(_get_record, item))
+            for indexed, item in zip(added, found, strict=True)
+        ]
+        return True
+
+
+def _get_record(item: InputRecord) -> dict[str, Any]:
+    """Return the record of an input that was read already."""
+    record: dict[str, Any] = item.record
+    return record
+
+
+def _read_items(path: str, place: SessionPlace | None) -> Iterator[InputRecord | VacrError]:
+    """Yield the records of an input, and errors."""
+    return scan_input_records(path) if place is None else read_input_place(place)
+
+
+def _stamp_place(place: SessionPlace | None) -> SourceStamp | None:
+    """Return the stamp of a place.
+
+    Return `None` for a path that a user named, which may have further files, and for a file that
+    cannot be examined, or was written just now.
+    """
+    if place is None:
+        return None
+    digest, size = fingerprint_place(place)
+    try:
+        status = Path(place.path).stat()
+    except OSError:
+        return None
+    age = time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns)
+    if not digest or age < _MIN_SETTLED_NANOSECONDS:
+        return None
+    path = make_absolute(place.path)
+    return SourceStamp(path, place.session or "", size, status.st_mtime_ns, digest)
+
+
+def _stamp_content(path: str, place: SessionPlace | None, digests: Sequence[str]) -> SourceStamp:
+    """Return the stamp of an input that is known by its records only."""
+    content = hashlib.sha256("\n".join(digests).encode()).hexdigest()
+    session = (place.session if place is not None else None) or ""
+    return SourceStamp(make_absolute(path if place is None else place.path), session, 0, 0, content)
+
+
+def _compute_digest(item: InputRecord) -> str:
+    """Return a digest of a record: of its bytes, or for a session its id, made from its content.
+
+    Raises:
+        UnreadableInput: the file of the record is gone.
+    """
+    if item.stored:
+        return f"sha256:{hashlib.sha256(item.stored_bytes()).hexdigest()}"
+    return str(item.record["id"])
+
+
+def _read_again(place: SessionPlace, stamp: SourceStamp, position: int) -> dict[str, Any]:
+    """Return the record at a position of a place that the index knows.
+
+    Raises:
+        UnreadableInput: the place changed meanwhile.
+    """
+    records = [item for item in read_input_place(place) if isinstance(item, InputRecord)]
+    if position >= len(records) or _stamp_place(place) != stamp:
+        hint = "Run the command again."
+        raise UnreadableInput("it changed while it was read", where=place.path, hint=hint)
+    return _get_record(records[position])
