@@ -319,18 +319,20 @@ class _ObjectReader:
         try:
             stdin.write(name.encode() + b"\n")
             stdin.flush()
-            header = stdout.readline().split()
-            if len(header) != _OBJECT_HEADER_WORDS:
+            line = stdout.readline()
+            header = line.split()
+            if line and len(header) != _OBJECT_HEADER_WORDS:
                 return None
-            data = stdout.read(int(header[2]))
-            stdout.read(1)
-        except (OSError, ValueError) as error:
+            data = stdout.read(int(header[2])) + stdout.read(1)
+            if len(data) != int(header[2]) + 1:
+                raise EOFError
+        except (OSError, ValueError, IndexError, EOFError) as error:
             raise UnreadableInput(
                 "git stopped unexpectedly",
                 where=str(self._path),
                 hint="Check the repository with: git fsck",
             ) from error
-        return data
+        return data[:-1]
 
 
 def _close_process(process: subprocess.Popen[bytes]) -> None:
