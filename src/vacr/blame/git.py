@@ -319,20 +319,24 @@ class _ObjectReader:
         try:
             stdin.write(name.encode() + b"\n")
             stdin.flush()
-            line = stdout.readline()
-            header = line.split()
-            if line and len(header) != _OBJECT_HEADER_WORDS:
+            header = stdout.readline().split()
+            if header and len(header) != _OBJECT_HEADER_WORDS:
                 return None
-            data = stdout.read(int(header[2])) + stdout.read(1)
-            if len(data) != int(header[2]) + 1:
-                raise EOFError
-        except (OSError, ValueError, IndexError, EOFError) as error:
-            raise UnreadableInput(
-                "git stopped unexpectedly",
-                where=str(self._path),
-                hint="Check the repository with: git fsck",
-            ) from error
+            size = int(header[2]) if header else 0
+            data = stdout.read(size + 1)  # A line end follows the object.
+        except (OSError, ValueError) as error:
+            raise self._make_stop_error() from error
+        if len(data) != size + 1:
+            raise self._make_stop_error()
         return data[:-1]
+
+    def _make_stop_error(self) -> UnreadableInput:
+        """Return the error about a git process that ended early."""
+        return UnreadableInput(
+            "git stopped unexpectedly",
+            where=str(self._path),
+            hint="Check the repository with: git fsck",
+        )
 
 
 def _close_process(process: subprocess.Popen[bytes]) -> None:
