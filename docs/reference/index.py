@@ -49,7 +49,7 @@ repeatable option, separate values by spaces; separate files and folders by `:`,
 
 | other variable | meaning |
 | --- | --- |
-| `VACR_STATE` | the state folder: spool, journal, keys of this machine, outbox. Default: `$XDG_STATE_HOME/vacr`, or `~/.local/state/vacr` |
+| `VACR_STATE` | the state folder: spool, journal, keys of this machine, outbox, index. Default: `$XDG_STATE_HOME/vacr`, or `~/.local/state/vacr` |
 | `VACR_OUTBOX` | the folder of statements that wait for a service. Default: `outbox` in the state folder |
 | `VACR_REGISTER_TOKEN`, `VACR_SEAL_TOKEN`, `VACR_WATCH_TOKEN` | the token for the service, unless `--token-file` is set |
 | `VACR_DEBUG` | print a stack trace for bugs |

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import time
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -185,7 +186,12 @@ def likely(path, **more):
     ],
 )
 def test_command_has_exactly_these_effects(command, events):
-    assert list_effects(command) == events
+    # tests/cli/test_run_formatters.py covers the words of a formatter's command.
+    effects = [
+        replace(effect, command=()) if isinstance(effect, PossibleChange) else effect
+        for effect in list_effects(command)
+    ]
+    assert effects == events
 
 
 @pytest.mark.parametrize(

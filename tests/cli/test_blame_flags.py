@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from tests.attribution.working_agent import Agent, commit, git, repository
-from vacr.blame import BlamedLine
+from vacr.blame import BlamedLine, LineBlame, LineClaim
 from vacr.cli.blame import _format_rows, _RowStyle
 
 pytestmark = pytest.mark.component
@@ -122,6 +122,7 @@ def test_headers_name_model_session_evidence_and_prompt(vacr, repo):
         b"vacr-evidence": b"replayed",
         b"vacr-join": b"blob",
         b"vacr-call-id": b"toolu_one_2",
+        b"vacr-called-at": b"2026-03-14T00:00:04.000Z",
         b"vacr-prompt": b"Sum up the lines",
     }
     assert {key for key in lines[14] if key.startswith(b"vacr-")} == {b"vacr-contributor"}
@@ -272,23 +273,48 @@ def test_sessions_of_this_machine_are_the_default(vacr, repo, tmp_path):
     assert json.loads(done.stdout)["total"]["ai"] == 7
 
 
+def test_index_is_in_the_state_folder_unless_refused(vacr, repo, tmp_path):
+    arguments = ["app.py", "--format", "json"]
+    state = tmp_path / "state"
+    plain = run_vacr(vacr, repo, *arguments, "--no-index", VACR_STATE=str(state))
+    assert not state.exists()
+    for _ in range(2):
+        assert run_vacr(vacr, repo, *arguments, VACR_STATE=str(state)) == plain
+    assert (state / "index/index.db").stat().st_size > 0
+
+
+def test_unusable_index_is_reported_with_v(vacr, repo, tmp_path):
+    (tmp_path / "file").write_text("")
+    done = vacr(
+        "blame",
+        "app.py",
+        "-v",
+        "--records",
+        tmp_path / "records",
+        cwd=repo,
+        VACR_STATE=str(tmp_path / "file"),
+    )
+    assert (done.returncode, "The index cannot be used" in done.err) == (0, True), done.err
+
+
 # The text on a terminal
 
 
 def test_rows_fit_into_the_terminal():
-    class Claim:
-        model, session, evidence, prompt = (
-            "anthropic/claude-opus-4-6",
-            "a" * 36,
-            "diff-anchored",
-            "Sum up " * 9,
-        )
-
-    class Blame:
-        type, claim = "ai", Claim
-
+    claim = LineClaim(
+        type="ai",
+        model="anthropic/claude-opus-4-6",
+        session="a" * 36,
+        record="",
+        entry="",
+        call_id="",
+        prompt="Sum up " * 9,
+        evidence="diff-anchored",
+        time=1,
+    )
+    blame = LineBlame("ai", claim, "content")
     lines = [
-        BlamedLine("1" * 40, "a.py", 1, "x = '" + "界" * 90 + "'", Blame, 1),
+        BlamedLine("1" * 40, "a.py", 1, "x = '" + "界" * 90 + "'", blame, 1),
         BlamedLine("2" * 40, "a.py", 2, "short", None, 20_000),
     ]
     style = _RowStyle(long_ids=False, short_rows=False, show_email=False, date=None)

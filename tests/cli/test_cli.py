@@ -783,6 +783,8 @@ def test_every_option_of_every_verb_reads_its_variable(vacr):
         for parameter in command.params:
             if isinstance(parameter, click.Option):
                 long = max(parameter.opts, key=len).lstrip("-").replace("-", "_")
+                if len(long) == 1:  # A flag of git, which has no long form.
+                    continue
                 assert parameter.name == long, (
                     f"{' '.join(prefix)} --{long} reads VACR_…_{parameter.name.upper()}"
                 )

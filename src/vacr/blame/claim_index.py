@@ -36,11 +36,12 @@ import stat
 import zlib
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, fields
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -61,6 +62,8 @@ from vacr.blame.session_claims import (
 )
 from vacr.blame.stored_attribution import parse_stored_attribution
 from vacr.version import __version__
+
+T = TypeVar("T")
 
 _FOLDER_NAME = "index"
 _FILE_NAME = "index.db"
@@ -191,16 +194,15 @@ class ClaimIndex:
             (digest, describe_recording(record), _find_stored_base(record))
             for digest, record in records
         ]
-        added = []
-        with self._transaction() as connection:
-            if connection is None:
-                return None
+
+        def write(connection: sqlite3.Connection) -> list[IndexedRecord]:
             replaced = _delete_sources(connection, stamp.path, stamp.session)
             source = connection.execute(
                 "INSERT INTO sources (path, session, size, mtime, stamp, reader, failure) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (*_list_values(stamp), __version__, failure),
             ).lastrowid
+            added = []
             for position, (digest, header, base) in enumerate(described):
                 row = _add_record(connection, digest, header, base)
                 connection.execute(
@@ -208,19 +210,21 @@ class ClaimIndex:
                 )
                 added.append(IndexedRecord(row, header, base))
             _delete_unused_records(connection, replaced)
-        return added if self.is_usable else None
+            return added
+
+        return self._write(write)
 
     def forget_missing_sources(self) -> None:
         """Forget all sources whose files do not exist any more."""
         paths = [path for (path,) in self._read("SELECT DISTINCT path FROM sources", ())]
         missing = [path for path in paths if not os.path.lexists(path)]
-        if not missing:
-            return
-        with self._transaction() as connection:
-            if connection is None:
-                return
+
+        def write(connection: sqlite3.Connection) -> None:
             for path in missing:
                 _delete_unused_records(connection, _delete_sources(connection, path, None))
+
+        if missing:
+            self._write(write)
 
     def find_claims(self, row: int, base: str) -> int | None:
         """Return the row of the claims of a record with a base; `None` if they are unknown."""
@@ -234,9 +238,8 @@ class ClaimIndex:
             keys = list_claim_keys(claims)
         except _ENCODING_ERRORS:  # Such as a lone surrogate: the record is replayed each time.
             return
-        with self._transaction() as connection:
-            if connection is None:
-                return
+
+        def write(connection: sqlite3.Connection) -> None:
             added = connection.execute(
                 "INSERT OR IGNORE INTO claims (record, base, claims) VALUES (?, ?, ?)",
                 (row, base, blob),
@@ -246,6 +249,8 @@ class ClaimIndex:
                     "INSERT OR IGNORE INTO claim_keys VALUES (?, ?)",
                     [(key, added.lastrowid) for key in sorted(keys)],
                 )
+
+        self._write(write)
 
     def select_claims(self, versions: Sequence[FileVersion]) -> set[int]:
         """Return the rows of all claims that may say something about versions of files."""
@@ -273,18 +278,18 @@ class ClaimIndex:
             self.close()
             return []
 
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection | None]:
-        """Run a block in a transaction; `None` without an index. A failure gives up the index."""
+    def _write(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
+        """Return the result of work in a transaction; if it fails, give up the index."""
         if self._connection is None:
-            yield None
-            return
+            return None
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-            yield self._connection
+            result = work(self._connection)
             self._connection.execute("COMMIT")
         except (sqlite3.Error, UnicodeEncodeError, *_DECODING_ERRORS):
             self.close()
+            return None
+        return result
 
 
 def _list_values(value: Any) -> Iterator[Any]:
@@ -340,6 +345,7 @@ def _prepare_tables(connection: sqlite3.Connection, maker: str) -> None:
     connection.execute("COMMIT")
 
 
+@cache
 def _compute_code_stamp() -> str:
     """Return a text that changes with the version of vacr, of its files, and of agents' plugins.
 

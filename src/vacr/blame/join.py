@@ -56,6 +56,7 @@ _CONTRIBUTOR_RANK = {"ai": 0, "mixed": 1, "human": 2}
 # How much a block needs in the file it was written to.
 _MIN_CHARACTERS = 20
 _MIN_LETTERS = 8
+_MIN_LETTERS_INSIDE = 30
 _MIN_COMMON_LINES = 5
 _MIN_LETTERS_REFORMATTED = 20
 # How much it needs in another file, or if its session is not tied to the repository.
@@ -315,10 +316,11 @@ class ClaimJoiner:
             return self._is_distinctive_elsewhere(lines, version.path, seen)
         rare = self._count_rare_letters(lines, version.path, seen)
         with_letters = count_lines_with_letters(lines)
-        if with_letters < 2:  # noqa: PLR2004 - a line alone
+        if with_letters <= 1:
             # A line from the inside of a piece, without the lines around it, may be anybody's.
             is_whole = count_lines_with_letters(placed.bare) == with_letters
-            return is_whole and rare > 0 and count_characters(lines) >= _MIN_CHARACTERS
+            needed = 1 if is_whole else _MIN_LETTERS_INSIDE
+            return rare >= needed and count_characters(lines) >= _MIN_CHARACTERS
         if rare >= _MIN_LETTERS or (rare and with_letters > 1 and len(lines) == len(placed.bare)):
             return True
         return with_letters >= _MIN_COMMON_LINES

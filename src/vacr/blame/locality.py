@@ -29,6 +29,7 @@ from vacr.blame.claims import SessionFacts
 from vacr.blame.git import Repository
 from vacr.edits import make_absolute_path, make_relative_path
 from vacr.errors import UnreadableInput
+from vacr.files import is_absolute
 
 _SCHEME = re.compile(r"^[a-z+]+://", re.IGNORECASE)
 # Hidden folders in which agents and people put linked work trees of a repository.
@@ -116,7 +117,7 @@ class Locality:
         """
         worktrees = self._list_work_trees()
         folder = facts.folder.rstrip("/")
-        if not folder:
+        if not is_absolute(folder):  # Here, a path of Windows would be in the current folder.
             return None
         real = os.path.realpath(folder)
         for top in worktrees:

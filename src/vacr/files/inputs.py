@@ -177,7 +177,7 @@ def walk_files(folder: str, on_error: Callable[[OSError], object]) -> Iterator[s
 
 
 def find_state_folder(environment: Mapping[str, str]) -> Path:
-    """Return the folder where vacr keeps the hooks' spools, the journal and the outbox.
+    """Return the folder of vacr's state: hooks' spools, journal, outbox and index.
 
     It is VACR_STATE, or `vacr` in XDG_STATE_HOME, or `.local/state/vacr` in the user's home, and
     need not exist. `hook.py` finds the same folder by itself, because it runs without the package;

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 CONTRIBUTOR_TYPES = ("ai", "human", "mixed", "unknown")
 _MAX_PROMPT_LENGTH = 200
+# Editors take a header that ends in -time for a number.
+_HEADER_NAMES = {"model-id": "model", "session-id": "session", "time": "called-at"}
 
 
 def count_attributed_lines(record: dict[str, Any]) -> dict[str, Any]:
@@ -154,11 +156,11 @@ def build_line_headers(line: BlamedLine) -> list[bytes]:
 
     A line that no record proves has only its type, `unknown`. Control characters are escaped.
     """
-    model = _build_contributor(line).get("model-id", "")
-    headers = {"contributor": line.type} | ({"model": model} if model else {})
-    names = {"session-id": "session"}
-    headers |= {
-        names.get(name, name): str(value) for name, value in _build_proof(line.blame).items()
+    contributor = {"contributor": line.type, **_build_contributor(line)}
+    del contributor["type"]
+    headers = {
+        _HEADER_NAMES.get(name, name): value
+        for name, value in (contributor | _build_proof(line.blame)).items()
     }
     return [
         escape_unprintable(f"vacr-{name} {value}").encode("utf-8", "backslashreplace")

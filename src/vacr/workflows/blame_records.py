@@ -30,7 +30,7 @@ from typing import Any
 from vacr.blame import BlameRecords, ClaimIndex, IndexedRecords, RecordHandle, SourceStamp
 from vacr.discovery import SessionPlace, fingerprint_place, list_sessions
 from vacr.errors import NotASession, UnreadableInput, VacrError
-from vacr.files import is_folder, make_absolute
+from vacr.files import is_absolute, is_folder, make_absolute
 from vacr.workflows.inputs import (
     InputRecord,
     list_input_places,
@@ -95,7 +95,8 @@ def read_project_records(
     failed: list[UnreadableInput] = []
     inputs: list[tuple[str, SessionPlace | None]] = []
     for summary in list_sessions(failed=failed):
-        project = os.path.realpath(summary.project) if summary.project else ""
+        # Here, a path of another system would be in the current folder.
+        project = os.path.realpath(summary.project) if is_absolute(summary.project) else ""
         if any(f"{project}/".startswith(f"{folder}/") for folder in folders):
             place = SessionPlace(summary.path, Path(summary.path).name, summary.session)
             inputs.append((summary.path, place))
