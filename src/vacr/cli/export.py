@@ -197,7 +197,7 @@ class _ExportRun:
     count: int = 0
 
     def __post_init__(self) -> None:
-        """Prepare the warnings; a document on standard output must not be mixed with them."""
+        """Prepare the warnings about modified records; keep them out of a document on stdout."""
         self.modified = ModifiedRecords(self.voice, in_results=self.output != STDIN)
 
     def export_path(self, path: str) -> None:
