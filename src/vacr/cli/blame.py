@@ -408,20 +408,28 @@ def _read_records(
 
     Print a notice about each input that is skipped.
     """
-    report_skipped = _make_skip_reporter(voice)
+    report_skipped = make_skip_reporter(voice)
     if paths:
         return read_blame_records(paths, report_skipped, index=index, progress=progress)
     folders = find_work_trees(repository)
     return read_project_records(folders, report_skipped, index=index, progress=progress)
 
 
-def read_records(paths: tuple[str, ...], voice: Voice) -> Sequence[dict[str, Any]]:
-    """Return the records at some paths; print a notice about each input that is skipped."""
-    records = read_blame_records(paths, _make_skip_reporter(voice))
+def read_records(
+    paths: tuple[str, ...],
+    repository: Repository,
+    progress: Callable[[int, int], None],
+    voice: Voice,
+) -> Sequence[dict[str, Any]]:
+    """Return the records at some paths, or of the repository's sessions if there are no paths.
+
+    Print a notice about each input that is skipped.
+    """
+    records = _read_records(paths, repository, None, progress, voice)
     return cast("Sequence[dict[str, Any]]", records)  # Without an index, they are records.
 
 
-def _make_skip_reporter(voice: Voice) -> Callable[[str, VacrError], None]:
+def make_skip_reporter(voice: Voice) -> Callable[[str, VacrError], None]:
     """Return a function that prints a notice about a skipped input."""
 
     def report_skipped(path: str, error: VacrError) -> None:

@@ -95,7 +95,8 @@ def _complete_grouping(
     metavar="FILE|FOLDER",
     multiple=True,
     type=PATH,
-    help="Records or native sessions, like the arguments; repeatable.",
+    help="Records or native sessions, like the arguments; repeatable.  [default with --lines: the "
+    "sessions of the repository]",
 )
 @click.option(
     "--by",
@@ -142,20 +143,22 @@ def command(
 
     With --lines, vacr counts the lines that each commit added, as ai, human, mixed and unknown,
     like `vacr blame --commit`. The last columns show how many of the ai lines the branch still has
-    7, 30 and 90 days after their commit. Mixed lines were edited before their commit. A modified
-    record is refused, and in a folder skipped.
+    7, 30 and 90 days after their commit. Mixed lines were edited before their commit. Without
+    records, vacr uses the sessions on this machine that worked in the repository. A modified record
+    is refused, and in a folder skipped.
 
     \b
     Example:
       vacr stats records/
       vacr stats ~/.claude/projects --by day
       vacr stats records/ --by model --format json
-      vacr stats --lines main..HEAD --records records/
-      vacr stats --lines main --since 2026-01-01 --by week,author --records records/
+      vacr stats --lines HEAD~10..HEAD
+      vacr stats --lines main..HEAD --by author --records records/
+      vacr stats --lines main --since 2026-01-01 --by week,author
     """
     voice = Voice(format, quiet, verbose)
     paths = (*paths, *records)
-    if not paths:
+    if not paths and lines is None:
         raise UsageError(
             "stats needs records or sessions",
             hint="Name files or folders, for example: vacr stats records/",
