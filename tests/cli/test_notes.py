@@ -573,6 +573,10 @@ def test_blame_reads_notes_where_there_are_no_records(vacr, notes, clones):
         line["record"] for line in proven["lines"] if "record" in line
     }
     assert "known only from notes, which are not signed" in error
+    hinted = vacr("blame", "app.py", cwd=two)
+    assert (hinted.returncode, "add --notes" in hinted.err) == (3, True), hinted.err
+    assert "add --notes" not in vacr("blame", "app.py", "--records", "missing", cwd=two).err
+    assert "  noted  " in vacr("blame", "app.py", "--notes", cwd=two).out
     counted, _ = blame(vacr, two, "--commit", "HEAD", "--notes")
     assert counted["total"]["ai"] == proven["total"]["ai"] - 7
     done = vacr("blame", "--commit", "origin/main..HEAD", "--notes", cwd=two)
