@@ -280,8 +280,8 @@ def rewrite(
 
     \b
     Example:
-      vacr notes rewrite --stdin                           in .git/hooks/post-rewrite
-      vacr notes rewrite                                   after a squash on the server, and a pull
+      vacr notes rewrite --stdin  # in .git/hooks/post-rewrite
+      vacr notes rewrite          # after a squash on the server, and a pull
       vacr notes rewrite main~3..main
     """
     voice = Voice(format, quiet, verbose)

@@ -108,7 +108,8 @@ def command(
     Example:
       vacr replay a.jsonl b.jsonl --base ~/repo@HEAD~3 --out tree/
       vacr replay a.jsonl --base ~/repo --at HEAD
-      vacr replay abc.acr.json --format json | jq '.files[] | select(.complete | not)'
+      vacr replay abc.acr.json --format json |
+        jq '.files[] | select(.complete | not)'
     """
     voice = Voice(format, quiet, verbose)
     replay_base = load_replay_base(base, at)
