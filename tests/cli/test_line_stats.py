@@ -204,6 +204,12 @@ def test_table_names_authors_and_says_what_survived(vacr, repo):
     ]
 
 
+def test_young_lines_are_reported_once(vacr, repo):
+    done = vacr("stats", "--lines", "before..main~2", repo.parent / "records", cwd=repo)
+    survived = [line for line in done.out.splitlines() if line.startswith("survived")]
+    assert survived == ["survived 7 days: no ai line is old enough"]
+
+
 def test_authors_with_the_same_name_have_their_email(vacr, repo):
     (repo / "more.py").write_text("more = 1\n")
     git(repo, "add", "-A")

@@ -230,11 +230,12 @@ def _format_facts(total: LineCounts) -> list[str]:
     share = _format_share(mixed, written)
     facts = [f"edited before commit: {mixed:,} of {written:,} lines that agents wrote ({share})"]
     for days, own in total.survival.items():
-        if own.lines:
-            share = _format_share(own.survived, own.lines)
-            survived = f"{own.survived:,} of {own.lines:,} ai lines ({share})"
-            young = f"; {own.too_young:,} too young" if own.too_young else ""
-        else:
-            survived, young = "no ai line is old enough", ""
+        if not own.lines:
+            # None is older, either.
+            facts.append(f"survived {days} days: no ai line is old enough")
+            break
+        share = _format_share(own.survived, own.lines)
+        survived = f"{own.survived:,} of {own.lines:,} ai lines ({share})"
+        young = f"; {own.too_young:,} too young" if own.too_young else ""
         facts.append(f"survived {days} days: {survived}{young}")
     return facts
