@@ -126,7 +126,7 @@ def write(
     report_skipped = make_skip_reporter(voice)
     with show_job_progress("reading sessions", voice) as progress:
         if records:
-            inputs = read_note_records(records, report_skipped)
+            inputs = read_note_records(records, report_skipped, progress=progress)
         else:
             folders = find_work_trees(notes.repository)
             inputs = read_project_inputs(folders, report_skipped, progress=progress)

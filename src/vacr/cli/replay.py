@@ -27,7 +27,7 @@ from vacr.blame import (
     rebuild_files,
 )
 from vacr.cli.options import PATH, Verb, voice_options
-from vacr.console import Voice
+from vacr.console import Voice, show_job_progress
 from vacr.errors import UsageError, VacrError
 from vacr.files import has_same_bytes, write_file_atomically
 from vacr.workflows import (
@@ -119,12 +119,13 @@ def command(
     voice = Voice(format, quiet, verbose)
     replay_base = load_replay_base(base, at)
     errors: list[VacrError] = []
-    inputs = read_replay_inputs(files, voice.notice, errors.append)
+    with show_job_progress("reading sessions", voice) as progress:
+        inputs = read_replay_inputs(files, voice.notice, errors.append, progress=progress)
     for error in errors:
         voice.error(f"vacr: {error.where}: skipped: {error.message}", error.hint)
     commit = CommitFiles(replay_base.commit) if replay_base.commit is not None else None
     runner = _make_formatter_runner(voice) if run_formatters else None
-    with name_failed_input(inputs):
+    with show_job_progress("replaying", voice), name_failed_input(inputs):
         rebuilt = rebuild_files(
             [recording.record for recording in inputs], replay_base.before, commit, runner
         )

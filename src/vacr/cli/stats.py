@@ -34,7 +34,13 @@ from vacr.cli.options import (
     prices_option,
     voice_options,
 )
-from vacr.console import Voice, align_columns, get_terminal_width, truncate_start
+from vacr.console import (
+    Voice,
+    align_columns,
+    get_terminal_width,
+    show_job_progress,
+    truncate_start,
+)
 from vacr.errors import (
     InvalidRecord,
     NotASession,
@@ -194,8 +200,10 @@ def _show_session_totals(
     table = load_prices(prices)
     totals, failed = SessionGroups(by, table), []
     modified, unlabelled = ModifiedRecords(voice), 0
-    for path in paths:
-        for item in _scan_input_path(path):
+    items = (item for path in paths for item in _scan_input_path(path))
+    with show_job_progress("reading sessions", voice) as progress:
+        for number, item in enumerate(items, 1):
+            progress(number, 0)
             if isinstance(item, InputRecord):
                 modified.warn(item.path, item.modified)
                 totals.add(item.record, is_modified=bool(item.modified))
