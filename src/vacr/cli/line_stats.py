@@ -84,7 +84,7 @@ class LineOptions:
         if statistics.end is None:
             voice.notice(f"vacr: no commits in {self.range}")
         elif not statistics.commits:
-            voice.notice(f"vacr: no commits in {self.range} at this time")
+            voice.notice(f"vacr: no commits in {self.range} match --since and --until")
         if statistics.unreadable:
             first = statistics.unreadable[0]
             count = format_count(len(statistics.unreadable), "file")
