@@ -112,11 +112,13 @@ def command(
 
     \b
     Example:
-      vacr export abc.acr.json --to atif                   writes ./abc.atif.json
+      vacr export abc.acr.json --to atif  # writes ./abc.atif.json
       vacr export abc.acr.json --to markdown --only user --only assistant -o -
       vacr export records/ --to atif -o trajectories/
-      vacr export abc.acr.json --to in-toto --key keys/signing.pem --commit $(git rev-parse HEAD)
-      vacr export abc.acr.json --to git-ai-notes -o - | git notes --ref=ai add -F - HEAD
+      vacr export abc.acr.json --to in-toto --key keys/signing.pem \\
+        --commit $(git rev-parse HEAD)
+      vacr export abc.acr.json --to git-ai-notes -o - |
+        git notes --ref=ai add -F - HEAD
     """
     voice = Voice(format, quiet, verbose)
     row_filter = build_filter(**filters)
