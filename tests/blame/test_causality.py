@@ -1,0 +1,154 @@
+"""Times and places that refute a claim, and claims whose time is uncertain."""
+
+import pytest
+
+from tests.attribution.working_agent import Agent, commit, git, repository
+from vacr import read
+from vacr.blame import Repository, blame_commit
+from vacr.blame.blocks import FileVersion
+from vacr.blame.claims import LineClaim, SessionFacts
+from vacr.blame.git import CommitTimes
+from vacr.blame.locality import Locality, SessionPlace, normalize_remote
+from vacr.workflows.attribute import build_commit_document
+
+HOUR = 3600
+TEXT = "def total(lines):\n    return sum(line.price for line in lines)\n"
+
+
+def make_claim(time, *, zoneless=False):
+    return LineClaim("ai", "m", "s", "r", "e", "c", "", "replayed", time, zoneless)
+
+
+@pytest.mark.parametrize(
+    ("time", "zoneless", "committed", "expected"),
+    [
+        (1000, False, 1000, True),
+        (1001, False, 1000, False),
+        (1000 + 14 * HOUR, True, 1000, True),
+        (1001 + 14 * HOUR, True, 1000, False),
+        (None, False, 1000, True),
+        (1000, False, None, True),
+    ],
+)
+def test_call_counts_until_the_second_of_the_commit(time, zoneless, committed, expected):
+    assert make_claim(time, zoneless=zoneless).is_possible_at(committed) is expected
+
+
+@pytest.mark.parametrize(
+    ("authored", "committed", "until", "expected"),
+    [
+        (100, 100, None, True),
+        (100, 100, 101, True),
+        (100, 100, 100, False),
+        (100, 500, 200, True),  # rebased after the session removed the line
+        (300, 500, 200, False),
+    ],
+)
+def test_removed_line_counts_if_it_was_first_committed_before(authored, committed, until, expected):
+    version = FileVersion("a.py", ["x\n"], {1}, "", times=CommitTimes(authored, committed))
+    assert version.allows(1, make_claim(50), until) is expected
+
+
+@pytest.fixture
+def repo(tmp_path):
+    folder = repository(tmp_path / "repo")
+    (folder / "other.py").write_text("x = 1\n")
+    commit(folder, "Start", date="2026-03-13T09:00:00Z")
+    return folder
+
+
+def blame_with_times(repo, change_stamp):
+    """Let an agent write a file, change the times of its session, and blame the commit."""
+    agent = Agent(repo).asked("Add up").write("total.py", TEXT)
+    for line in agent.lines:
+        stamp = change_stamp(line.pop("timestamp"))
+        if stamp is not None:
+            line["timestamp"] = stamp
+    records = list(read(agent.save(repo.parent / "sessions")))
+    name = commit(repo, date="2026-03-14T09:00:00Z")
+    (file,) = build_commit_document(blame_commit(Repository(repo), name, records))["files"]
+    return file["ranges"][0]
+
+
+def test_claim_without_a_time_says_so(repo):
+    found = blame_with_times(repo, lambda _: None)
+    assert (found["contributor"]["type"], found["doubt"]) == ("ai", "no-time")
+    assert "time" not in found
+
+
+def test_claim_with_a_time_has_no_doubt(repo):
+    found = blame_with_times(repo, lambda stamp: stamp)
+    assert (found["contributor"]["type"], "doubt" in found) == ("ai", False)
+
+
+def test_call_after_the_commit_claims_nothing(repo):
+    found = blame_with_times(repo, lambda stamp: stamp.replace("-14T", "-15T"))
+    assert found["contributor"] == {"type": "unknown"}
+
+
+# --- places ---
+
+
+PLACE = SessionPlace(["/home/me/app", "/home/me/trees/fix"], "web")
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/home/me/app/setup.py", "setup.py"),
+        ("/home/me/other/setup.py", None),
+        ("/home/me/app/../other/billing.py", None),
+        ("/home/me/trees/fix/src/a.py", "src/a.py"),
+        ("/home/me/app/.worktrees/fix/src/a.py", "src/a.py"),
+        ("/home/me/app/.claude/worktrees/fix/src/a.py", "src/a.py"),
+        ("/home/me/app/pkg/worktree/list.go", "pkg/worktree/list.go"),
+        ("/home/me/application/setup.py", None),
+        ("~/.claude/plans/plan.md", None),
+        ("a.py", "web/a.py"),
+        ("../a.py", "a.py"),
+        ("../../a.py", None),
+    ],
+)
+def test_path_counts_only_inside_the_repository(path, expected):
+    assert PLACE.find_path(path) == expected
+
+
+def place_session(repo, **facts):
+    found = Repository(repo)
+    names = found.list_files(found.resolve_commit("HEAD"))
+    return Locality(found, "HEAD", names).place_session(SessionFacts(**facts))
+
+
+def test_session_is_tied_by_folder_remote_commit_or_name(repo):
+    git(repo, "remote", "add", "origin", "https://example.org/mira/shop.git")
+    head = git(repo, "rev-parse", "HEAD")
+    tied = [
+        {"folder": str(repo)},
+        {"folder": f"{repo}/src"},
+        {"folder": "/srv/x", "remotes": ("git@example.org:mira/shop.git",)},
+        {"folder": "/srv/x", "commits": (head[:9],)},
+        {"folder": "/srv/shop", "named": ("/srv/shop/other.py",)},
+    ]
+    assert [place_session(repo, **facts).is_tied for facts in tied] == [True] * len(tied)
+    loose = [{"folder": "/srv/x"}, {"folder": "/srv/shop", "named": ("/srv/shop/new.py",)}]
+    assert [place_session(repo, **facts).is_tied for facts in loose] == [False, False]
+
+
+def test_session_of_another_remote_has_no_place(repo):
+    git(repo, "remote", "add", "origin", "https://example.org/mira/shop.git")
+    assert place_session(repo, folder="/srv/x", remotes=("git@example.org:mira/blog",)) is None
+    fork = place_session(repo, folder="/srv/x", remotes=("git@example.org:nora/shop",))
+    assert not fork.is_tied
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("ssh://git@example.org/mira/app.git", "example.org/mira/app"),
+        ("git@example.org:mira/app", "example.org/mira/app"),
+        ("https://example.org/Mira/App/", "example.org/mira/app"),
+        ("/srv/git/app.git", "/srv/git/app"),
+    ],
+)
+def test_remote_is_the_same_by_every_protocol(address, expected):
+    assert normalize_remote(address) == expected
