@@ -36,6 +36,7 @@ from typing import Any
 
 from vacr.blame.additions import FileAdditions, list_commit_additions, list_parents
 from vacr.blame.blocks import FileVersion
+from vacr.blame.commit_diff import read_changed_files
 from vacr.blame.exclusion import CommitWindow, blame_people
 from vacr.blame.file_blame import (
     AddedLines,
@@ -45,7 +46,7 @@ from vacr.blame.file_blame import (
     build_joiner,
     date_moved_lines,
 )
-from vacr.blame.git import REGULAR_FILE_MODES, CommitTimes, Repository, decode_git_name
+from vacr.blame.git import CommitTimes, Repository
 from vacr.blame.join import ClaimJoiner
 from vacr.errors import UnreadableInput
 
@@ -53,10 +54,6 @@ from vacr.errors import UnreadableInput
 _BATCH_SIZE = 200
 _MISSING_MESSAGE = "the repository lacks an object of this file"
 _COMMIT_FORMAT = "--format=%H%x00%P%x00%ct%x00%aN <%aE>"
-_RAW_COMMAND = [
-    *("diff-tree", "--stdin", "-m", "-r", "--root", "--always"),
-    *("--raw", "-z", "--no-abbrev", "--ignore-submodules=none"),
-]
 
 ProgressCallback = Callable[[int, int], None]
 """Takes the number of steps done, and of all steps."""
@@ -277,8 +274,8 @@ def _read_present_files(
     repository: Repository, commit: str, report_unreadable: Callable[[UnreadableFile], None]
 ) -> list[FileAdditions]:
     """Return the files that a commit added lines to, without those whose objects are missing."""
-    parents = repository.run_git("rev-list", "--parents", "--max-count=1", commit).decode().split()
-    pairs = [(commit, parent) for parent in parents[1:]] or [(commit, "")]
+    parents = list_parents(repository, [commit])[commit]
+    pairs = [(commit, parent) for parent in parents or [""]]
     changes = [change for files in read_changed_files(repository, pairs) for change in files]
     missing = find_missing_objects(
         repository, {blob for change in changes for blob in (change.old_blob, change.blob)}
@@ -294,75 +291,6 @@ def _read_present_files(
     if not present - lost:
         return []
     return list_commit_additions(repository, [commit], present - lost)[commit]
-
-
-# --- the files that commits changed ---
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedFile:
-    """A file that differs between a commit and one of its parents."""
-
-    old_path: str
-    path: str
-    """The path in the commit; for a deleted file, the old one."""
-    old_blob: str
-    """The name of the blob before; empty for a new file, a link or a submodule."""
-    blob: str
-    """The name of the blob after; empty for a deleted file, a link or a submodule."""
-
-
-def read_changed_files(
-    repository: Repository, pairs: Sequence[tuple[str, str]], *, finds_renames: bool = True
-) -> Iterator[list[ChangedFile]]:
-    """Yield the changed files of each pair of a commit and its parent, in the order of the pairs.
-
-    An empty parent stands for the empty tree: the commit is the first one.
-
-    Raises:
-        UnreadableInput: there is no such commit, or git fails.
-    """
-    stdin = "".join(f"{commit} {parent}".strip() + "\n" for commit, parent in pairs).encode()
-    # Git reads files to find renames. If it cannot read one, that pair has no renames.
-    renames = ["--find-renames=50%", "-l1000"] if finds_renames else ["--no-renames"]
-    try:
-        output = repository.run_git(*_RAW_COMMAND, *renames, stdin=stdin)
-    except UnreadableInput:
-        if not finds_renames:
-            raise
-        middle = len(pairs) // 2
-        if not middle:
-            yield from read_changed_files(repository, pairs, finds_renames=False)
-        else:
-            yield from read_changed_files(repository, pairs[:middle])
-            yield from read_changed_files(repository, pairs[middle:])
-        return
-    yield from _parse_changed_files(output)
-
-
-def _parse_changed_files(output: bytes) -> Iterator[list[ChangedFile]]:
-    """Yield the files of each pair in a raw diff."""
-    words = iter(output.split(b"\0"))
-    files: list[ChangedFile] | None = None
-    for word in words:
-        if not word.startswith(b":"):
-            if files is not None:
-                yield files
-            files = []
-            continue
-        old_mode, mode, old_blob, blob, status = word[1:].decode().split(" ")
-        old_path = path = decode_git_name(next(words))
-        if status[0] in "RC":
-            path = decode_git_name(next(words))
-        if files is not None:
-            files.append(
-                ChangedFile(
-                    old_path,
-                    path,
-                    old_blob if old_mode in REGULAR_FILE_MODES else "",
-                    blob if mode in REGULAR_FILE_MODES else "",
-                )
-            )
 
 
 def find_missing_objects(repository: Repository, names: set[str]) -> set[str]:
