@@ -194,7 +194,7 @@ def test_hash_without_an_algorithm_is_sha_256(algorithm, expected):
 
 def test_hashing_stops_at_its_budget():
     joiner = ClaimJoiner([RecordClaims(hashed=[HashedRange(make_claim(), "a.py", 500, "0" * 64)])])
-    joiner.hash_budget = 10_000
+    joiner.max_hashed_bytes = 10_000
     assert joiner.join([make_version("some text\n" * 5000)]) == [{}]
     assert joiner.hash_budget < 0
 

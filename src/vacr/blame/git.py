@@ -251,10 +251,23 @@ class Repository:
             times[commit] = CommitTimes(int(authored), int(committed))
         return times
 
-    def read_author(self, commit: str) -> str:
-        """Return the name of the author of a commit."""
-        output = self.run_git("log", "-1", "--no-show-signature", "--format=%an", commit)
-        return output.decode("utf-8", "replace").strip()
+    def read_authors(self, commits: Iterable[str]) -> dict[str, str]:
+        """Return the names of the authors of commits, by the full hashes of the commits."""
+        stdin = "".join(f"{commit}\n" for commit in commits).encode()
+        if not stdin:  # Without any, git would describe HEAD.
+            return {}
+        output = self.run_git(
+            "log",
+            "--no-walk=unsorted",
+            "--no-show-signature",
+            "--encoding=UTF-8",
+            "--format=%H %an",
+            "--stdin",
+            stdin=stdin,
+        )
+        lines = output.decode("utf-8", "replace").split("\n")
+        rows = (line.partition(" ") for line in lines if line)
+        return {commit: name for commit, _, name in rows}
 
     def load_base(self, revision: str) -> BaseFiles:
         """Return the files of a commit as the base of an attribution; each is read when needed.

@@ -44,7 +44,7 @@ from vacr.blame.blocks import (
 )
 from vacr.blame.claims import HashedRange, KnownState, LineClaim, RecordClaims, TextPiece
 from vacr.blame.frequency import LineFrequency
-from vacr.blame.locality import EVERYWHERE, PlacedSession, SessionPlace
+from vacr.blame.locality import EVERYWHERE, SessionPlace
 from vacr.edits import encode_file_text, strip_line_end
 
 JOIN_BY_BLOB = "blob"
@@ -125,7 +125,6 @@ class ClaimJoiner:
         `places` are the places of the sessions in the repository, `None` for a session of another
         one. Without places, all paths are paths of the repository. `frequency` knows common lines.
         """
-        self.sessions: Sequence[PlacedSession] = ()
         self.frequency = frequency or LineFrequency()
         self.written = LineFrequency()
         self.states: dict[str, list[tuple[KnownState, str]]] = defaultdict(list)
@@ -145,7 +144,8 @@ class ClaimJoiner:
         for number, placed in enumerate(self.pieces):
             if placed.is_tied and placed.path is not None:
                 self.homes[placed.path].append(number)
-        self.hash_budget = _MAX_HASHED_BYTES
+        self.max_hashed_bytes = _MAX_HASHED_BYTES
+        self.hash_budget = 0
 
     def _add_record(self, claims: RecordClaims, place: SessionPlace) -> None:
         """Add the claims of a record whose session worked at a place.
@@ -174,6 +174,8 @@ class ClaimJoiner:
         Lines that no record claims are left out. The versions are the files of one commit, or
         states of `one_file` in several commits.
         """
+        # Each call has the whole budget, so that its result does not depend on earlier ones.
+        self.hash_budget = self.max_hashed_bytes
         blames = [self._join_by_blob(version) for version in versions]
         used: set[PiecePlace] = set()
         accepted = []
