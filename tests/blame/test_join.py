@@ -11,9 +11,10 @@ from tests.attribution.world import HUMAN, OTHERS
 from vacr.attribution.attribute import find_base_root
 from vacr.attribution.replay import BaseFiles
 from vacr.attribution.session_steps import find_entry_prompts
-from vacr.blame.blocks import FileVersion, is_partly_kept
+from vacr.blame.blocks import FileVersion
 from vacr.blame.claims import HashedRange, LineClaim, RecordClaims, TextPiece
 from vacr.blame.join import ClaimJoiner
+from vacr.blame.line_text import is_partly_kept
 from vacr.blame.session_claims import gather_claims
 
 SEEDS = int(os.environ.get("VACR_FUZZ_SEEDS", "40"))

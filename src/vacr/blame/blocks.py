@@ -193,40 +193,6 @@ def _list_added_numbers(file: FileVersion, first: int, count: int) -> tuple[int,
     return tuple(number for number in range(first, first + count) if number in file.added)
 
 
-def count_letters(line: str) -> int:
-    """Return the number of letters and digits in a line."""
-    return sum(map(str.isalnum, line))
-
-
-def count_characters(lines: Sequence[str]) -> int:
-    """Return the number of characters in lines, without blanks."""
-    return sum(len("".join(line.split())) for line in lines)
-
-
-def count_lines_with_letters(lines: Sequence[str]) -> int:
-    """Return the number of lines that have a letter or a digit."""
-    return sum(any(map(str.isalnum, line)) for line in lines)
-
-
-def is_partly_kept(written: str, committed: str) -> bool:
-    """Return whether two lines share a beginning and an end that make up half of the longer one.
-
-    Blanks do not count.
-    """
-    first, second = "".join(written.split()), "".join(committed.split())
-    if not first or not second:
-        return False
-    shorter, longer = sorted((len(first), len(second)))
-    front = 0
-    while front < shorter and first[front] == second[front]:
-        front += 1
-    back = 0
-    while back < shorter - front and first[-1 - back] == second[-1 - back]:
-        back += 1
-    common = front + back
-    return 2 * common >= longer and common > 1
-
-
 def count_occurrences(
     versions: Sequence[FileVersion],
     places: set[FilePlace],

@@ -27,11 +27,13 @@ from vacr.attribution import (
     list_line_runs,
     locate_session_steps,
 )
-from vacr.blame.blocks import FileVersion, count_letters
+from vacr.blame.blocks import FileVersion
 from vacr.blame.claims import LineClaim
 from vacr.blame.git import CommitTimes, Repository
 from vacr.blame.join import BlameByLine, LineBlame
+from vacr.blame.line_text import count_letters, split_consecutive_numbers
 from vacr.blame.locality import PlacedSession
+from vacr.blame.stored_attribution import get_session_id
 from vacr.edits import FileAction, make_absolute_path, make_path_key
 
 JOIN_BY_EXCLUSION = "exclusion"
@@ -101,7 +103,7 @@ def blame_people(
         numbers = [number for number in seen if number not in blame]
         if proposed is None and numbers:
             proposed = _find_proposed_lines(sessions)
-        for run in _split_runs(numbers):
+        for run in split_consecutive_numbers(numbers):
             lines = [(version.bare[number - 1].strip(), seen[number]) for number in run]
             if not _is_proposed(lines, proposed or {}):
                 human = LineBlame("human", replayed.claim, JOIN_BY_EXCLUSION)
@@ -222,13 +224,9 @@ def _replay_window(
         return None
     replay = _WindowReplay(repository.load_base(window.parent), roots)
     replay.run(records, steps)
-    last = max((own[-1] for own in steps), key=_get_step_time)
+    last = max((own[-1] for own in steps), key=lambda step: step.time)
     claim = _make_exclusion_claim(records[0], last)
     return _ReplayedWindow(replay, list(dict.fromkeys(roots)), claim)
-
-
-def _get_step_time(step: SessionStep) -> int:
-    return step.time
 
 
 def _make_exclusion_claim(record: dict[str, Any], last: SessionStep) -> LineClaim:
@@ -236,7 +234,7 @@ def _make_exclusion_claim(record: dict[str, Any], last: SessionStep) -> LineClai
     return LineClaim(
         type="human",
         model="",
-        session=str(record["session"].get("session-id", "")),
+        session=get_session_id(record),
         record=str(record.get("id", "")),
         entry=last.entry,
         call_id="",
@@ -247,18 +245,6 @@ def _make_exclusion_claim(record: dict[str, Any], last: SessionStep) -> LineClai
 
 
 # --- lines that an agent proposed ---
-
-
-def _split_runs(numbers: Sequence[int]) -> Iterator[list[int]]:
-    """Yield the runs of consecutive numbers."""
-    run: list[int] = []
-    for number in numbers:
-        if run and number != run[-1] + 1:
-            yield run
-            run = []
-        run.append(number)
-    if run:
-        yield run
 
 
 def _is_proposed(lines: Sequence[tuple[str, int]], proposed: Mapping[str, int]) -> bool:

@@ -35,15 +35,19 @@ from vacr.blame.blocks import (
     FileVersion,
     PiecePlace,
     SharedBlock,
-    count_characters,
-    count_letters,
-    count_lines_with_letters,
     count_occurrences,
     find_shared_blocks,
-    is_partly_kept,
 )
 from vacr.blame.claims import HashedRange, KnownState, LineClaim, RecordClaims, TextPiece
 from vacr.blame.frequency import LineFrequency
+from vacr.blame.line_text import (
+    count_characters,
+    count_letters,
+    count_lines_with_letters,
+    is_partly_kept,
+    remove_blanks,
+    split_consecutive_numbers,
+)
 from vacr.blame.locality import EVERYWHERE, SessionPlace
 from vacr.edits import encode_file_text, strip_line_end
 
@@ -421,8 +425,8 @@ class ClaimJoiner:
         if not open_lines or not own:
             return
         squeezed = replace(version, added=frozenset(open_lines))
-        squeezed.bare = [_squeeze(line) for line in version.bare]
-        texts = [[_squeeze(line) for line in self.pieces[number].bare] for number in own]
+        squeezed.bare = [remove_blanks(line) for line in version.bare]
+        texts = [[remove_blanks(line) for line in self.pieces[number].bare] for number in own]
         places: dict[str, list[PiecePlace]] = defaultdict(list)
         for number, text in enumerate(texts):
             for offset, line in enumerate(text):
@@ -516,7 +520,7 @@ class ClaimJoiner:
         Stop when the budget of bytes to hash is used up.
         """
         unknown = [number for number in sorted(version.added) if number not in blame]
-        for region in _split_consecutive_numbers(unknown):
+        for region in split_consecutive_numbers(unknown):
             for first in range(region[0], region[-1] - count + 2):
                 data = encode_file_text("".join(version.lines[first - 1 : first - 1 + count]))
                 self.hash_budget -= len(data)
@@ -548,7 +552,7 @@ class ClaimJoiner:
             if not version.allows(number, claim, placed.piece.until):
                 return
             written, committed = lines[offset], version.bare[number - 1]
-            if "".join(written.split()) == "".join(committed.split()):
+            if remove_blanks(written) == remove_blanks(committed):
                 blame[number] = LineBlame(claim.type, claim, JOIN_BY_CONTENT)
                 changed = 0
             else:
@@ -557,17 +561,3 @@ class ClaimJoiner:
                     blame[number] = LineBlame("mixed", claim, JOIN_BY_CONTENT)
             used.add((block.piece, offset))
             number += step
-
-
-def _squeeze(line: str) -> str:
-    """Return a line without blanks."""
-    return "".join(line.split())
-
-
-def _split_consecutive_numbers(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Yield the runs of consecutive numbers: `[3, 4, 7]` becomes `[3, 4]` and `[7]`."""
-    start = 0
-    for i in range(1, len(numbers) + 1):
-        if i == len(numbers) or numbers[i] != numbers[i - 1] + 1:
-            yield numbers[start:i]
-            start = i
