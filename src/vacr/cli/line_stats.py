@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from rich.cells import cell_len
 
 from vacr.blame import Repository
-from vacr.cli.blame import read_records
+from vacr.cli.record_inputs import collect_records
 from vacr.console import (
     Voice,
     align_columns,
@@ -67,7 +67,7 @@ class LineOptions:
         repository = Repository(self.repository or ".")
         with show_phases(voice) as progress:
             progress("reading records", 0, 0)
-            records = read_records(tuple(paths), voice)
+            records = [recording.record for recording in collect_records(paths, voice)]
             statistics = collect_line_statistics(
                 repository, self.range, records, since=since, until=until, progress=progress
             )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from vacr.workflows.attribute import count_lines_by_model as count_lines_by_model
     from vacr.workflows.attribute import find_attribution_failure as find_attribution_failure
     from vacr.workflows.attribute import format_attribution_summary as format_attribution_summary
+    from vacr.workflows.attribute import format_line_counts as format_line_counts
     from vacr.workflows.attribute import format_line_ranges as format_line_ranges
     from vacr.workflows.attribute import report_attribution_gaps as report_attribution_gaps
     from vacr.workflows.attribute import report_unknown_tools as report_unknown_tools
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from vacr.workflows.commit_notes import list_note_commits as list_note_commits
     from vacr.workflows.commit_notes import merge_fetched_notes as merge_fetched_notes
     from vacr.workflows.commit_notes import read_commit_notes as read_commit_notes
-    from vacr.workflows.commit_notes import read_note_records as read_note_records
     from vacr.workflows.commit_notes import write_commit_notes as write_commit_notes
     from vacr.workflows.evidence import MAX_EVIDENCE_BYTES as MAX_EVIDENCE_BYTES
     from vacr.workflows.evidence import EvidenceOptions as EvidenceOptions
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from vacr.workflows.formatters import FormatterRunner as FormatterRunner
     from vacr.workflows.inputs import MODIFIED_RECORD_HINT as MODIFIED_RECORD_HINT
     from vacr.workflows.inputs import InputRecord as InputRecord
+    from vacr.workflows.inputs import collect_input_records as collect_input_records
     from vacr.workflows.inputs import drop_duplicate_recordings as drop_duplicate_recordings
     from vacr.workflows.inputs import make_modified_error as make_modified_error
     from vacr.workflows.inputs import name_failed_input as name_failed_input
@@ -153,6 +154,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "count_lines_by_model",
             "find_attribution_failure",
             "format_attribution_summary",
+            "format_line_counts",
             "format_line_ranges",
             "report_attribution_gaps",
             "report_unknown_tools",
@@ -176,7 +178,6 @@ __getattr__, __dir__, __all__ = export_lazily(
             "list_note_commits",
             "merge_fetched_notes",
             "read_commit_notes",
-            "read_note_records",
             "write_commit_notes",
         ),
         "evidence": (
@@ -192,6 +193,7 @@ __getattr__, __dir__, __all__ = export_lazily(
         "inputs": (
             "InputRecord",
             "MODIFIED_RECORD_HINT",
+            "collect_input_records",
             "drop_duplicate_recordings",
             "make_modified_error",
             "name_failed_input",

@@ -34,6 +34,7 @@ from vacr.files import is_absolute, is_folder, make_absolute
 from vacr.workflows.inputs import (
     InputRecord,
     list_input_places,
+    make_no_records_error,
     read_input_place,
     scan_input_records,
 )
@@ -73,9 +74,7 @@ def read_blame_records(
             inputs += [(path, place) for place in list_input_places(path)]
         else:
             inputs.append((path, None))
-    hint = "To create records: vacr record FOLDER -o records/"
-    missing = UnreadableInput("no records found", where=", ".join(paths), hint=hint)
-    return _read_inputs(inputs, skipped, missing, index, progress)
+    return _read_inputs(inputs, skipped, make_no_records_error(paths), index, progress)
 
 
 def read_project_records(

@@ -46,7 +46,7 @@ from vacr.exchange import (
     read_noted_lines,
 )
 from vacr.record import encode
-from vacr.workflows.inputs import InputRecord, scan_input_records
+from vacr.workflows.inputs import InputRecord
 from vacr.workflows.record_files import format_count
 
 if TYPE_CHECKING:
@@ -91,34 +91,6 @@ def list_note_commits(repository: Repository, revision: str) -> list[str]:
     if ".." in revision:
         return [commit.name for commit in list_range_commits(repository, revision)]
     return [repository.resolve_commit(revision)]
-
-
-def read_note_records(
-    paths: Iterable[str], skipped: Callable[[str, VacrError], None]
-) -> list[InputRecord]:
-    """Return all records at some paths, and the records of native sessions there.
-
-    `skipped` gets each unreadable item of a folder: the path of the folder, and the error.
-
-    Raises:
-        UnreadableInput: a named file cannot be read, or the paths contain no records.
-        InvalidRecord: a named record is invalid, or was modified.
-    """
-    paths = tuple(paths)
-    inputs = []
-    for path in paths:
-        for item in scan_input_records(path):
-            if isinstance(item, InputRecord):
-                inputs.append(item)
-            else:
-                skipped(path, item)
-    if not inputs:
-        raise UnreadableInput(
-            "no records found",
-            where=", ".join(paths),
-            hint="To create records: vacr record FOLDER -o records/",
-        )
-    return inputs
 
 
 def write_commit_notes(
