@@ -1,4 +1,4 @@
-"""The records that `vacr blame` uses: those a user names, or those of a repository's sessions.
+"""The records for `vacr blame`: named by the user, or of the sessions of a repository.
 
 With an index of claims, a source that did not change since the last blame is not read again:
 
@@ -131,7 +131,7 @@ def _read_inputs(
         raise missing
     handles = [item for item in reader.found if isinstance(item, RecordHandle)]
     if index is None or len(handles) < len(reader.found) or not index.is_usable:
-        # There is no index, or it failed on the way.
+        # Without an index, or if it failed on the way.
         return [
             item.load() if isinstance(item, RecordHandle) else item.record for item in reader.found
         ]
@@ -147,7 +147,7 @@ class _InputReader:
         self.index = index
         self.skipped = skipped
         self.found: list[RecordHandle | InputRecord] = []
-        """The records, those that the index knows as handles."""
+        """The records; a record that the index knows is a handle."""
         self.has_new_sources = False
 
     def read(self, path: str, place: SessionPlace | None) -> None:
@@ -267,5 +267,5 @@ def _read_again(place: SessionPlace, stamp: SourceStamp, position: int) -> dict[
     records = [item for item in read_input_place(place) if isinstance(item, InputRecord)]
     if position >= len(records) or _stamp_place(place) != stamp:
         hint = "Run the command again."
-        raise UnreadableInput("it changed while it was read", where=place.path, hint=hint)
+        raise UnreadableInput("the session changed while it was read", where=place.path, hint=hint)
     return _get_record(records[position])

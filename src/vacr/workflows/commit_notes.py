@@ -4,10 +4,9 @@ Notes are written in the form of git-ai 3.0.0, so that other tools read them. A 
 is not replaced, unless the user forces it. Notes of vacr are merged: lines that the new records
 prove replace older claims, and other lines keep theirs.
 
-    >>> from collections import Counter
-    >>> from vacr.workflows import NOTE_WRITTEN, NoteResult
-    >>> NoteResult("c0ffee", NOTE_WRITTEN, Counter({"ai": 3})).lines
-    Counter({'ai': 3})
+    >>> from vacr.workflows.commit_notes import find_foreign_note
+    >>> find_foreign_note(b'---\\n{"schema_version": "authorship/3.0.0", "git_ai_version": "1.0"}')
+    'it has a note of git-ai 1.0'
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ NOTE_REFUSED = "refused"
 NOTE_EMPTY = "nothing proven"
 
 EVIDENCE_NOTED = "noted"
-"""The evidence of a line that only a note speaks of."""
+"""The evidence of a line that only a note claims."""
 JOIN_BY_NOTE = "note"
 
 
@@ -198,7 +197,7 @@ def _settle_note(
     *,
     force: bool,
 ) -> tuple[NoteResult, bytes | None]:
-    """Return what happens to the note of a commit, and its new bytes if it has to be written."""
+    """Return the result for a commit, and the bytes of its note if it must be written."""
     if not lines:
         return NoteResult(commit, NOTE_EMPTY), None
     if existing is not None and (reason := find_foreign_note(existing)):
@@ -297,7 +296,7 @@ def add_noted_blame(
 
 
 def _make_noted_blame(claim: NotedClaim) -> LineBlame:
-    """Return the blame of a line that only a note speaks of."""
+    """Return the blame of a line that only a note claims."""
     line_claim = LineClaim(
         type=claim.type,
         model="" if claim.type == "human" else claim.model,
@@ -378,7 +377,7 @@ def _merge_note_texts(commit: str, theirs: bytes, ours: bytes, fetched: FetchedN
 
 
 def build_note_document(read: ReadNote) -> dict[str, Any]:
-    """Return a note for JSON output: counts and ranges for each file, and what was ignored."""
+    """Return a note for JSON output: counts and ranges for each file, and the ignored lines."""
     files = []
     for path, claims in read.noted.lines.items():
         ranges: list[dict[str, Any]] = []
@@ -393,7 +392,8 @@ def build_note_document(read: ReadNote) -> dict[str, Any]:
                 ranges[-1]["end-line"] = number
             else:
                 ranges.append({"start-line": number, "end-line": number, **described})
-        files.append({"path": path, **Counter(c.type for c in claims.values()), "ranges": ranges})
+        counts = Counter(claim.type for claim in claims.values())
+        files.append({"path": path, **counts, "ranges": ranges})
     return {
         "commit": read.commit,
         "by": "vacr" if is_note_of_vacr(read.note) else "another tool",
