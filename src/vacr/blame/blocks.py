@@ -69,8 +69,8 @@ class FileVersion:
         times = self.line_times.get(number, self.times)
         return times is None or claim.is_possible_at(times.committed)
 
-    def is_after(self, number: int, until: int | None) -> bool:
-        """Return whether a line was committed only after a session had removed it.
+    def is_removed_before(self, number: int, until: int | None) -> bool:
+        """Return whether a session had removed a line before it was committed.
 
         `until` is when the session removed it; `None` if it did not. The work tree is later.
         """
@@ -81,7 +81,7 @@ class FileVersion:
 
     def allows(self, number: int, claim: LineClaim, until: int | None) -> bool:
         """Return whether a call may have written a line that the session removed at `until`."""
-        return self.allows_call(number, claim) and not self.is_after(number, until)
+        return self.allows_call(number, claim) and not self.is_removed_before(number, until)
 
     def find_neighbour(self, number: int, step: int) -> str:
         """Return the next line with letters or digits from a number on, in steps of 1 or -1.

@@ -104,8 +104,8 @@ class _PlacedPiece:
     piece: TextPiece
     bare: Sequence[str]
     """The lines without their ends."""
-    path: str | None
-    """The path in the repository; `None` if it was written elsewhere."""
+    path: str
+    """The path in the repository."""
     is_tied: bool
     """Whether evidence ties the session to the repository."""
 
@@ -146,7 +146,7 @@ class ClaimJoiner:
                 self.index[line].append((number, offset))
         self.homes: dict[str, list[int]] = defaultdict(list)
         for number, placed in enumerate(self.pieces):
-            if placed.is_tied and placed.path is not None:
+            if placed.is_tied:
                 self.homes[placed.path].append(number)
         self.max_hashed_bytes = _MAX_HASHED_BYTES
         self.hash_budget = 0
@@ -154,7 +154,8 @@ class ClaimJoiner:
     def _add_record(self, claims: RecordClaims, place: SessionPlace) -> None:
         """Add the claims of a record whose session worked at a place.
 
-        Leave out what a session that is not tied to the repository wrote outside of it.
+        Leave out files outside of the repository, and ranges that are known only by their hash if
+        the session is not tied to it.
         """
         for piece in claims.pieces:
             path = place.find_path(piece.path)
@@ -275,7 +276,7 @@ class ClaimJoiner:
         lines = [version.bare[number - 1] for number in numbers]
         if not self._is_too_long_to_retype(lines, version.path, piece.seen):
             numbers = tuple(
-                number for number in numbers if not version.is_after(number, piece.until)
+                number for number in numbers if not version.is_removed_before(number, piece.until)
             )
         if not numbers:
             return None
@@ -327,7 +328,7 @@ class ClaimJoiner:
             is_whole = count_lines_with_letters(placed.bare) == with_letters
             needed = 1 if is_whole else _MIN_LETTERS_INSIDE
             return rare >= needed and count_characters(lines) >= _MIN_CHARACTERS
-        if rare >= _MIN_LETTERS or (rare and with_letters > 1 and len(lines) == len(placed.bare)):
+        if rare >= _MIN_LETTERS or (rare and len(lines) == len(placed.bare)):
             return True
         return with_letters >= _MIN_COMMON_LINES
 
@@ -407,7 +408,7 @@ class ClaimJoiner:
         brought_back = replace(claim, evidence=EVIDENCE_CONTENT_ONLY)
         until = self.pieces[block.piece].piece.until
         for number in new:
-            known_claim = brought_back if version.is_after(number, until) else claim
+            known_claim = brought_back if version.is_removed_before(number, until) else claim
             blame[number] = LineBlame(claim.type, known_claim, JOIN_BY_CONTENT)
         return True
 
