@@ -84,8 +84,8 @@ def blame_people(
 ) -> None:
     """Add the lines that only a person can have written to the blames of a commit's files.
 
-    A `mixed` line in such a file was changed by a person. Nothing is added if no session worked on
-    the commit.
+    A `mixed` line in such a file was changed by a person. Add no lines if no session worked on the
+    commit.
     """
     if window.author.endswith(_BOT_MARK):
         return
@@ -176,7 +176,7 @@ class _ReplayedWindow:
         }
 
     def _find_file(self, version: FileVersion) -> TrackedFile | None:
-        """Return the file that the sessions touched; `None` if there are none or several."""
+        """Return the file as the sessions left it; `None` if they touched no copy, or several."""
         tracked = [
             found
             for root in self.roots
@@ -259,8 +259,8 @@ def _is_proposed(lines: Sequence[tuple[str, int]], proposed: Mapping[str, int]) 
 def _find_proposed_lines(sessions: Sequence[PlacedSession]) -> dict[str, int]:
     """Return all lines that agents wrote in calls and answers, with the time of the first one.
 
-    Lines are stripped. Those of patches are also there without their sign. Times are in
-    milliseconds; 0 if no entry states one.
+    Lines are stripped. A line of a patch is also there without its sign. Times are in milliseconds;
+    0 if no entry states one.
     """
     proposed: dict[str, int] = {}
     for own in sessions:
@@ -277,7 +277,7 @@ def _find_proposed_lines(sessions: Sequence[PlacedSession]) -> dict[str, int]:
 
 
 def _list_written_lines(entry: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines in all texts of an entry, except those of results."""
+    """Yield the lines in all texts of an entry, except in results of calls."""
     pending: list[Any] = [entry]
     while pending:
         value = pending.pop()

@@ -238,7 +238,7 @@ def _date_moved_lines(
 
 
 def _read_change(repository: Repository, file: FileAdditions, version: FileVersion) -> ChangedLines:
-    """Return the lines of a file before and after a commit; no hunks if there was no file."""
+    """Return the lines of a file before and after a commit; a new file has no lines before."""
     if not file.old_blob.strip("0"):
         return ChangedLines([], version.bare, [(0, 0, number, 1) for number in file.lines])
     old = _decode_lines(repository.read_blob(file.old_blob))
@@ -489,7 +489,7 @@ def _read_blamed_versions(
 def _find_own_names(
     repository: Repository, path: str, origins: GitBlame, selection: BlameSelection
 ) -> set[str]:
-    """Return the names that a file had, without those of files that lines were copied from."""
+    """Return the names that a file had, without the names of files that lines were copied from."""
     plain = tuple(flag for flag in selection.flags if not flag.startswith("-C"))
     if plain == selection.flags:
         return origins.paths

@@ -370,7 +370,7 @@ def _build_git_environment(
 ) -> dict[str, str]:
     """Return the environment for git: without most `GIT_` variables of the user, with our own.
 
-    `settings` are added to those that the user's variables set.
+    `settings` are added to the settings in the user's variables.
     """
     kept = {
         name: value
@@ -575,7 +575,9 @@ def read_work_tree_file(place: RepositoryFile) -> bytes | None:
             "cannot blame a link", where=str(full), hint="Name the file that it points to."
         )
     if full.is_dir():
-        raise UnreadableInput("cannot blame a folder: it has no lines", where=str(full))
+        raise UnreadableInput(
+            "cannot blame a folder: it has no lines", where=str(full), hint="Name a file in it."
+        )
     try:
         return full.read_bytes()
     except FileNotFoundError:

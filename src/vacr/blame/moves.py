@@ -1,4 +1,4 @@
-"""Lines that a commit moved or re-indented, which it did not write.
+"""Lines that a commit only moved or re-indented.
 
 Git reports a moved line as one that was removed and one that was added. Like `git blame -w -M -C`,
 this module pairs them: a line that changed only in its blanks, a block of 20 letters and digits

@@ -183,7 +183,7 @@ def _advance_state(
     hunks: HunksByBlobs,
     own: Mapping[str, Mapping[int, Cohort]],
 ) -> _State:
-    """Return the tracked lines of a commit, from those of its parents and its own.
+    """Return the tracked lines of a commit: of its parents, and its own.
 
     `changes` are the changed files in comparison with each parent, as far as they matter.
     """
@@ -250,7 +250,7 @@ def _follow_changed_file(
                 if number is not None and (added is None or number in added)
             }
         if len(parents) > 1 and edits is not None:
-            new = {n for _, _, start, count in edits for n in range(start, start + count)}
+            new = {number for _, _, start, count in edits for number in range(start, start + count)}
             added = new if added is None else added & new
     numbers = sorted(found)
     return _FileLines(numbers, [found[number] for number in numbers])
@@ -277,7 +277,7 @@ def map_line_numbers(numbers: Sequence[int], hunks: Sequence[LineHunk]) -> list[
     return mapped
 
 
-# --- what git says ---
+# --- the changes in git ---
 
 
 def _read_relevant_changes(

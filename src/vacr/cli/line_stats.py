@@ -80,7 +80,9 @@ class LineOptions:
         if statistics.end is None:
             voice.notice(f"vacr: no commits in {self.range}")
         elif not statistics.commits:
-            voice.notice(f"vacr: no commits in {self.range} at this time")
+            voice.notice(
+                f"vacr: no commits in {self.range} between these times. Change --since or --until."
+            )
         if statistics.unreadable:
             first = statistics.unreadable[0]
             count = format_count(len(statistics.unreadable), "file")
@@ -180,7 +182,7 @@ def _format_row(name: str, counts: LineCounts) -> list[str]:
 
 
 def _format_share(part: int, whole: int) -> str:
-    """Return a part as a percentage, rounded down, or a dash if there is no whole."""
+    """Return a part as a percentage, rounded down, or a dash if the whole is 0."""
     if not whole:
         return _NO_SHARE
     share = 100 * part // whole
