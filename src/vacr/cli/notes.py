@@ -256,7 +256,7 @@ def fetch(
     is_flag=True,
     help="Read lines OLD NEW from standard input, as git gives them to the hook post-rewrite.",
 )
-@click.option("--force", is_flag=True, help="Replace notes of other tools.")
+@click.option("--force", is_flag=True, help="With --stdin: replace notes of other tools.")
 @_notes_options
 def rewrite(
     revision: str | None,
