@@ -77,6 +77,14 @@ def test_command_between_two_looks_proves_nothing(repo):
     assert blame_head(repo, agent)["def typed_by_a_person():"].type == "unknown"
 
 
+def test_sub_agent_proves_nothing(repo):
+    agent = Agent(repo).asked("Begin").read("app.py")
+    agent.call("Agent", {"prompt": "Extend the module"}, "Done.")
+    append(repo, BY_HAND)
+    agent.read("app.py").edit("app.py", BY_HAND, BY_HAND + BY_AGENT).read("app.py")
+    assert blame_head(repo, agent)["def typed_by_a_person():"].type == "unknown"
+
+
 def test_line_that_an_agent_proposed_is_not_a_persons(repo):
     agent = Agent(repo).asked("Begin").read("app.py")
     agent._add("assistant", [{"type": "text", "text": f"Add this:\n```\n{BY_HAND}```"}])

@@ -189,6 +189,21 @@ def test_agent_keeps_its_lines_beside_lines_of_a_person(history):
     assert find_types(history, [*first, *second]) == {"ai"}
 
 
+@pytest.mark.parametrize("inserted_by", ["person", "two"])
+def test_line_cut_off_from_its_block_is_found(history, inserted_by):
+    history.tick()
+    written, inserted = history.make_lines(4), history.make_lines(3)
+    history.agent_writes("billing.py", written)
+    history.tick()
+    if inserted_by == "person":
+        history.person_inserts("billing.py", 1, inserted)
+    else:
+        assert history.agent_inserts("billing.py", 0, inserted, inserted_by)
+    history.commit("Both")
+    assert find_types(history, written, "billing.py") == {"ai"}
+    assert history.list_wrong_answers() == []
+
+
 # --- lines that only look like an agent's ---
 
 

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from vacr.agents import SessionStep, ToolCall
+from vacr.agents import SessionStep, ToolCall, find_record_agent
 from vacr.attribution import (
     BaseFiles,
     Replay,
@@ -208,7 +208,7 @@ def _replay_window(
             continue
         record = own.load()
         walked = locate_session_steps(record)
-        if any(isinstance(step, ToolCall) and step.zoneless for step in walked):
+        if any(_is_opaque(record, step, window) for step in walked):
             return None
         inside = [step for step in walked if window.contains(step.time)]
         if not own.place.is_tied or not inside:
@@ -227,6 +227,19 @@ def _replay_window(
     last = max((own[-1] for own in steps), key=lambda step: step.time)
     claim = _make_exclusion_claim(records[0], last)
     return _ReplayedWindow(replay, list(dict.fromkeys(roots)), claim)
+
+
+def _is_opaque(record: dict[str, Any], step: SessionStep, window: CommitWindow) -> bool:
+    """Return whether a call has an uncertain time, or may have changed any file until the commit.
+
+    The second holds for a tool that vacr does not know, such as one that starts a sub-agent.
+    """
+    if not isinstance(step, ToolCall):
+        return False
+    if step.zoneless:
+        return True
+    is_earlier = step.requested // 1000 <= window.times[window.commit].committed
+    return is_earlier and find_record_agent(record).tool_effect(step) is None
 
 
 def _make_exclusion_claim(record: dict[str, Any], last: SessionStep) -> LineClaim:

@@ -207,9 +207,10 @@ def command(
     it counts lines; for a range of commits, such as a pull request, the lines that are new at its
     end. Without --records, vacr uses the sessions on this machine that worked in the repository.
 
-    vacr matches lines with records by whole files first, then by blocks of lines; never by time,
-    and never by a short line alone. So a match survives a rebase, squash, amend, cherry-pick or
-    rename. Lines without proof are unknown. Native sessions are recorded and attributed on the fly.
+    vacr matches lines with records by whole files first, then by blocks of lines. So a match
+    survives a rebase, squash, amend, cherry-pick or rename. A call that is later than the commit,
+    or that worked in another project, does not count, and neither does a common line alone. Lines
+    without proof are unknown. Native sessions are recorded and attributed on the fly.
     A record that was modified after it was made is refused, and in a folder skipped.
 
     The common flags of git blame mean what they mean to git, so an editor that calls git blame can

@@ -54,6 +54,21 @@ class ClaudeCode(Agent):
         "LS": ToolEffect.NONE,
         "NotebookRead": ToolEffect.NONE,
         "LSP": ToolEffect.NONE,
+        "AskUserQuestion": ToolEffect.NONE,
+        "BashOutput": ToolEffect.NONE,
+        "EnterPlanMode": ToolEffect.NONE,
+        "ExitPlanMode": ToolEffect.NONE,
+        "Skill": ToolEffect.NONE,
+        "TaskCreate": ToolEffect.NONE,
+        "TaskGet": ToolEffect.NONE,
+        "TaskList": ToolEffect.NONE,
+        "TaskOutput": ToolEffect.NONE,
+        "TaskUpdate": ToolEffect.NONE,
+        "TodoRead": ToolEffect.NONE,
+        "TodoWrite": ToolEffect.NONE,
+        "ToolSearch": ToolEffect.NONE,
+        "WebFetch": ToolEffect.NONE,
+        "WebSearch": ToolEffect.NONE,
     }
 
     def recognises(self, sample: Sequence[Any]) -> float:
