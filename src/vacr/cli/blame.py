@@ -255,9 +255,8 @@ def command(
         raise UsageError(f"{form} and --format json exclude each other", hint="Omit one of them.")
     place = find_repository_file(file, repository)
     selection = _build_selection(revision, **flags)
-    with open_blame_records(
-        records, place.repository, no_index, voice, may_be_empty=notes
-    ) as found:
+    container = place.repository
+    with open_blame_records(records, container, no_index, voice, may_be_empty=notes) as found:
         lines = blame_file(place, revision, found, selection)
     if notes:
         lines = _add_notes(container, lines, voice)
