@@ -76,13 +76,14 @@ class MadeAgent(Agent):
     def call(self, tool: str, arguments: dict[str, Any], said: str, native: Any = None) -> None:
         """Record a call, and note in the model which lines it wrote."""
         super().call(tool, arguments, said, native)
-        text = str(arguments.get("content", arguments.get("new_string", "")))
+        written = (arguments.get(name, "") for name in ("content", "new_string", "command"))
+        text = "\n".join(written)
         path = str(arguments.get("file_path", ""))
         self.history.calls[f"toolu_{self.name}_{self.calls}"] = Call(
             self.name,
             self.history.now,
             {line.strip() for line in text.split("\n")} - {""},
-            path.startswith(f"{self.history.folder}{os.sep}"),
+            not path or path.startswith(f"{self.history.folder}{os.sep}"),
         )
 
     def look(self, path: str) -> None:
@@ -113,6 +114,7 @@ class MadeHistory:
         self.git("config", "gc.auto", "0")
         self.person_writes(file, self.make_lines(6))
         self.commit("Start")
+        self.tick()
 
     # --- time and git ---
 
@@ -291,6 +293,19 @@ class MadeHistory:
         old = self.read(path)
         agent.write(path, join_lines([*old, *lines]))
         agent.views[path] = agent._text(path)
+        self.note(name, path, old, len(old), len(lines))
+
+    def agent_appends_by_shell(
+        self, path: str, lines: list[str], name: str = "one", *, in_sight: bool
+    ) -> None:
+        """Let a command of an agent append lines to a file, which are in the command or not."""
+        old = self.read(path)
+        text = join_lines(lines)
+        with (self.folder / path).open("a") as file:
+            file.write(text)
+        command = f"cat >> {path} <<'EOF'\n{text}EOF" if in_sight else f"python3 make.py {path}"
+        native = {"stdout": "", "stderr": "", "interrupted": False}
+        self.agent(name).call("Bash", {"command": command}, "", native)
         self.note(name, path, old, len(old), len(lines))
 
     def agent_takes_back(self, path: str, lines: list[str], name: str = "one") -> bool:

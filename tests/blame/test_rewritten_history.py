@@ -170,9 +170,6 @@ def test_two_sessions_and_a_person_share_a_file(history):
     assert history.list_wrong_answers() == []
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a look at changes in two places gives one line of the agent away"
-)
 def test_agent_keeps_its_lines_beside_lines_of_a_person(history):
     """The agent replaces a person's lines one by one, and reads the file in between."""
     history.agent().look("app.py")

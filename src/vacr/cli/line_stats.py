@@ -80,9 +80,7 @@ class LineOptions:
         if statistics.end is None:
             voice.notice(f"vacr: no commits in {self.range}")
         elif not statistics.commits:
-            voice.notice(
-                f"vacr: no commits in {self.range} between these times. Change --since or --until."
-            )
+            voice.notice(f"vacr: no commits in {self.range} match --since and --until")
         if statistics.unreadable:
             first = statistics.unreadable[0]
             count = format_count(len(statistics.unreadable), "file")

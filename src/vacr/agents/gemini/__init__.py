@@ -2,6 +2,10 @@
 
 `reader` and `messages` turn a chat into a record; `tools` knows what its tools do to files;
 `speakers` and `outcomes` label who wrote a message and how a call ended.
+
+    >>> from vacr.agents.gemini import Gemini
+    >>> Gemini.tools["write_file"].name
+    'WRITE'
 """
 
 from __future__ import annotations

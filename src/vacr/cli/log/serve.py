@@ -301,7 +301,9 @@ def _check_proxy_addresses(addresses: Sequence[str]) -> None:
                 "Name the address that the proxy connects from, such as 127.0.0.1, or its network, "
                 "such as 10.1.0.0/16."
             )
-            raise UsageError(f"{address} is not an IP address or network", hint=hint) from error
+            raise UsageError(
+                f"--proxy {address} is not an IP address or network", hint=hint
+            ) from error
 
 
 @click.command("witness", no_args_is_help=True, cls=Verb)
