@@ -98,6 +98,7 @@ class MadeHistory:
 
     def __init__(self, folder: Path, file: str = "app.py") -> None:
         """Create a repository with one commit of a person."""
+        self.is_reformatted = False
         self.folder = folder
         self.now = START
         self.calls: dict[str, Call] = {}
@@ -156,6 +157,7 @@ class MadeHistory:
 
     def add_reindent_hook(self) -> None:
         """Let a formatter change the indentation of all files in each commit."""
+        self.is_reformatted = True
         hook = self.folder / ".git" / "hooks" / "pre-commit"
         hook.parent.mkdir(exist_ok=True)
         hook.write_text(REINDENT_HOOK)
@@ -219,11 +221,14 @@ class MadeHistory:
     def _is_ambiguous(self, lines: list[str], index: int) -> bool:
         """Return whether a file has the line twice with only lines of one change in between.
 
-        Then nobody can see which of the two was there first.
+        Then nobody can see which of the two was there first. If a formatter changes all lines
+        around them, git pairs the two as it likes.
         """
         bare = [line.strip() for line in lines]
         for other, line in enumerate(bare):
             if line == bare[index] and other != index:
+                if self.is_reformatted:
+                    return True
                 between = bare[min(index, other) + 1 : max(index, other)]
                 if len({self.changes.get(text) for text in between} - {None}) <= 1:
                     return True

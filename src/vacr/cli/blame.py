@@ -33,7 +33,7 @@ from vacr.blame import (
     find_repository_file,
     run_porcelain_blame,
 )
-from vacr.cli.blame_rows import RowStyle, format_blame_rows
+from vacr.cli.blame_rows import RowStyle, describe_calls, format_blame_rows
 from vacr.cli.options import PATH, Verb, voice_options
 from vacr.cli.record_inputs import open_blame_records
 from vacr.console import Voice, get_terminal_width, write_bytes
@@ -203,8 +203,10 @@ def command(
 ) -> int:
     """Show who wrote the lines of a file, or the lines that a commit added.
 
-    For each line of a file, vacr shows the model, the conversation and the prompt. With --commit,
-    it counts lines; for a range of commits, such as a pull request, the lines that are new at its
+    For each line of a file, vacr shows the model, the session, the evidence and the prompt. A
+    narrow terminal leaves out the last of these columns; -v lists sessions and prompts below. A
+    question mark after the evidence means that the time of the call is uncertain. With --commit,
+    vacr counts lines; for a range of commits, such as a pull request, the lines that are new at its
     end. Without --records, vacr uses the sessions on this machine that worked in the repository.
 
     vacr matches lines with records by whole files first, then by blocks of lines. So a match
@@ -222,6 +224,8 @@ def command(
     \b
     Example:
       vacr blame src/app.py
+      vacr blame -v -L 42,42 src/app.py
+      vacr blame --commit HEAD~10..HEAD
       vacr blame -w -C -L 10,20 HEAD~3 -- src/app.py
       vacr blame src/app.py --rev HEAD~3 --records abc.jsonl --format json
       vacr blame --commit HEAD --records records/ --format json
@@ -294,7 +298,7 @@ def _split_target(
     if not target:
         raise UsageError(
             "blame needs a file or --commit",
-            hint="For example: vacr blame src/app.py --records records/",
+            hint="For example: vacr blame src/app.py",
         )
     *revisions, file = target
     if len(target) > _MAX_POSITIONALS or (revisions and rev is not None):
@@ -368,6 +372,8 @@ def _show_file_blame(
         }
     )
     if set(counts) - {"unknown"}:
+        for text in describe_calls(lines) if voice.verbose else ():
+            voice.notice(text, 1)
         return 0
     return _report_nothing_known(voice, record_count, "file", len(lines))
 

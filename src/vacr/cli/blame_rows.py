@@ -1,4 +1,4 @@
-"""The text output of `vacr blame`: a row for each line, fitted to the terminal.
+"""The text output of `vacr blame`: a row for each line, and with -v the calls behind them.
 
 >>> from vacr.cli.blame_rows import _shorten_model
 >>> _shorten_model("anthropic/claude-sonnet-4-5")
@@ -7,19 +7,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vacr.blame import BlamedLine, LineBlame, Repository, read_commit_authors
 from vacr.console import align_columns, cut_to_width
 from vacr.errors import escape_unprintable
-from vacr.workflows import shorten_prompt
+from vacr.workflows import EVIDENCE_NOTED, shorten_prompt
 
 _MAX_PROMPT_WIDTH = 40
 _MIN_PROMPT_WIDTH = 12
 _MIN_TEXT_WIDTH = 40
+_MIN_TEXT_WIDTH_WITH_SESSION = 30
 _MAX_MODEL_WIDTH = 24
 _COLUMN_COMMIT_LENGTH = 8
-_PROMPT_COLUMN = 3  # among those of _format_contributor_columns
+_SESSION_COLUMN, _PROMPT_COLUMN = 1, 3  # among those of _format_contributor_columns
 _DEFAULT_DATE_FORMAT = "iso"
 
 
@@ -83,6 +85,9 @@ def _fit_contributor_columns(rows: list[list[str]], space: int) -> list[list[str
     kept = [row[:1] for row in rows]
     for index in range(1, len(rows[0]) if rows else 1):
         rest = space - _measure_columns(kept) - 2
+        if index == _SESSION_COLUMN:
+            # The session matters more than the end of long lines.
+            rest += _MIN_TEXT_WIDTH - _MIN_TEXT_WIDTH_WITH_SESSION
         column = [row[index] for row in rows]
         needed = max(map(len, column))
         if index == _PROMPT_COLUMN and rest >= min(needed, _MIN_PROMPT_WIDTH):
@@ -108,11 +113,42 @@ def _format_contributor_columns(blame: LineBlame | None) -> list[str]:
     model = blame.claim.model or "ai"
     if blame.type == "mixed":
         model = f"{model} + {blame.changed_by or 'unknown'}"
-    # A question mark: the time of the call is uncertain.
-    evidence = blame.claim.evidence + ("?" if blame.claim.doubt else "")
+    # A question mark: the time of the call is uncertain. Notes never have one.
+    is_doubtful = blame.claim.doubt and blame.claim.evidence != EVIDENCE_NOTED
+    evidence = blame.claim.evidence + ("?" if is_doubtful else "")
     return [
         "human" if blame.type == "human" else model,
         blame.claim.session[:8],
         evidence,
         shorten_prompt(blame.claim, _MAX_PROMPT_WIDTH),
     ]
+
+
+def describe_calls(lines: Sequence[BlamedLine]) -> list[str]:
+    """Return texts about the calls that wrote lines: session, lines, prompt and entry."""
+    calls: dict[tuple[str, str], list[BlamedLine]] = {}
+    for line in lines:
+        if line.blame is not None:
+            claim = line.blame.claim
+            calls.setdefault((claim.session, claim.entry), []).append(line)
+    texts = []
+    for (session, entry), own in calls.items():
+        numbers = format_line_numbers([line.line for line in own])
+        texts.append(f"session {session or 'unknown'}: {numbers}")
+        claim = next(line.blame.claim for line in own if line.blame is not None)
+        texts += [f"  prompt: {shorten_prompt(claim)}"] if claim.prompt.strip() else []
+        texts += [f"  entry: {entry}"] if entry else []
+    texts.append("To read a call: vacr show FILE --entry ENTRY. To find the FILE: vacr list -v")
+    return texts
+
+
+def format_line_numbers(numbers: Sequence[int]) -> str:
+    """Return ascending numbers of lines as ranges, such as `line 7` or `lines 1-5, 7`."""
+    ranges: list[list[int]] = []
+    for number in numbers:
+        if ranges and ranges[-1][-1] == number - 1:
+            ranges[-1][1:] = [number]
+        else:
+            ranges.append([number])
+    shown = ", ".join("-".join(map(str, item)) for item in ranges)
+    return f"{'line' if len(numbers) == 1 else 'lines'} {shown}"

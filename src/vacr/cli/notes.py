@@ -77,7 +77,7 @@ def command() -> None:
 
     \b
     Example:
-      vacr notes write main..HEAD --records records/
+      vacr notes write main..HEAD
       vacr notes push
       vacr notes fetch
       vacr notes show HEAD
@@ -91,7 +91,7 @@ def command() -> None:
     metavar="FILE|FOLDER",
     multiple=True,
     type=PATH,
-    help="Records or native sessions; repeatable.  [required]",
+    help="Records or native sessions; repeatable.  [default: the sessions of the repository]",
 )
 @click.option("--force", is_flag=True, help="Replace notes of other tools.")
 @_notes_options
@@ -110,23 +110,19 @@ def write(
     Each commit with proven lines gets a note. All notes are written at once, or none. A note of
     vacr is merged: lines that these records prove replace older claims, and other lines keep
     theirs. A note of another tool is not replaced without --force; the exit code is then 1. Notes
-    contain no prompts.
+    contain no prompts. Without --records, vacr uses the sessions on this machine that worked in the
+    repository.
 
     \b
     Example:
-      vacr notes write HEAD --records records/
-      vacr notes write main..HEAD --records ~/.claude/projects/-home-mira-app
+      vacr notes write HEAD
+      vacr notes write main..HEAD --records records/
     """
     voice = Voice(format, quiet, verbose)
-    if not records:
-        raise UsageError(
-            "notes write needs --records",
-            hint="Add --records PATH: records, sessions, or folders of them. To find sessions: "
-            "vacr list -v",
-        )
     notes = NotesRef(Repository(repository), ref)
     commits = list_note_commits(notes.repository, revision)
-    inputs = collect_records(records, voice)
+    with show_job_progress("reading sessions", voice) as progress:
+        inputs = collect_records(records, notes.repository, progress, voice)
     with show_job_progress("blaming", voice) as progress:
         results = write_commit_notes(notes, commits, inputs, force=force, progress=progress)
     return _report_results(results, notes, voice)
@@ -277,8 +273,8 @@ def rewrite(
 
     \b
     Example:
-      vacr notes rewrite --stdin                           in .git/hooks/post-rewrite
-      vacr notes rewrite                                   after a squash on the server, and a pull
+      vacr notes rewrite --stdin  # in .git/hooks/post-rewrite
+      vacr notes rewrite          # after a squash on the server, and a pull
       vacr notes rewrite main~3..main
     """
     voice = Voice(format, quiet, verbose)

@@ -1,10 +1,10 @@
 """The records that a verb joins to the lines of commits, read with notices about skipped inputs.
 
->>> from vacr.cli.record_inputs import collect_records
+>>> from vacr.cli.record_inputs import _make_skip_reporter
 >>> from vacr.console import Voice
->>> [recording] = collect_records(["session.jsonl"], Voice("text", False, 0))
->>> recording.path
-'session.jsonl'
+>>> from vacr.errors import NotASession
+>>> report_skipped = _make_skip_reporter(Voice("text", quiet=False, verbose=0))
+>>> report_skipped("notes.txt", NotASession("not a session"))    # printed with -v only
 """
 
 from __future__ import annotations
@@ -13,26 +13,37 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from vacr.blame import BlameRecords, ClaimIndex, Repository, find_work_trees
+from vacr.blame import BlameRecords, ClaimIndex, NotesRef, Repository, find_work_trees
 from vacr.console import Voice, show_job_progress
 from vacr.errors import InvalidRecord, NotASession, UnreadableInput, UsageError, VacrError
 from vacr.files import find_state_folder
 from vacr.workflows import (
     InputRecord,
-    collect_input_records,
     read_blame_records,
+    read_named_inputs,
+    read_project_inputs,
     read_project_records,
 )
 
 
-def collect_records(paths: Sequence[str], voice: Voice) -> list[InputRecord]:
-    """Return the records at some paths; print a notice about each input that is skipped.
+def collect_records(
+    paths: Sequence[str],
+    repository: Repository,
+    progress: Callable[[int, int], None],
+    voice: Voice,
+) -> list[InputRecord]:
+    """Return the records at some paths, or of the repository's sessions if there are no paths.
+
+    Print a notice about each input that is skipped.
 
     Raises:
-        UnreadableInput: a named file cannot be read, or the paths contain no records.
+        UnreadableInput: a named file cannot be read, or there are no records.
         InvalidRecord: a named record is invalid, or was modified.
     """
-    return collect_input_records(paths, _make_skip_reporter(voice))
+    report_skipped = _make_skip_reporter(voice)
+    if paths:
+        return read_named_inputs(paths, report_skipped, progress=progress)
+    return read_project_inputs(find_work_trees(repository), report_skipped, progress=progress)
 
 
 @contextmanager
@@ -53,8 +64,15 @@ def open_blame_records(
         with show_job_progress("reading sessions", voice) as progress:
             try:
                 found = _read_records(paths, repository, index, progress, voice)
-            except UnreadableInput:
-                if paths or not may_be_empty:
+            except UnreadableInput as error:
+                if paths:
+                    raise
+                if not may_be_empty:
+                    if NotesRef(repository).find_tip() is not None:
+                        error.hint = (
+                            "To use the notes of the repository, add --notes. To use records, add "
+                            "--records PATH."
+                        )
                     raise
                 found = []
             yield found

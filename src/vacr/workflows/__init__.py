@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from vacr.workflows.attribute import report_unknown_tools as report_unknown_tools
     from vacr.workflows.attribute import shorten_prompt as shorten_prompt
     from vacr.workflows.blame_records import read_blame_records as read_blame_records
+    from vacr.workflows.blame_records import read_named_inputs as read_named_inputs
+    from vacr.workflows.blame_records import read_project_inputs as read_project_inputs
     from vacr.workflows.blame_records import read_project_records as read_project_records
     from vacr.workflows.commit_notes import EVIDENCE_NOTED as EVIDENCE_NOTED
     from vacr.workflows.commit_notes import NOTE_EMPTY as NOTE_EMPTY
@@ -50,7 +52,6 @@ if TYPE_CHECKING:
     from vacr.workflows.formatters import FormatterRunner as FormatterRunner
     from vacr.workflows.inputs import MODIFIED_RECORD_HINT as MODIFIED_RECORD_HINT
     from vacr.workflows.inputs import InputRecord as InputRecord
-    from vacr.workflows.inputs import collect_input_records as collect_input_records
     from vacr.workflows.inputs import drop_duplicate_recordings as drop_duplicate_recordings
     from vacr.workflows.inputs import make_modified_error as make_modified_error
     from vacr.workflows.inputs import name_failed_input as name_failed_input
@@ -162,6 +163,8 @@ __getattr__, __dir__, __all__ = export_lazily(
         ),
         "blame_records": (
             "read_blame_records",
+            "read_named_inputs",
+            "read_project_inputs",
             "read_project_records",
         ),
         "commit_notes": (
@@ -193,7 +196,6 @@ __getattr__, __dir__, __all__ = export_lazily(
         "inputs": (
             "InputRecord",
             "MODIFIED_RECORD_HINT",
-            "collect_input_records",
             "drop_duplicate_recordings",
             "make_modified_error",
             "name_failed_input",

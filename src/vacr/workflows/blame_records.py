@@ -34,7 +34,6 @@ from vacr.files import is_absolute, is_folder, make_absolute
 from vacr.workflows.inputs import (
     InputRecord,
     list_input_places,
-    make_no_records_error,
     read_input_place,
     scan_input_records,
 )
@@ -46,6 +45,8 @@ SkippedCallback = Callable[[str, VacrError], None]
 """Gets each input that cannot be read: its path, and the error."""
 ProgressCallback = Callable[[int, int], None]
 """Gets the number of steps done, and of all steps."""
+_InputPlace = tuple[str, SessionPlace | None]
+"""The path for messages, and a place in a folder; `None` for a file that a user named."""
 
 
 def _ignore_progress(_done: int, _total: int) -> None:
@@ -68,13 +69,42 @@ def read_blame_records(
         InvalidRecord: a named record is invalid, or was modified.
     """
     paths = tuple(paths)
-    inputs: list[tuple[str, SessionPlace | None]] = []
+    places = _list_named_places(paths)
+    return _read_inputs(places, skipped, _make_no_records_error(paths), index, progress)
+
+
+def read_named_inputs(
+    paths: Iterable[str],
+    skipped: SkippedCallback,
+    *,
+    progress: ProgressCallback = _ignore_progress,
+) -> list[InputRecord]:
+    """Return the same records as `read_blame_records`, with their sources.
+
+    Raises:
+        UnreadableInput: a named file cannot be read, or the paths contain no records.
+        InvalidRecord: a named record is invalid, or was modified.
+    """
+    paths = tuple(paths)
+    places = _list_named_places(paths)
+    return _collect_inputs(places, skipped, _make_no_records_error(paths), progress)
+
+
+def _list_named_places(paths: Iterable[str]) -> list[_InputPlace]:
+    """Return the places in folders that a user named, and the other paths without a place."""
+    places: list[_InputPlace] = []
     for path in paths:
         if is_folder(path):
-            inputs += [(path, place) for place in list_input_places(path)]
+            places += [(path, place) for place in list_input_places(path)]
         else:
-            inputs.append((path, None))
-    return _read_inputs(inputs, skipped, make_no_records_error(paths), index, progress)
+            places.append((path, None))
+    return places
+
+
+def _make_no_records_error(paths: Iterable[str]) -> UnreadableInput:
+    """Return the error for paths that contain no records."""
+    hint = "To create records: vacr record FOLDER -o records/"
+    return UnreadableInput("no records found", where=", ".join(paths), hint=hint)
 
 
 def read_project_records(
@@ -91,41 +121,91 @@ def read_project_records(
     Raises:
         UnreadableInput: there are no such sessions.
     """
+    places = _list_project_places(folders, skipped)
+    return _read_inputs(places, skipped, _make_no_sessions_error(folders), index, progress)
+
+
+def read_project_inputs(
+    folders: Sequence[str],
+    skipped: SkippedCallback,
+    *,
+    progress: ProgressCallback = _ignore_progress,
+) -> list[InputRecord]:
+    """Return the same records as `read_project_records`, with their sources.
+
+    Raises:
+        UnreadableInput: there are no such sessions.
+    """
+    places = _list_project_places(folders, skipped)
+    return _collect_inputs(places, skipped, _make_no_sessions_error(folders), progress)
+
+
+def _list_project_places(folders: Sequence[str], skipped: SkippedCallback) -> list[_InputPlace]:
+    """Return the places of the sessions on this machine that worked in some folders, or below."""
     failed: list[UnreadableInput] = []
-    inputs: list[tuple[str, SessionPlace | None]] = []
+    places: list[_InputPlace] = []
     for summary in list_sessions(failed=failed):
         # Here, a path of another system would be in the current folder.
         project = os.path.realpath(summary.project) if is_absolute(summary.project) else ""
         if any(f"{project}/".startswith(f"{folder}/") for folder in folders):
             place = SessionPlace(summary.path, Path(summary.path).name, summary.session)
-            inputs.append((summary.path, place))
+            places.append((summary.path, place))
     for error in failed:
         skipped(error.where, error)
-    missing = UnreadableInput(
+    return places
+
+
+def _make_no_sessions_error(folders: Sequence[str]) -> UnreadableInput:
+    """Return the error for folders in which no session worked."""
+    return UnreadableInput(
         "no sessions of this repository found on this machine",
         where=", ".join(folders),
         hint="Add --records PATH: records, sessions, or folders of them. To find sessions: "
         "vacr list -v",
     )
-    return _read_inputs(inputs, skipped, missing, index, progress)
+
+
+def _collect_inputs(
+    places: Sequence[_InputPlace],
+    skipped: SkippedCallback,
+    missing: UnreadableInput,
+    progress: ProgressCallback,
+) -> list[InputRecord]:
+    """Return the records at places, with their sources.
+
+    Raises:
+        UnreadableInput: a named file cannot be read; or `missing`, if no place has records.
+        InvalidRecord: a named record is invalid, or was modified.
+    """
+    inputs: list[InputRecord] = []
+    for number, (path, place) in enumerate(places):
+        progress(number, len(places))
+        for item in _read_items(path, place):
+            if isinstance(item, InputRecord):
+                inputs.append(item)
+            else:
+                skipped(path, item)
+    if not inputs:
+        raise missing
+    return inputs
 
 
 def _read_inputs(
-    inputs: Sequence[tuple[str, SessionPlace | None]],
+    places: Sequence[_InputPlace],
     skipped: SkippedCallback,
     missing: UnreadableInput,
     index: ClaimIndex | None,
     progress: ProgressCallback,
 ) -> BlameRecords:
-    """Return the records of inputs: places in a folder, or `None` and the path that a user named.
+    """Return the records at places, from an index if there is one.
 
     Raises:
-        UnreadableInput: a named file cannot be read; or `missing`, if there are no records.
+        UnreadableInput: a named file cannot be read; or `missing`, if no place has records.
         InvalidRecord: a named record is invalid, or was modified.
     """
     reader = _InputReader(index, skipped)
-    for number, (path, place) in enumerate(inputs):
-        progress(number, len(inputs))
+    for number, (path, place) in enumerate(places):
+        progress(number, len(places))
         reader.read(path, place)
     if not reader.found:
         raise missing

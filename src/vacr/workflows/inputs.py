@@ -127,36 +127,6 @@ def scan_input_records(path: str, *, changed: bool = False) -> Iterator[InputRec
         yield from read_input_place(place, changed=changed)
 
 
-def collect_input_records(
-    paths: Iterable[str], skipped: Callable[[str, VacrError], None]
-) -> list[InputRecord]:
-    """Return all records at some paths, and the records of native sessions there.
-
-    `skipped` gets each unreadable item of a folder: the path of the folder, and the error.
-
-    Raises:
-        UnreadableInput: a named file cannot be read, or the paths contain no records.
-        InvalidRecord: a named record is invalid, or was modified.
-    """
-    paths = tuple(paths)
-    inputs = []
-    for path in paths:
-        for item in scan_input_records(path):
-            if isinstance(item, InputRecord):
-                inputs.append(item)
-            else:
-                skipped(path, item)
-    if not inputs:
-        raise make_no_records_error(paths)
-    return inputs
-
-
-def make_no_records_error(paths: Iterable[str]) -> UnreadableInput:
-    """Return the error for paths that contain no records."""
-    hint = "To create records: vacr record FOLDER -o records/"
-    return UnreadableInput("no records found", where=", ".join(paths), hint=hint)
-
-
 def list_input_places(folder: str) -> Iterator[SessionPlace]:
     """Yield the places of records in a folder and below it, then those that may be sessions."""
     files = (file for file in Path(folder).rglob("*") if file.name.endswith(RECORD_SUFFIXES))

@@ -3,9 +3,9 @@
 `reader` and `messages` turn a chat into a record; `tools` knows what its tools do to files;
 `speakers` and `outcomes` label who wrote a message and how a call ended.
 
-    >>> from vacr.agents.gemini import Gemini
-    >>> Gemini.tools["write_file"].name
-    'WRITE'
+    >>> from vacr.agents import find_agent
+    >>> find_agent("gemini-cli").tools["replace"].value
+    'replace'
 """
 
 from __future__ import annotations

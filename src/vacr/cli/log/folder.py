@@ -66,7 +66,8 @@ def init_command(
     \b
     Example:
       vacr log init mylog/
-      vacr log init mylog/ --origin log.example.org/agents --database postgresql://vacr@db/log
+      vacr log init mylog/ --origin log.example.org/agents \\
+        --database postgresql://vacr@db/log
     """
     voice = Voice(format, quiet, verbose)
     log = create_log(folder, origin=origin, database=database)

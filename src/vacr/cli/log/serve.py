@@ -196,7 +196,8 @@ def serve_command(
     \b
     Example:
       vacr log serve mylog/ --port 8080
-      vacr log serve mylog/ --host 0.0.0.0 --token-file tokens --tls-cert cert.pem --tls-key key.pem
+      vacr log serve mylog/ --host 0.0.0.0 --token-file tokens \\
+        --tls-cert cert.pem --tls-key key.pem
       vacr log serve --database postgresql://vacr@db/log
     """
     voice = Voice(format, quiet, verbose)
