@@ -8,7 +8,7 @@ from tests.attribution.working_agent import Agent, git, repository
 from tests.blame.history_world import RandomHistory, commit_on_day
 from vacr import read
 from vacr.blame import Repository, blame_commit, blame_commits, list_range_commits
-from vacr.blame.history import read_changed_files
+from vacr.blame.commit_diff import read_changed_files
 from vacr.errors import UnreadableInput
 
 pytestmark = pytest.mark.component

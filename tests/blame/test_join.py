@@ -11,9 +11,10 @@ from tests.attribution.world import HUMAN, OTHERS
 from vacr.attribution.attribute import find_base_root
 from vacr.attribution.replay import BaseFiles
 from vacr.attribution.session_steps import find_entry_prompts
-from vacr.blame.blocks import FileVersion, is_partly_kept
+from vacr.blame.blocks import FileVersion
 from vacr.blame.claims import HashedRange, LineClaim, RecordClaims, TextPiece
 from vacr.blame.join import ClaimJoiner
+from vacr.blame.line_text import is_partly_kept
 from vacr.blame.session_claims import gather_claims
 
 SEEDS = int(os.environ.get("VACR_FUZZ_SEEDS", "40"))
@@ -194,7 +195,7 @@ def test_hash_without_an_algorithm_is_sha_256(algorithm, expected):
 
 def test_hashing_stops_at_its_budget():
     joiner = ClaimJoiner([RecordClaims(hashed=[HashedRange(make_claim(), "a.py", 500, "0" * 64)])])
-    joiner.hash_budget = 10_000
+    joiner.max_hashed_bytes = 10_000
     assert joiner.join([make_version("some text\n" * 5000)]) == [{}]
     assert joiner.hash_budget < 0
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.attribution.working_agent import Agent, commit, git, repository
 from vacr.blame import BlamedLine, LineBlame, LineClaim
-from vacr.cli.blame import _format_line_numbers, _format_rows, _RowStyle
+from vacr.cli.blame_rows import RowStyle, format_blame_rows, format_line_numbers
 
 pytestmark = pytest.mark.component
 
@@ -288,8 +288,8 @@ def test_sessions_and_prompts_are_listed_with_v(vacr, repo, tmp_path):
 
 
 def test_numbers_of_lines_are_shown_as_ranges():
-    assert _format_line_numbers([7]) == "line 7"
-    assert _format_line_numbers([1, 2, 3, 5, 8, 9]) == "lines 1-3, 5, 8-9"
+    assert format_line_numbers([7]) == "line 7"
+    assert format_line_numbers([1, 2, 3, 5, 8, 9]) == "lines 1-3, 5, 8-9"
 
 
 def test_index_is_in_the_state_folder_unless_refused(vacr, repo, tmp_path):
@@ -336,12 +336,12 @@ def test_rows_fit_into_the_terminal():
         BlamedLine("1" * 40, "a.py", 1, "x = '" + "界" * 90 + "'", blame, 1),
         BlamedLine("2" * 40, "a.py", 2, "short", None, 20_000),
     ]
-    style = _RowStyle(long_ids=False, short_rows=False, show_email=False, date=None)
+    style = RowStyle(long_ids=False, short_rows=False, show_email=False, date=None)
     from rich.cells import cell_len
 
     columns = {}
     for width in (20, 60, 80, 100, 120, 160, 240):
-        rows = _format_rows(None, lines, style, width)
+        rows = format_blame_rows(None, lines, style, width)
         assert [cell_len(row) <= width for row in rows] == [True, True], (width, rows)
         assert rows[0].startswith("11111111  claude")
         columns[width] = rows[0]
@@ -350,4 +350,4 @@ def test_rows_fit_into_the_terminal():
     assert "diff-anchored" not in columns[80]
     assert "diff-anchored" in columns[120]
     assert "Sum up" in columns[160]
-    assert "anthropic/" in _format_rows(None, lines, style, None)[0]
+    assert "anthropic/" in format_blame_rows(None, lines, style, None)[0]

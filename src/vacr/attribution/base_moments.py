@@ -55,6 +55,10 @@ from vacr.edits import (
 
 # A shorter text may be in any file.
 _MIN_DISTINCTIVE_LENGTH = 8
+# Git stores whole seconds, sessions store milliseconds.
+_COMMIT_TIME_UNIT = 1000
+_LINE_ACTIONS = (ObservedFile, ObservedLines, Replacement, AppliedPatch, FileWrite)
+_CHANGES = (Replacement, AppliedPatch, FileWrite, FileMove)
 
 
 def find_base_moments(
@@ -63,10 +67,10 @@ def find_base_moments(
     records: Sequence[dict[str, Any]],
     steps: Sequence[list[SessionStep]],
 ) -> dict[str, int]:
-    """Return for each file that the base has later than at the start the step that left it so.
+    """Return the step after which each file was as in the base, by path key.
 
-    The files are path keys, the steps are counted from 1 as the clock of a replay does. The result
-    is empty if the sessions began after the base was committed.
+    Steps are counted from 1, like the clock of a replay. A file that was so from the start is left
+    out. Return an empty dictionary if the sessions began after the base was committed.
     """
     times = [step.time for own in steps for step in own if step.time]
     deadline = base.time + _COMMIT_TIME_UNIT if base.time else 0
@@ -80,10 +84,6 @@ def find_base_moments(
         if moment:
             moments[key] = moment
     return moments
-
-
-# Git stores whole seconds.
-_COMMIT_TIME_UNIT = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class _BaseSearch(Replay):
 
     def __init__(self, base: BaseFiles, roots: Sequence[str]) -> None:
         super().__init__(None, roots)
-        self.wanted = base
+        self.compared = base
         self.changes: dict[str, list[_Change]] = {}
         self._texts: dict[str, str | None] = {}
 
@@ -115,20 +115,20 @@ class _BaseSearch(Replay):
         """Apply the actions of a step, and compare the files that they changed with the base."""
         actions = list(actions)
         super().step(step, actions)
-        shown: dict[str, list[FileAction]] = {}
+        by_path: dict[str, list[FileAction]] = {}
         for action in actions:
             if isinstance(action, FileMove):
-                shown.setdefault(make_absolute_path(action.to, step.folder), []).append(action)
+                by_path.setdefault(make_absolute_path(action.to, step.folder), []).append(action)
             elif isinstance(action, _LINE_ACTIONS):
-                shown.setdefault(make_absolute_path(action.path, step.folder), []).append(action)
-        for path, own in shown.items():
+                by_path.setdefault(make_absolute_path(action.path, step.folder), []).append(action)
+        for path, own in by_path.items():
             if any(isinstance(action, _CHANGES) for action in own):
                 self._compare_file(path, own, step.time)
 
     def _compare_file(self, path: str, actions: Sequence[FileAction], time: int) -> None:
         """Note whether a file that a step changed is as in the base."""
         key = make_path_key(path)
-        tracked, text = self.files.get(key), self._read_wanted(path)
+        tracked, text = self.files.get(key), self._read_base_text(path)
         if tracked is None or text is None:
             return
         change = _Change(
@@ -140,16 +140,12 @@ class _BaseSearch(Replay):
         )
         self.changes.setdefault(key, []).append(change)
 
-    def _read_wanted(self, path: str) -> str | None:
+    def _read_base_text(self, path: str) -> str | None:
         """Return the text of a file in the base, as hosts show it, or `None`."""
         if path not in self._texts:
-            data = self.wanted.read_file(make_relative_path(path, self.root))
+            data = self.compared.read_file(make_relative_path(path, self.root))
             self._texts[path] = None if data is None else render_as_host(decode_file_text(data))
         return self._texts[path]
-
-
-_LINE_ACTIONS = (ObservedFile, ObservedLines, Replacement, AppliedPatch, FileWrite)
-_CHANGES = (Replacement, AppliedPatch, FileWrite, FileMove)
 
 
 def _choose_moment(changes: Sequence[_Change], deadline: int) -> int:
@@ -171,7 +167,7 @@ def _choose_moment(changes: Sequence[_Change], deadline: int) -> int:
 
 
 def _is_as_in_base(tracked: TrackedFile, text: str, actions: Sequence[FileAction]) -> bool:
-    """Return whether all certain lines of a changed file are those of a text.
+    """Return whether a text has all certain lines of a changed file, at their places.
 
     If none is certain, or the place of a change is unknown, return whether the text has the new
     lines of the changes, and not the old ones.
@@ -208,18 +204,18 @@ def _has_added_lines(text: str, actions: Sequence[FileAction]) -> bool:
     for action in actions:
         match action:
             case Replacement(hunks=hunks) | AppliedPatch(hunks=hunks) if hunks:
-                old = {_squeeze(line) for hunk in hunks for line in hunk.before()}
-                added |= {_squeeze(line) for hunk in hunks for line in hunk.after()} - old
+                old = {_remove_blanks(line) for hunk in hunks for line in hunk.before()}
+                added |= {_remove_blanks(line) for hunk in hunks for line in hunk.after()} - old
             case Replacement() | AppliedPatch() | FileWrite():
                 for edit in convert_to_edits(action):
-                    old = {_squeeze(line) for line in edit.old.split("\n")}
-                    added |= {_squeeze(line) for line in edit.new.split("\n")} - old
+                    old = {_remove_blanks(line) for line in edit.old.split("\n")}
+                    added |= {_remove_blanks(line) for line in edit.new.split("\n")} - old
     telling = {line for line in added if len(line) >= _MIN_DISTINCTIVE_LENGTH}
-    there = {_squeeze(line) for line in text.split("\n")}
+    there = {_remove_blanks(line) for line in text.split("\n")}
     return bool(telling) and 2 * len(telling & there) > len(telling)
 
 
-def _squeeze(line: str) -> str:
+def _remove_blanks(line: str) -> str:
     """Return a line without any blanks."""
     return "".join(line.split())
 

@@ -69,8 +69,8 @@ class FileVersion:
         times = self.line_times.get(number, self.times)
         return times is None or claim.is_possible_at(times.committed)
 
-    def is_after(self, number: int, until: int | None) -> bool:
-        """Return whether a line was committed only after a session had removed it.
+    def is_removed_before(self, number: int, until: int | None) -> bool:
+        """Return whether a session had removed a line before it was committed.
 
         `until` is when the session removed it; `None` if it did not. The work tree is later.
         """
@@ -81,7 +81,7 @@ class FileVersion:
 
     def allows(self, number: int, claim: LineClaim, until: int | None) -> bool:
         """Return whether a call may have written a line that the session removed at `until`."""
-        return self.allows_call(number, claim) and not self.is_after(number, until)
+        return self.allows_call(number, claim) and not self.is_removed_before(number, until)
 
     def find_neighbour(self, number: int, step: int) -> str:
         """Return the next line with letters or digits from a number on, in steps of 1 or -1.
@@ -191,40 +191,6 @@ def _slide_block(file: FileVersion, first: int, count: int) -> tuple[int, tuple[
 def _list_added_numbers(file: FileVersion, first: int, count: int) -> tuple[int, ...]:
     """Return the numbers of the added lines among `count` lines from number `first` on."""
     return tuple(number for number in range(first, first + count) if number in file.added)
-
-
-def count_letters(line: str) -> int:
-    """Return the number of letters and digits in a line."""
-    return sum(map(str.isalnum, line))
-
-
-def count_characters(lines: Sequence[str]) -> int:
-    """Return the number of characters in lines, without blanks."""
-    return sum(len("".join(line.split())) for line in lines)
-
-
-def count_lines_with_letters(lines: Sequence[str]) -> int:
-    """Return the number of lines that have a letter or a digit."""
-    return sum(any(map(str.isalnum, line)) for line in lines)
-
-
-def is_partly_kept(written: str, committed: str) -> bool:
-    """Return whether two lines share a beginning and an end that make up half of the longer one.
-
-    Blanks do not count.
-    """
-    first, second = "".join(written.split()), "".join(committed.split())
-    if not first or not second:
-        return False
-    shorter, longer = sorted((len(first), len(second)))
-    front = 0
-    while front < shorter and first[front] == second[front]:
-        front += 1
-    back = 0
-    while back < shorter - front and first[-1 - back] == second[-1 - back]:
-        back += 1
-    common = front + back
-    return 2 * common >= longer and common > 1
 
 
 def count_occurrences(

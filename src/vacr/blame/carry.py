@@ -20,6 +20,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from vacr.blame.line_text import count_characters, count_letters
 from vacr.edits import NO_ORIGIN, find_line_origins
 
 Claim = TypeVar("Claim")
@@ -86,12 +87,13 @@ def _align_lines(
     for block in _find_equal_blocks(old.lines, lines):
         texts = [lines[number - 1] for _, number in block]
         is_anchored = any(
-            old_counts[text] == 1 and new_counts[text] == 1 and _count_letters(text)
+            old_counts[text] == 1
+            and new_counts[text] == 1
+            and count_letters(text) >= _MIN_ANCHOR_LETTERS
             for text in texts
         )
         if is_weak:
-            size = sum(len("".join(text.split())) for text in texts)
-            is_anchored = is_anchored and size >= _MIN_BLOCK_CHARACTERS
+            is_anchored = is_anchored and count_characters(texts) >= _MIN_BLOCK_CHARACTERS
         for (old_number, number), text in zip(block, texts, strict=True):
             # Every old line with this text has a claim, and the new file has no more of them.
             is_always_claimed = (
@@ -100,11 +102,6 @@ def _align_lines(
                 and new_counts[text] <= old_counts[text]
             )
             yield old_number, number, is_anchored or is_always_claimed
-
-
-def _count_letters(text: str) -> bool:
-    """Return whether a line has enough letters and digits to be recognised."""
-    return sum(map(str.isalnum, text)) >= _MIN_ANCHOR_LETTERS
 
 
 def _find_equal_blocks(old: Sequence[str], new: Sequence[str]) -> Iterator[list[tuple[int, int]]]:

@@ -73,7 +73,7 @@ def encode_claims(claims: RecordClaims) -> bytes:
     """
     numbers: dict[LineClaim, int] = {}
 
-    def number(claim: LineClaim) -> int:
+    def find_number(claim: LineClaim) -> int:
         """Return the number of a claim; equal claims have one number."""
         return numbers.setdefault(claim, len(numbers))
 
@@ -82,10 +82,11 @@ def encode_claims(claims: RecordClaims) -> bytes:
         _StoredRecord,
         facts=_copy_members(claims.facts, _StoredFacts),
         pieces=[
-            _copy_members(piece, _StoredPiece, claim=number(piece.claim)) for piece in claims.pieces
+            _copy_members(piece, _StoredPiece, claim=find_number(piece.claim))
+            for piece in claims.pieces
         ],
         hashed=[
-            _copy_members(hashed, _StoredRange, claim=number(hashed.claim))
+            _copy_members(hashed, _StoredRange, claim=find_number(hashed.claim))
             for hashed in claims.hashed
         ],
         states={
@@ -94,7 +95,7 @@ def encode_claims(claims: RecordClaims) -> bytes:
                     state,
                     _StoredState,
                     lines=[
-                        (first, count, number(claim))
+                        (first, count, find_number(claim))
                         for first, count, claim in _list_runs(state.lines)
                     ],
                 )
@@ -168,7 +169,7 @@ def _join_runs(runs: Sequence[_Run], claims: Sequence[LineClaim]) -> ClaimsByLin
     return lines
 
 
-# Keys: what a record and a file must have in common
+# --- keys that a record and a file have in common ---
 
 
 def list_claim_keys(claims: RecordClaims) -> set[int]:
@@ -190,10 +191,10 @@ def list_claim_keys(claims: RecordClaims) -> set[int]:
 
 def list_version_keys(versions: Sequence[FileVersion]) -> set[int]:
     """Return the keys of versions of files."""
-    lines = {line for version in versions for line in version.bare}
+    lines = {line.strip() for version in versions for line in version.bare}
     names = {name for version in versions for name in (version.path, *version.names)}
     return {
-        *(_hash_key("line", line) for line in {line.strip() for line in lines}),
+        *(_hash_key("line", line) for line in lines),
         *(_hash_key("state", version.digest) for version in versions),
         *(_hash_key("name", _get_file_name(name)) for name in names),
         _HASHED_KEY,

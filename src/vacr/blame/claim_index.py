@@ -6,7 +6,7 @@ record and its base alone, so they are kept by both. To blame a file, only recor
 share a line with it, left exactly its bytes, or touched a file of its name; no other record can say
 anything about it.
 
-The index can be rebuilt from the sessions at any time. It is made anew if it is damaged or if
+The index can be rebuilt from the sessions at any time. It is created again if it is damaged or if
 another version of the code made it. If it cannot be written, or another program locks it for long,
 blame works without it, and with the same result.
 
@@ -117,7 +117,7 @@ class IndexedRecord:
     row: int
     header: RecordingHeader
     base: str
-    """The revision that its stored attribution was made with; empty if there is none."""
+    """The revision that its stored attribution was made with; empty without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +139,8 @@ class ClaimIndex:
     def open(cls, state: Path) -> ClaimIndex:
         """Open the index in the state folder, and create both if they do not exist.
 
-        A damaged index, and one of another version, is made anew. If that fails, return an index
-        that is empty and keeps nothing.
+        A damaged index, or one of another version, is replaced. If that fails, return an index that
+        is empty and stores nothing.
         """
         path = state / _FOLDER_NAME / _FILE_NAME
         for _ in range(2):
@@ -158,7 +158,7 @@ class ClaimIndex:
 
     @property
     def is_usable(self) -> bool:
-        """Return whether there is a database behind the index."""
+        """Whether the index has an open database."""
         return self._connection is not None
 
     def close(self) -> None:
@@ -195,7 +195,8 @@ class ClaimIndex:
             for digest, record in records
         ]
 
-        def write(connection: sqlite3.Connection) -> list[IndexedRecord]:
+        def insert_source(connection: sqlite3.Connection) -> list[IndexedRecord]:
+            """Replace the source and its records, and return the records."""
             replaced = _delete_sources(connection, stamp.path, stamp.session)
             source = connection.execute(
                 "INSERT INTO sources (path, session, size, mtime, stamp, reader, failure) "
@@ -212,19 +213,20 @@ class ClaimIndex:
             _delete_unused_records(connection, replaced)
             return added
 
-        return self._write(write)
+        return self._write(insert_source)
 
     def forget_missing_sources(self) -> None:
         """Forget all sources whose files do not exist any more."""
         paths = [path for (path,) in self._read("SELECT DISTINCT path FROM sources", ())]
         missing = [path for path in paths if not os.path.lexists(path)]
 
-        def write(connection: sqlite3.Connection) -> None:
+        def delete_missing(connection: sqlite3.Connection) -> None:
+            """Delete the missing sources, and the records that only they have."""
             for path in missing:
                 _delete_unused_records(connection, _delete_sources(connection, path, None))
 
         if missing:
-            self._write(write)
+            self._write(delete_missing)
 
     def find_claims(self, row: int, base: str) -> int | None:
         """Return the row of the claims of a record with a base; `None` if they are unknown."""
@@ -239,7 +241,8 @@ class ClaimIndex:
         except _ENCODING_ERRORS:  # Such as a lone surrogate: the record is replayed each time.
             return
 
-        def write(connection: sqlite3.Connection) -> None:
+        def insert_claims(connection: sqlite3.Connection) -> None:
+            """Add the claims and their keys, unless another process did so before."""
             added = connection.execute(
                 "INSERT OR IGNORE INTO claims (record, base, claims) VALUES (?, ?, ?)",
                 (row, base, blob),
@@ -250,7 +253,7 @@ class ClaimIndex:
                     [(key, added.lastrowid) for key in sorted(keys)],
                 )
 
-        self._write(write)
+        self._write(insert_claims)
 
     def select_claims(self, versions: Sequence[FileVersion]) -> set[int]:
         """Return the rows of all claims that may say something about versions of files."""
@@ -392,7 +395,7 @@ def _add_record(
 
 
 def _find_stored_base(record: dict[str, Any]) -> str:
-    """Return the revision that a record was attributed with; empty if there is none."""
+    """Return the revision that a record was attributed with; empty without one."""
     stored = parse_stored_attribution(record)
     return stored.base if stored is not None else ""
 
@@ -412,7 +415,7 @@ def _delete_sources(connection: sqlite3.Connection, path: str, session: str | No
 
 
 def _delete_unused_records(connection: sqlite3.Connection, records: Iterable[int]) -> None:
-    """Delete those of some records that no source has any more, and their claims."""
+    """Delete the records that no source has any more, and their claims."""
     for record in records:
         used = connection.execute("SELECT 1 FROM source_records WHERE record = ?", (record,))
         if used.fetchone() is not None:
@@ -440,7 +443,7 @@ class RecordHandle:
 
 
 class IndexedRecords:
-    """Records of which the index knows all or some claims."""
+    """Records, and the index with claims of all or some of them."""
 
     def __init__(
         self,
@@ -490,7 +493,7 @@ class IndexedRecords:
         return gathered
 
     def _find_base_key(self, handle: RecordHandle, bases: BaseLookup) -> str:
-        """Return the commit that a record's claims depend on; empty if there is none."""
+        """Return the commit that the claims of a record depend on; empty without one."""
         base = bases(handle.indexed.base) if handle.indexed.base else None
         return base.revision if base is not None else ""
 

@@ -27,11 +27,13 @@ from vacr.attribution import (
     list_line_runs,
     locate_session_steps,
 )
-from vacr.blame.blocks import FileVersion, count_letters
+from vacr.blame.blocks import FileVersion
 from vacr.blame.claims import LineClaim
 from vacr.blame.git import CommitTimes, Repository
 from vacr.blame.join import BlameByLine, LineBlame
+from vacr.blame.line_text import count_letters, split_consecutive_numbers
 from vacr.blame.locality import PlacedSession
+from vacr.blame.stored_attribution import get_session_id
 from vacr.edits import FileAction, make_absolute_path, make_path_key
 
 JOIN_BY_EXCLUSION = "exclusion"
@@ -82,8 +84,8 @@ def blame_people(
 ) -> None:
     """Add the lines that only a person can have written to the blames of a commit's files.
 
-    A `mixed` line in such a file was changed by a person. Nothing is added if no session worked on
-    the commit.
+    A `mixed` line in such a file was changed by a person. Add no lines if no session worked on the
+    commit.
     """
     if window.author.endswith(_BOT_MARK):
         return
@@ -101,7 +103,7 @@ def blame_people(
         numbers = [number for number in seen if number not in blame]
         if proposed is None and numbers:
             proposed = _find_proposed_lines(sessions)
-        for run in _split_runs(numbers):
+        for run in split_consecutive_numbers(numbers):
             lines = [(version.bare[number - 1].strip(), seen[number]) for number in run]
             if not _is_proposed(lines, proposed or {}):
                 human = LineBlame("human", replayed.claim, JOIN_BY_EXCLUSION)
@@ -174,7 +176,7 @@ class _ReplayedWindow:
         }
 
     def _find_file(self, version: FileVersion) -> TrackedFile | None:
-        """Return the file that the sessions touched; `None` if there are none or several."""
+        """Return the file as the sessions left it; `None` if they touched no copy, or several."""
         tracked = [
             found
             for root in self.roots
@@ -222,7 +224,7 @@ def _replay_window(
         return None
     replay = _WindowReplay(repository.load_base(window.parent), roots)
     replay.run(records, steps)
-    last = max((own[-1] for own in steps), key=_get_step_time)
+    last = max((own[-1] for own in steps), key=lambda step: step.time)
     claim = _make_exclusion_claim(records[0], last)
     return _ReplayedWindow(replay, list(dict.fromkeys(roots)), claim)
 
@@ -240,16 +242,12 @@ def _is_opaque(record: dict[str, Any], step: SessionStep, window: CommitWindow) 
     return is_earlier and find_record_agent(record).tool_effect(step) is None
 
 
-def _get_step_time(step: SessionStep) -> int:
-    return step.time
-
-
 def _make_exclusion_claim(record: dict[str, Any], last: SessionStep) -> LineClaim:
     """Return the claim that a person wrote a line, with the session that shows it."""
     return LineClaim(
         type="human",
         model="",
-        session=str(record["session"].get("session-id", "")),
+        session=get_session_id(record),
         record=str(record.get("id", "")),
         entry=last.entry,
         call_id="",
@@ -260,18 +258,6 @@ def _make_exclusion_claim(record: dict[str, Any], last: SessionStep) -> LineClai
 
 
 # --- lines that an agent proposed ---
-
-
-def _split_runs(numbers: Sequence[int]) -> Iterator[list[int]]:
-    """Yield the runs of consecutive numbers."""
-    run: list[int] = []
-    for number in numbers:
-        if run and number != run[-1] + 1:
-            yield run
-            run = []
-        run.append(number)
-    if run:
-        yield run
 
 
 def _is_proposed(lines: Sequence[tuple[str, int]], proposed: Mapping[str, int]) -> bool:
@@ -286,8 +272,8 @@ def _is_proposed(lines: Sequence[tuple[str, int]], proposed: Mapping[str, int]) 
 def _find_proposed_lines(sessions: Sequence[PlacedSession]) -> dict[str, int]:
     """Return all lines that agents wrote in calls and answers, with the time of the first one.
 
-    Lines are stripped. Those of patches are also there without their sign. Times are in
-    milliseconds; 0 if no entry states one.
+    Lines are stripped. A line of a patch is also there without its sign. Times are in milliseconds;
+    0 if no entry states one.
     """
     proposed: dict[str, int] = {}
     for own in sessions:
@@ -304,7 +290,7 @@ def _find_proposed_lines(sessions: Sequence[PlacedSession]) -> dict[str, int]:
 
 
 def _list_written_lines(entry: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines in all texts of an entry, except those of results."""
+    """Yield the lines in all texts of an entry, except in results of calls."""
     pending: list[Any] = [entry]
     while pending:
         value = pending.pop()

@@ -120,59 +120,125 @@ def blame_commit(repository: Repository, revision: str, records: BlameRecords) -
     if ".." in revision:
         since, commit = repository.resolve_range(revision)
         commits = repository.list_commits(since, commit)
-        files = list_additions_since(repository, since, commit)
-        parents = [since]
+        additions = CommitAdditions(
+            commit,
+            list_additions_since(repository, since, commit),
+            [since],
+            repository.read_commit_times({commit, since, *commits}),
+            since=since,
+            commits=commits,
+        )
     else:
-        since, commit = None, repository.resolve_commit(revision)
-        commits = [commit]
-        files = list_commit_additions(repository, commits)[commit]
-        parents = list_parents(repository, commits)[commit]
-    times = repository.read_commit_times({commit, *commits, *parents})
+        commit = repository.resolve_commit(revision)
+        parents = list_parents(repository, [commit])[commit]
+        additions = CommitAdditions(
+            commit,
+            list_commit_additions(repository, [commit])[commit],
+            parents,
+            repository.read_commit_times({commit, *parents}),
+            repository.read_authors([commit])[commit],
+        )
+    read = read_added_files(repository, additions)
+    claims = gather_placed_claims(repository, records, read.versions, commit, everything=True)
+    return blame_added_files(repository, read, claims)
+
+
+@dataclass(frozen=True, slots=True)
+class CommitAdditions:
+    """The files that a commit, or a range of commits, added lines to."""
+
+    commit: str
+    """The commit, or the end of the range."""
+    files: Sequence[FileAdditions]
+    parents: Sequence[str]
+    """The commits that it is compared with: its parents, or the last commit before the range."""
+    times: Mapping[str, CommitTimes]
+    """The times of all these commits."""
+    author: str = ""
+    """The name of the commit's author; empty for a range."""
+    since: str | None = None
+    """The last commit before the range; `None` for a single commit."""
+    commits: Sequence[str] = ()
+    """The commits of the range, the oldest first; empty for a single commit."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddedFiles:
+    """The files of additions, read from the repository."""
+
+    additions: CommitAdditions
+    versions: list[FileVersion]
+    no_text: list[str]
+    """Paths without lines: files with NUL bytes, links and submodules."""
+
+
+def read_added_files(repository: Repository, additions: CommitAdditions) -> AddedFiles:
+    """Read the files with added lines, and find the times of lines that are older than the commit.
+
+    Raises:
+        UnreadableInput: the repository lacks an object.
+    """
     versions, changes, no_text = [], [], []
-    for file in files:
+    for file in additions.files:
         if not file.lines:
             continue
-        version = _read_version(repository, file, times[commit])
+        version = _read_version(repository, file, additions.times[additions.commit])
         if version is None:
             no_text.append(file.path)
             continue
-        if since is not None:
-            selection = BlameSelection(f"{since}..{commit}")
-            # A line of a commit outside the range was there before it.
-            version.line_times = {
-                origin.line: times.get(origin.commit, times[since])
-                for origin in run_git_blame(repository, file.path, selection).lines
-            }
+        if additions.since is not None:
+            version.line_times = _find_range_times(repository, file.path, additions)
         versions.append(version)
         changes.append(_read_change(repository, file, version))
-    if len(parents) == 1:
-        date_moved_lines(versions, changes, times[parents[0]])
-    joiner = build_joiner(repository, records, versions, commit, everything=True)
-    blames = joiner.join(versions)
-    if since is None and len(parents) == 1:
-        author = repository.read_author(commit)
-        window = CommitWindow(commit, parents[0], author, times)
-        blame_people(repository, window, versions, blames, joiner.sessions)
+    if len(additions.parents) == 1:
+        _date_moved_lines(versions, changes, additions.times[additions.parents[0]])
+    return AddedFiles(additions, versions, no_text)
+
+
+def _find_range_times(
+    repository: Repository, path: str, additions: CommitAdditions
+) -> dict[int, CommitTimes]:
+    """Return the times of the commits of a range that added the lines of a file, by line number.
+
+    A line of a commit outside the range was there before it.
+    """
+    before = additions.times[additions.parents[0]]
+    selection = BlameSelection(f"{additions.since}..{additions.commit}")
+    return {
+        origin.line: additions.times.get(origin.commit, before)
+        for origin in run_git_blame(repository, path, selection).lines
+    }
+
+
+def blame_added_files(repository: Repository, read: AddedFiles, claims: PlacedClaims) -> AddedLines:
+    """Return the added lines of files that were read, each with its writer."""
+    additions = read.additions
+    commit, parents = additions.commit, additions.parents
+    blames = claims.joiner.join(read.versions)
+    if additions.since is None and len(parents) == 1:
+        window = CommitWindow(commit, parents[0], additions.author, additions.times)
+        blame_people(repository, window, read.versions, blames, claims.sessions)
     blamed = [
         (
             version.path,
             [_make_blamed_line(commit, version, number, blame) for number in sorted(version.added)],
         )
-        for version, blame in zip(versions, blames, strict=True)
+        for version, blame in zip(read.versions, blames, strict=True)
     ]
-    return AddedLines(commit, since, commits, blamed, no_text)
+    commits = list(additions.commits) if additions.since is not None else [commit]
+    return AddedLines(commit, additions.since, commits, blamed, read.no_text)
 
 
-def date_moved_lines(
+def _date_moved_lines(
     versions: Sequence[FileVersion], changes: Sequence[ChangedLines], parent: CommitTimes
 ) -> None:
-    """Give the lines that a commit only moved the times of its parent."""
+    """Set the times of lines that a commit only moved to those of its parent."""
     for version, moved in zip(versions, find_moved_lines(changes), strict=True):
         version.line_times = {**version.line_times, **dict.fromkeys(moved, parent)}
 
 
 def _read_change(repository: Repository, file: FileAdditions, version: FileVersion) -> ChangedLines:
-    """Return the lines of a file before and after a commit; no hunks if there was no file."""
+    """Return the lines of a file before and after a commit; a new file has no lines before."""
     if not file.old_blob.strip("0"):
         return ChangedLines([], version.bare, [(0, 0, number, 1) for number in file.lines])
     old = _decode_lines(repository.read_blob(file.old_blob))
@@ -201,7 +267,7 @@ def blame_file(
     data = selection.contents
     if data is None and selection.revision is None and _has_work_tree(repository):
         data = read_work_tree_file(place)
-    if data is not None and b"\0" in data[:_BINARY_PROBE_SIZE]:
+    if data is not None and _is_binary(data):
         raise UnreadableInput(
             "the file is binary: it contains NUL bytes", where=str(repository.path / path)
         )
@@ -219,8 +285,8 @@ def blame_file(
     else:
         origins = _list_new_lines(path, "0" * len(commit), data or b"")
     versions = _read_blamed_versions(repository, path, origins, selection, data)
-    joiner = build_joiner(repository, records, list(versions.values()), commit, tree)
-    joined = joiner.join(list(versions.values()), one_file=True)
+    claims = gather_placed_claims(repository, records, list(versions.values()), commit, tree)
+    joined = claims.joiner.join(list(versions.values()), one_file=True)
     blames = dict(zip(versions, joined, strict=True))
     lines = origins.lines
     if selection.ranges:
@@ -262,7 +328,7 @@ def _read_version(
     if not file.is_file:
         return None
     data = repository.read_blob(file.blob)
-    if b"\0" in data[:_BINARY_PROBE_SIZE]:
+    if _is_binary(data):
         return None
     return _make_version(file.path, data, file.lines, {file.before} - {""}, times)
 
@@ -279,12 +345,25 @@ def _make_version(
     return FileVersion(path, _decode_lines(data), added, digest, names, times=times)
 
 
+def _is_binary(data: bytes) -> bool:
+    """Return whether a file is not text, by the same rule as git."""
+    return b"\0" in data[:_BINARY_PROBE_SIZE]
+
+
 def _decode_lines(data: bytes) -> list[str]:
     """Return the lines of a file with their ends."""
     return split_keeping_ends(decode_file_text(data))
 
 
-def build_joiner(
+@dataclass(frozen=True, slots=True)
+class PlacedClaims:
+    """The claims of records, seen from a repository, and the sessions that worked in it."""
+
+    joiner: ClaimJoiner
+    sessions: Sequence[PlacedSession]
+
+
+def gather_placed_claims(
     repository: Repository,
     records: BlameRecords,
     versions: Sequence[FileVersion],
@@ -292,13 +371,12 @@ def build_joiner(
     tree: Mapping[str, str] | None = None,
     *,
     everything: bool = False,
-) -> ClaimJoiner:
-    """Gather the claims of records, and return the joiner for them.
+) -> PlacedClaims:
+    """Gather the claims of records about files, and find the place of each session.
 
-    Records that say nothing about the versions may be left out, unless `everything` is needed.
-
-    The repository provides the bases; a revision that it does not have counts as missing. `tree`
-    has the files of the commit; without it, they are listed here.
+    Records that say nothing about the versions may be left out, unless `everything` is needed. The
+    repository provides the bases; a revision that it does not have counts as missing. `tree` has
+    the files of the commit; without it, they are listed here.
     """
     bases: dict[str, BaseFiles | None] = {}
 
@@ -324,12 +402,12 @@ def build_joiner(
     places = [locality.place_session(own.facts) for own in claims]
     paths = {version.path for version in versions}
     joiner = ClaimJoiner(claims, places, count_repository_lines(repository, tree, paths))
-    joiner.sessions = [
+    sessions = [
         PlacedSession(loaders[own.facts.record], own.facts, place)
         for own, place in zip(claims, places, strict=True)
         if place is not None
     ]
-    return joiner
+    return PlacedClaims(joiner, sessions)
 
 
 def _has_work_tree(repository: Repository) -> bool:
@@ -401,7 +479,7 @@ def _read_blamed_versions(
         version.wanted = numbers
         if len(parents[commit]) == 1 and file.hunks:
             change = _read_change(repository, file, version)
-            date_moved_lines([version], [change], times[parents[commit][0]])
+            _date_moved_lines([version], [change], times[parents[commit][0]])
         versions[commit, old_path] = version
     for key, numbers in uncommitted.items():
         versions[key] = _make_version(path, data or b"", frozenset(numbers), names)
@@ -411,7 +489,7 @@ def _read_blamed_versions(
 def _find_own_names(
     repository: Repository, path: str, origins: GitBlame, selection: BlameSelection
 ) -> set[str]:
-    """Return the names that a file had, without those of files that lines were copied from."""
+    """Return the names that a file had, without the names of files that lines were copied from."""
     plain = tuple(flag for flag in selection.flags if not flag.startswith("-C"))
     if plain == selection.flags:
         return origins.paths

@@ -234,27 +234,36 @@ class Repository:
 
     def read_commit_times(self, commits: Iterable[str]) -> dict[str, CommitTimes]:
         """Return the times of commits, by their full hashes."""
-        stdin = "".join(f"{commit}\n" for commit in commits).encode()
-        if not stdin:
-            return {}
-        output = self.run_git(
-            "log",
-            "--no-walk=unsorted",
-            "--no-show-signature",
-            "--format=%H %at %ct",
-            "--stdin",
-            stdin=stdin,
-        )
         times = {}
-        for line in output.decode().splitlines():
+        for line in self.describe_commits(commits, "%H %at %ct"):
             commit, authored, committed = line.split()
             times[commit] = CommitTimes(int(authored), int(committed))
         return times
 
-    def read_author(self, commit: str) -> str:
-        """Return the name of the author of a commit."""
-        output = self.run_git("log", "-1", "--no-show-signature", "--format=%an", commit)
-        return output.decode("utf-8", "replace").strip()
+    def read_authors(self, commits: Iterable[str]) -> dict[str, str]:
+        """Return the names of the authors of commits, by the full hashes of the commits."""
+        rows = (line.partition(" ") for line in self.describe_commits(commits, "%H %an"))
+        return {commit: name for commit, _, name in rows}
+
+    def describe_commits(
+        self, commits: Iterable[str], line_format: str, *options: str
+    ) -> list[str]:
+        """Return a line about each commit in a format of `git log`, in the order of the commits.
+
+        Return an empty list without commits.
+
+        Raises:
+            UnreadableInput: there is no such commit, or git does not know an option.
+        """
+        stdin = "".join(f"{commit}\n" for commit in commits).encode()
+        if not stdin:  # Git would describe HEAD.
+            return []
+        output = self.run_git(
+            *("log", "--no-walk=unsorted", "--no-show-signature", "--encoding=UTF-8", "--stdin"),
+            *(f"--format={line_format}", *options),
+            stdin=stdin,
+        )
+        return [line for line in output.decode("utf-8", "replace").split("\n") if line]
 
     def load_base(self, revision: str) -> BaseFiles:
         """Return the files of a commit as the base of an attribution; each is read when needed.
@@ -363,7 +372,7 @@ def _build_git_environment(
 ) -> dict[str, str]:
     """Return the environment for git: without most `GIT_` variables of the user, with our own.
 
-    `settings` are added to those that the user's variables set.
+    `settings` are added to the settings in the user's variables.
     """
     kept = {
         name: value
@@ -568,7 +577,9 @@ def read_work_tree_file(place: RepositoryFile) -> bytes | None:
             "cannot blame a link", where=str(full), hint="Name the file that it points to."
         )
     if full.is_dir():
-        raise UnreadableInput("cannot blame a folder: it has no lines", where=str(full))
+        raise UnreadableInput(
+            "cannot blame a folder: it has no lines", where=str(full), hint="Name a file in it."
+        )
     try:
         return full.read_bytes()
     except FileNotFoundError:

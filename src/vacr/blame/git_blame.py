@@ -207,19 +207,8 @@ def read_commit_authors(
         UnreadableInput: git does not know the format.
     """
     committed = [commit for commit in dict.fromkeys(commits) if commit.strip("0")]
-    if not committed:  # Without any, git would describe HEAD.
-        return {}
-    stdin = "".join(commit + "\n" for commit in committed).encode()
-    output = repository.run_git(
-        "log",
-        "--no-walk=unsorted",
-        "--stdin",
-        "--no-show-signature",
-        f"--date={date_format}",
-        "--format=%H%x00%aE%x00%ad",
-        stdin=stdin,
-    )
-    rows = (line.split("\0") for line in output.decode("utf-8", "replace").split("\n") if line)
+    lines = repository.describe_commits(committed, "%H%x00%aE%x00%ad", f"--date={date_format}")
+    rows = (line.split("\0") for line in lines)
     return {commit: CommitAuthor(mail, date) for commit, mail, date in rows}
 
 
@@ -290,7 +279,12 @@ def _divide_entry(entry: list[bytes], headers: HeadersByLine) -> Iterator[bytes]
     original, final, count = int(parsed[2]), int(parsed[3]), int(parsed[4])
     tail_length = 2 if entry[-2].startswith(b"previous ") else 1  # The first line is the place.
     about, tail = entry[1:-tail_length], b"".join(entry[-tail_length:])
-    for same, group in groupby(range(count), lambda i: tuple(headers.get(final + i, ()))):
+
+    def get_headers(offset: int) -> tuple[bytes, ...]:
+        """Return the headers of a line of the entry."""
+        return tuple(headers.get(final + offset, ()))
+
+    for same, group in groupby(range(count), get_headers):
         offsets = list(group)
         place = b"%s %d %d %d\n" % (
             parsed[1],

@@ -29,34 +29,29 @@ only the files that need them are left out, and reported.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 from vacr.blame.additions import FileAdditions, list_commit_additions, list_parents
 from vacr.blame.blocks import FileVersion
-from vacr.blame.exclusion import CommitWindow, blame_people
+from vacr.blame.commit_diff import read_changed_files
 from vacr.blame.file_blame import (
     AddedLines,
-    _make_blamed_line,
-    _read_change,
-    _read_version,
-    build_joiner,
-    date_moved_lines,
+    CommitAdditions,
+    PlacedClaims,
+    blame_added_files,
+    gather_placed_claims,
+    read_added_files,
 )
-from vacr.blame.git import REGULAR_FILE_MODES, CommitTimes, Repository, decode_git_name
-from vacr.blame.join import ClaimJoiner
+from vacr.blame.git import Repository
 from vacr.errors import UnreadableInput
 
 # Git gets this many commits at once: few processes, and a patch that fits into memory.
 _BATCH_SIZE = 200
 _MISSING_MESSAGE = "the repository lacks an object of this file"
 _COMMIT_FORMAT = "--format=%H%x00%P%x00%ct%x00%aN <%aE>"
-_RAW_COMMAND = [
-    *("diff-tree", "--stdin", "-m", "-r", "--root", "--always"),
-    *("--raw", "-z", "--no-abbrev", "--ignore-submodules=none"),
-]
 
 ProgressCallback = Callable[[int, int], None]
 """Takes the number of steps done, and of all steps."""
@@ -131,84 +126,38 @@ def blame_commits(
     """
     if not commits:
         return
-    joiner = _gather_joiner(repository, commits, records)
-    hash_budget = joiner.hash_budget
-    done = 0
-    progress(done, len(commits))
-    for commit, additions in _read_additions(repository, commits, report_unreadable):
-        # Each commit has the whole budget, so that its lines do not depend on the others.
-        joiner.hash_budget = hash_budget
-        yield _blame_additions(repository, commit, additions, joiner)
-        done += 1
+    claims = _gather_range_claims(repository, commits, records)
+    progress(0, len(commits))
+    found = _read_additions(repository, commits, report_unreadable)
+    for done, additions in enumerate(found, 1):
+        yield blame_added_files(repository, read_added_files(repository, additions), claims)
         progress(done, len(commits))
 
 
-def _gather_joiner(
+def _gather_range_claims(
     repository: Repository, commits: Sequence[str], records: Sequence[dict[str, Any]]
-) -> ClaimJoiner:
-    """Gather the claims of the records about all files of the commits; return their joiner.
+) -> PlacedClaims:
+    """Return the claims of the records about all files of the commits.
 
     The last commit shows which files the repository has, and which lines are common.
     """
     versions: dict[tuple[str, str], FileVersion] = {}
-    for _, additions in _read_additions(repository, commits, lambda _: None):
+    for additions in _read_additions(repository, commits, lambda _: None):
         for file in additions.files:
             if file.is_file and file.lines and (file.path, file.blob) not in versions:
                 digest = hashlib.sha256(repository.read_blob(file.blob)).hexdigest()
                 # The lines are read again for the join: all of them may not fit into memory.
                 version = FileVersion(file.path, (), (), digest, {file.before} - {""})
                 versions[file.path, file.blob] = version
-    return build_joiner(repository, records, list(versions.values()), commits[-1])
-
-
-def _blame_additions(
-    repository: Repository, commit: str, additions: _CommitAdditions, joiner: ClaimJoiner
-) -> AddedLines:
-    """Return the lines that a commit added, each with its writer."""
-    versions, changes, no_text = [], [], []
-    for file in additions.files:
-        if not file.lines:
-            continue
-        version = _read_version(repository, file, additions.times[commit])
-        if version is None:
-            no_text.append(file.path)
-            continue
-        versions.append(version)
-        changes.append(_read_change(repository, file, version))
-    if len(additions.parents) == 1:
-        date_moved_lines(versions, changes, additions.times[additions.parents[0]])
-    blames = joiner.join(versions)
-    if len(additions.parents) == 1:
-        parent, author = additions.parents[0], additions.author
-        window = CommitWindow(commit, parent, author, additions.times)
-        blame_people(repository, window, versions, blames, joiner.sessions)
-    blamed = [
-        (
-            version.path,
-            [_make_blamed_line(commit, version, number, blame) for number in sorted(version.added)],
-        )
-        for version, blame in zip(versions, blames, strict=True)
-    ]
-    return AddedLines(commit, None, [commit], blamed, no_text)
-
-
-@dataclass(frozen=True, slots=True)
-class _CommitAdditions:
-    """The files that a commit added lines to, its author and parents, and their times."""
-
-    files: Sequence[FileAdditions]
-    author: str
-    """The name of its author."""
-    parents: Sequence[str]
-    times: Mapping[str, CommitTimes]
+    return gather_placed_claims(repository, records, list(versions.values()), commits[-1])
 
 
 def _read_additions(
     repository: Repository,
     commits: Sequence[str],
     report_unreadable: Callable[[UnreadableFile], None],
-) -> Iterator[tuple[str, _CommitAdditions]]:
-    """Yield each commit with the files that it added lines to.
+) -> Iterator[CommitAdditions]:
+    """Yield the additions of each commit, in the order of the commits.
 
     Leave out files whose objects are missing.
     """
@@ -216,7 +165,7 @@ def _read_additions(
         batch = commits[start : start + _BATCH_SIZE]
         parents = list_parents(repository, batch)
         times = repository.read_commit_times({*batch, *chain.from_iterable(parents.values())})
-        authors = _read_authors(repository, batch)
+        authors = repository.read_authors(batch)
         files_by_commit = dict(_read_batch(repository, batch, report_unreadable))
         missing = find_missing_objects(
             repository,
@@ -235,18 +184,7 @@ def _read_additions(
                     report_unreadable(UnreadableFile(commit, file.path, _MISSING_MESSAGE))
                 else:
                     files.append(file)
-            yield commit, _CommitAdditions(files, authors[commit], parents[commit], times)
-
-
-def _read_authors(repository: Repository, commits: Sequence[str]) -> dict[str, str]:
-    """Return the name of the author of each commit."""
-    output = repository.run_git(
-        *("rev-list", "--no-walk=unsorted", "--no-commit-header", "--encoding=UTF-8"),
-        *("--format=%H %an", "--stdin"),
-        stdin="".join(f"{commit}\n" for commit in commits).encode(),
-    )
-    lines = output.decode("utf-8", "replace").split("\n")
-    return {name: author for name, _, author in (line.partition(" ") for line in lines) if name}
+            yield CommitAdditions(commit, files, parents[commit], times, authors[commit])
 
 
 def _read_batch(
@@ -277,8 +215,8 @@ def _read_present_files(
     repository: Repository, commit: str, report_unreadable: Callable[[UnreadableFile], None]
 ) -> list[FileAdditions]:
     """Return the files that a commit added lines to, without those whose objects are missing."""
-    parents = repository.run_git("rev-list", "--parents", "--max-count=1", commit).decode().split()
-    pairs = [(commit, parent) for parent in parents[1:]] or [(commit, "")]
+    parents = list_parents(repository, [commit])[commit]
+    pairs = [(commit, parent) for parent in parents or [""]]
     changes = [change for files in read_changed_files(repository, pairs) for change in files]
     missing = find_missing_objects(
         repository, {blob for change in changes for blob in (change.old_blob, change.blob)}
@@ -294,75 +232,6 @@ def _read_present_files(
     if not present - lost:
         return []
     return list_commit_additions(repository, [commit], present - lost)[commit]
-
-
-# --- the files that commits changed ---
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedFile:
-    """A file that differs between a commit and one of its parents."""
-
-    old_path: str
-    path: str
-    """The path in the commit; for a deleted file, the old one."""
-    old_blob: str
-    """The name of the blob before; empty for a new file, a link or a submodule."""
-    blob: str
-    """The name of the blob after; empty for a deleted file, a link or a submodule."""
-
-
-def read_changed_files(
-    repository: Repository, pairs: Sequence[tuple[str, str]], *, finds_renames: bool = True
-) -> Iterator[list[ChangedFile]]:
-    """Yield the changed files of each pair of a commit and its parent, in the order of the pairs.
-
-    An empty parent stands for the empty tree: the commit is the first one.
-
-    Raises:
-        UnreadableInput: there is no such commit, or git fails.
-    """
-    stdin = "".join(f"{commit} {parent}".strip() + "\n" for commit, parent in pairs).encode()
-    # Git reads files to find renames. If it cannot read one, that pair has no renames.
-    renames = ["--find-renames=50%", "-l1000"] if finds_renames else ["--no-renames"]
-    try:
-        output = repository.run_git(*_RAW_COMMAND, *renames, stdin=stdin)
-    except UnreadableInput:
-        if not finds_renames:
-            raise
-        middle = len(pairs) // 2
-        if not middle:
-            yield from read_changed_files(repository, pairs, finds_renames=False)
-        else:
-            yield from read_changed_files(repository, pairs[:middle])
-            yield from read_changed_files(repository, pairs[middle:])
-        return
-    yield from _parse_changed_files(output)
-
-
-def _parse_changed_files(output: bytes) -> Iterator[list[ChangedFile]]:
-    """Yield the files of each pair in a raw diff."""
-    words = iter(output.split(b"\0"))
-    files: list[ChangedFile] | None = None
-    for word in words:
-        if not word.startswith(b":"):
-            if files is not None:
-                yield files
-            files = []
-            continue
-        old_mode, mode, old_blob, blob, status = word[1:].decode().split(" ")
-        old_path = path = decode_git_name(next(words))
-        if status[0] in "RC":
-            path = decode_git_name(next(words))
-        if files is not None:
-            files.append(
-                ChangedFile(
-                    old_path,
-                    path,
-                    old_blob if old_mode in REGULAR_FILE_MODES else "",
-                    blob if mode in REGULAR_FILE_MODES else "",
-                )
-            )
 
 
 def find_missing_objects(repository: Repository, names: set[str]) -> set[str]:

@@ -35,16 +35,20 @@ from vacr.blame.blocks import (
     FileVersion,
     PiecePlace,
     SharedBlock,
-    count_characters,
-    count_letters,
-    count_lines_with_letters,
     count_occurrences,
     find_shared_blocks,
-    is_partly_kept,
 )
 from vacr.blame.claims import HashedRange, KnownState, LineClaim, RecordClaims, TextPiece
 from vacr.blame.frequency import LineFrequency
-from vacr.blame.locality import EVERYWHERE, PlacedSession, SessionPlace
+from vacr.blame.line_text import (
+    count_characters,
+    count_letters,
+    count_lines_with_letters,
+    is_partly_kept,
+    remove_blanks,
+    split_consecutive_numbers,
+)
+from vacr.blame.locality import EVERYWHERE, SessionPlace
 from vacr.edits import encode_file_text, strip_line_end
 
 JOIN_BY_BLOB = "blob"
@@ -100,8 +104,8 @@ class _PlacedPiece:
     piece: TextPiece
     bare: Sequence[str]
     """The lines without their ends."""
-    path: str | None
-    """The path in the repository; `None` if it was written elsewhere."""
+    path: str
+    """The path in the repository."""
     is_tied: bool
     """Whether evidence ties the session to the repository."""
 
@@ -125,7 +129,6 @@ class ClaimJoiner:
         `places` are the places of the sessions in the repository, `None` for a session of another
         one. Without places, all paths are paths of the repository. `frequency` knows common lines.
         """
-        self.sessions: Sequence[PlacedSession] = ()
         self.frequency = frequency or LineFrequency()
         self.written = LineFrequency()
         self.states: dict[str, list[tuple[KnownState, str]]] = defaultdict(list)
@@ -143,14 +146,16 @@ class ClaimJoiner:
                 self.index[line].append((number, offset))
         self.homes: dict[str, list[int]] = defaultdict(list)
         for number, placed in enumerate(self.pieces):
-            if placed.is_tied and placed.path is not None:
+            if placed.is_tied:
                 self.homes[placed.path].append(number)
-        self.hash_budget = _MAX_HASHED_BYTES
+        self.max_hashed_bytes = _MAX_HASHED_BYTES
+        self.hash_budget = 0
 
     def _add_record(self, claims: RecordClaims, place: SessionPlace) -> None:
         """Add the claims of a record whose session worked at a place.
 
-        Leave out what a session that is not tied to the repository wrote outside of it.
+        Leave out files outside of the repository, and ranges that are known only by their hash if
+        the session is not tied to it.
         """
         for piece in claims.pieces:
             path = place.find_path(piece.path)
@@ -174,6 +179,8 @@ class ClaimJoiner:
         Lines that no record claims are left out. The versions are the files of one commit, or
         states of `one_file` in several commits.
         """
+        # Each call has the whole budget, so that its result does not depend on earlier ones.
+        self.hash_budget = self.max_hashed_bytes
         blames = [self._join_by_blob(version) for version in versions]
         used: set[PiecePlace] = set()
         accepted = []
@@ -269,7 +276,7 @@ class ClaimJoiner:
         lines = [version.bare[number - 1] for number in numbers]
         if not self._is_too_long_to_retype(lines, version.path, piece.seen):
             numbers = tuple(
-                number for number in numbers if not version.is_after(number, piece.until)
+                number for number in numbers if not version.is_removed_before(number, piece.until)
             )
         if not numbers:
             return None
@@ -321,7 +328,7 @@ class ClaimJoiner:
             is_whole = count_lines_with_letters(placed.bare) == with_letters
             needed = 1 if is_whole else _MIN_LETTERS_INSIDE
             return rare >= needed and count_characters(lines) >= _MIN_CHARACTERS
-        if rare >= _MIN_LETTERS or (rare and with_letters > 1 and len(lines) == len(placed.bare)):
+        if rare >= _MIN_LETTERS or (rare and len(lines) == len(placed.bare)):
             return True
         return with_letters >= _MIN_COMMON_LINES
 
@@ -401,7 +408,7 @@ class ClaimJoiner:
         brought_back = replace(claim, evidence=EVIDENCE_CONTENT_ONLY)
         until = self.pieces[block.piece].piece.until
         for number in new:
-            known_claim = brought_back if version.is_after(number, until) else claim
+            known_claim = brought_back if version.is_removed_before(number, until) else claim
             blame[number] = LineBlame(claim.type, known_claim, JOIN_BY_CONTENT)
         return True
 
@@ -419,8 +426,8 @@ class ClaimJoiner:
         if not open_lines or not own:
             return
         squeezed = replace(version, added=frozenset(open_lines))
-        squeezed.bare = [_squeeze(line) for line in version.bare]
-        texts = [[_squeeze(line) for line in self.pieces[number].bare] for number in own]
+        squeezed.bare = [remove_blanks(line) for line in version.bare]
+        texts = [[remove_blanks(line) for line in self.pieces[number].bare] for number in own]
         places: dict[str, list[PiecePlace]] = defaultdict(list)
         for number, text in enumerate(texts):
             for offset, line in enumerate(text):
@@ -514,7 +521,7 @@ class ClaimJoiner:
         Stop when the budget of bytes to hash is used up.
         """
         unknown = [number for number in sorted(version.added) if number not in blame]
-        for region in _split_consecutive_numbers(unknown):
+        for region in split_consecutive_numbers(unknown):
             for first in range(region[0], region[-1] - count + 2):
                 data = encode_file_text("".join(version.lines[first - 1 : first - 1 + count]))
                 self.hash_budget -= len(data)
@@ -546,7 +553,7 @@ class ClaimJoiner:
             if not version.allows(number, claim, placed.piece.until):
                 return
             written, committed = lines[offset], version.bare[number - 1]
-            if "".join(written.split()) == "".join(committed.split()):
+            if remove_blanks(written) == remove_blanks(committed):
                 blame[number] = LineBlame(claim.type, claim, JOIN_BY_CONTENT)
                 changed = 0
             else:
@@ -555,17 +562,3 @@ class ClaimJoiner:
                     blame[number] = LineBlame("mixed", claim, JOIN_BY_CONTENT)
             used.add((block.piece, offset))
             number += step
-
-
-def _squeeze(line: str) -> str:
-    """Return a line without blanks."""
-    return "".join(line.split())
-
-
-def _split_consecutive_numbers(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Yield the runs of consecutive numbers: `[3, 4, 7]` becomes `[3, 4]` and `[7]`."""
-    start = 0
-    for i in range(1, len(numbers) + 1):
-        if i == len(numbers) or numbers[i] != numbers[i - 1] + 1:
-            yield numbers[start:i]
-            start = i

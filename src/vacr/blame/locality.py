@@ -34,7 +34,7 @@ from vacr.files import is_absolute
 _SCHEME = re.compile(r"^[a-z+]+://", re.IGNORECASE)
 # Hidden folders in which agents and people put linked work trees of a repository.
 _WORKTREE_FOLDER = re.compile(r"(?:\.[\w-]+/worktrees?|\.worktrees?)/[^/]+/")
-# A file of this many bytes is hardly in two repositories by chance; smaller ones need company.
+# Two repositories rarely share a file of this size by chance; of smaller files, it takes two.
 _LARGE_BLOB = 1_000
 _MIN_SHARED_BLOBS = 2
 _MIN_ROOT_VOTES = 2
@@ -83,7 +83,7 @@ class PlacedSession:
 
 
 EVERYWHERE = SessionPlace(roots=("",))
-"""The place of a session whose paths are already those of the repository."""
+"""The place of a session whose paths are already paths of the repository."""
 
 
 class Locality:
@@ -218,7 +218,7 @@ def _list_work_trees(repository: Repository) -> list[str]:
 
 
 def normalize_remote(address: str) -> str:
-    """Return the address of a remote as `host/owner/name`, whichever protocol it uses."""
+    """Return the address of a remote as `host/owner/name`, without its protocol and user."""
     bare = _SCHEME.sub("", address.strip())
     bare = bare.rpartition("@")[2] if "@" in bare.partition("/")[0] else bare
     host, colon, rest = bare.partition(":")

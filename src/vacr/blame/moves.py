@@ -1,4 +1,4 @@
-"""Lines that a commit moved or re-indented, which it did not write.
+"""Lines that a commit only moved or re-indented.
 
 Git reports a moved line as one that was removed and one that was added. Like `git blame -w -M -C`,
 this module pairs them: a line that changed only in its blanks, a block of 20 letters and digits
@@ -20,6 +20,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from vacr.blame.line_text import count_letters, remove_blanks
 from vacr.edits import NO_ORIGIN, find_line_origins
 
 LineHunk = tuple[int, int, int, int]
@@ -67,8 +68,8 @@ class _MovedFile:
             number for _, _, first, count in change.hunks for number in range(first, first + count)
         }
         # The changed lines without blanks, by their numbers.
-        self.old = {number: "".join(change.old[number - 1].split()) for number in self.removed}
-        self.new = {number: "".join(change.new[number - 1].split()) for number in self.added}
+        self.old = {number: remove_blanks(change.old[number - 1]) for number in self.removed}
+        self.new = {number: remove_blanks(change.new[number - 1]) for number in self.added}
 
     @property
     def has_open_lines(self) -> bool:
@@ -83,7 +84,7 @@ class _MovedFile:
             if not old or not new:
                 continue
             for at, origin in enumerate(find_line_origins(old, new)):
-                if origin != NO_ORIGIN and _count_letters(new[at]):
+                if origin != NO_ORIGIN and count_letters(new[at]):
                     self.moved.add(first + at)
                     self.removed.discard(old_first + origin)
 
@@ -119,9 +120,4 @@ class _MovedFile:
 
     def _count_block_letters(self, block: Sequence[tuple[int, int]]) -> int:
         """Return the number of letters and digits in a block of paired lines."""
-        return sum(_count_letters(self.new[number]) for number, _ in block)
-
-
-def _count_letters(text: str) -> int:
-    """Return the number of letters and digits in a text."""
-    return sum(map(str.isalnum, text))
+        return sum(count_letters(self.new[number]) for number, _ in block)

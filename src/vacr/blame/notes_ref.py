@@ -146,7 +146,7 @@ class NotesRef:
         return {name: present.get(name) or _spread_name(name, depth) for name in names}
 
     def move(self, commit: str) -> None:
-        """Let the ref name another commit, if nobody else moved it in the meantime.
+        """Set the ref to another commit, unless somebody else moved it in the meantime.
 
         Raises:
             UnwritableOutput: the ref moved, or cannot be written.
@@ -221,6 +221,7 @@ class NotesRef:
                 raise UnwritableOutput(
                     "the remote refuses the notes: " + line.rpartition("\t")[2],
                     where=f"{remote} {self.ref}",
+                    hint="Ask the owner of the remote to allow pushes to refs/notes/.",
                 )
             raise UnwritableOutput(
                 "the remote has notes that this repository lacks; nothing was pushed",
@@ -299,7 +300,7 @@ class NotesRef:
 
 def _spread_name(name: str, depth: int) -> str:
     """Return a name with a slash after each of its first `depth` pairs of digits."""
-    pairs = [name[2 * i : 2 * i + 2] for i in range(depth)]
+    pairs = [name[at : at + 2] for at in range(0, 2 * depth, 2)]
     return "/".join([*pairs, name[2 * depth :]])
 
 

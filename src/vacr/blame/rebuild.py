@@ -94,7 +94,7 @@ class CommitFiles:
     texts: dict[str, str] = field(default_factory=dict)
 
     def compare(self, path: str, tracked: TrackedFile, record: int, entry: str) -> None:
-        """Note the moment if a file now is as committed, or is gone as in the commit."""
+        """Note the moment if a file is now as in the commit, present or deleted."""
         if path in self.moments:
             return
         if path not in self.files.names:

@@ -168,7 +168,7 @@ def gather_joint_claims(
 
 @dataclass(frozen=True, slots=True)
 class RecordingHeader:
-    """What decides which of several recordings of a session counts."""
+    """The facts that decide which of several recordings of a session counts."""
 
     session: str
     entry_count: int
@@ -178,7 +178,7 @@ class RecordingHeader:
 
 
 def describe_recording(record: dict[str, Any]) -> RecordingHeader:
-    """Return what decides whether a record counts among other recordings of its session."""
+    """Return the header of a record, to compare it with other recordings of its session."""
     names = (name for name in find_entry_prompts(record) if not name.startswith("/"))
     return RecordingHeader(
         get_session_id(record),
@@ -320,9 +320,9 @@ class ClaimReplay(Replay):
         self.open_states: dict[str, _OpenState] = {}
         self.replaced_lines: set[str] = set()
 
-    def step(self, step: SessionStep, events: Iterable[FileAction]) -> None:
+    def step(self, step: SessionStep, actions: Iterable[FileAction]) -> None:
         """Apply one step, and collect claims before a step that may commit or end a change."""
-        actions = list(events)
+        actions = list(actions)
         if isinstance(step, ShownEntry):
             ends_change = bool(self.agent.prompt_text(step.value))
         else:
@@ -514,14 +514,15 @@ def _find_neighbours(file: FileState, run: LineRun) -> tuple[str, str]:
     An empty text stands for the beginning or end of the file, or for an unknown line.
     """
 
-    def find(number: int, step: int) -> str:
+    def find_line(number: int, step: int) -> str:
+        """Return the next known line with letters or digits, in steps of 1 or -1."""
         while (line := file.get_line(number)) is not None:
             if any(map(str.isalnum, line)):
                 return strip_line_end(line)
             number += step
         return ""
 
-    return find(run.first - 1, -1), find(run.last + 1, 1)
+    return find_line(run.first - 1, -1), find_line(run.last + 1, 1)
 
 
 def _list_net_runs(file: FileState) -> Iterator[LineRun]:

@@ -19,14 +19,19 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from vacr.blame.additions import _DIFF_TREE_COMMAND, _PATCH_OPTIONS, HunksByBlobs, parse_hunks
+from vacr.blame.commit_diff import (
+    ChangedFile,
+    CommitPair,
+    HunksByBlobs,
+    read_changed_files,
+    read_hunks,
+)
 from vacr.blame.git import Repository
-from vacr.blame.history import ChangedFile, Commit, read_changed_files
+from vacr.blame.history import Commit
 from vacr.blame.moves import LineHunk
 from vacr.errors import UnreadableInput
 
@@ -178,7 +183,7 @@ def _advance_state(
     hunks: HunksByBlobs,
     own: Mapping[str, Mapping[int, Cohort]],
 ) -> _State:
-    """Return the tracked lines of a commit, from those of its parents and its own.
+    """Return the tracked lines of a commit: of its parents, and its own.
 
     `changes` are the changed files in comparison with each parent, as far as they matter.
     """
@@ -245,7 +250,7 @@ def _follow_changed_file(
                 if number is not None and (added is None or number in added)
             }
         if len(parents) > 1 and edits is not None:
-            new = {n for _, _, start, count in edits for n in range(start, start + count)}
+            new = {number for _, _, start, count in edits for number in range(start, start + count)}
             added = new if added is None else added & new
     numbers = sorted(found)
     return _FileLines(numbers, [found[number] for number in numbers])
@@ -272,7 +277,7 @@ def map_line_numbers(numbers: Sequence[int], hunks: Sequence[LineHunk]) -> list[
     return mapped
 
 
-# --- what git says ---
+# --- the changes in git ---
 
 
 def _read_relevant_changes(
@@ -300,14 +305,14 @@ def _read_relevant_changes(
                     for files in changes
                 ]
             )
-        hunks = _read_hunks(repository, pairs, [files for own in relevant for files in own])
+        hunks = _read_present_hunks(repository, pairs, [files for own in relevant for files in own])
         for commit, own in zip(batch, relevant, strict=True):
             yield commit, own if commit.parents else [], hunks
 
 
-def _read_hunks(
+def _read_present_hunks(
     repository: Repository,
-    pairs: Sequence[tuple[str, str]],
+    pairs: Sequence[CommitPair],
     changes: Sequence[Sequence[ChangedFile]],
 ) -> HunksByBlobs:
     """Return the hunks of these changes, by the blobs before and after.
@@ -322,24 +327,11 @@ def _read_hunks(
     if not needed:
         return {}
     try:
-        return parse_hunks(_read_patch(repository, [pair for pair, _ in needed]))
+        return read_hunks(repository, [pair for pair, _ in needed])
     except UnreadableInput:
         hunks: HunksByBlobs = {}
         for pair, files in needed:
             with suppress(UnreadableInput):
                 paths = {path for file in files for path in (file.old_path, file.path)}
-                hunks |= parse_hunks(_read_patch(repository, [pair], paths))
+                hunks |= read_hunks(repository, [pair], paths)
         return hunks
-
-
-def _read_patch(
-    repository: Repository, pairs: Sequence[tuple[str, str]], paths: AbstractSet[str] = frozenset()
-) -> bytes:
-    """Return the patch of each pair of a commit and its parent; with paths, of these files only.
-
-    Raises:
-        UnreadableInput: an object is missing, or git fails otherwise.
-    """
-    stdin = "".join(f"{commit} {parent}\n" for commit, parent in pairs).encode()
-    only = ["--", *sorted(paths)] if paths else []
-    return repository.run_git(*_DIFF_TREE_COMMAND, *_PATCH_OPTIONS, *only, stdin=stdin)

@@ -1,20 +1,18 @@
 """`vacr blame`: who wrote the lines of a file or of a commit, proven by records.
 
->>> from vacr.cli.blame import _format_line_counts
->>> _format_line_counts({"ai": 6, "human": 0, "mixed": 0, "unknown": 1})
-'6 ai, 1 unknown'
+>>> from vacr.cli.blame import _split_target
+>>> _split_target(("HEAD~3", "src/app.py"), rev=None, commit=None)
+('src/app.py', 'HEAD~3')
 """
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar, cast
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import click
 
@@ -24,10 +22,7 @@ from vacr.blame import (
     BLAME_PORCELAIN,
     AddedLines,
     BlamedLine,
-    BlameRecords,
     BlameSelection,
-    ClaimIndex,
-    LineBlame,
     NotesRef,
     Repository,
     RepositoryFile,
@@ -36,31 +31,15 @@ from vacr.blame import (
     blame_commit,
     blame_file,
     find_repository_file,
-    find_work_trees,
-    read_commit_authors,
     run_porcelain_blame,
 )
+from vacr.cli.blame_rows import RowStyle, describe_calls, format_blame_rows
 from vacr.cli.options import PATH, Verb, voice_options
-from vacr.console import (
-    Voice,
-    align_columns,
-    cut_to_width,
-    get_terminal_width,
-    show_job_progress,
-    write_bytes,
-)
-from vacr.errors import (
-    InvalidRecord,
-    NotASession,
-    UnreadableInput,
-    UsageError,
-    VacrError,
-    escape_unprintable,
-)
-from vacr.files import find_state_folder, read_bytes
+from vacr.cli.record_inputs import open_blame_records
+from vacr.console import Voice, get_terminal_width, write_bytes
+from vacr.errors import UsageError, VacrError
+from vacr.files import read_bytes
 from vacr.workflows import (
-    CONTRIBUTOR_TYPES,
-    EVIDENCE_NOTED,
     add_noted_blame,
     build_commit_document,
     build_line_counts,
@@ -68,24 +47,14 @@ from vacr.workflows import (
     build_line_headers,
     count_lines_by_model,
     format_count,
-    read_blame_records,
-    read_project_records,
-    shorten_prompt,
+    format_line_counts,
 )
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _EXIT_NOTHING_KNOWN = 1
-_MAX_PROMPT_WIDTH = 40
-_MIN_PROMPT_WIDTH = 12
-_MIN_TEXT_WIDTH = 40
-_MIN_TEXT_WIDTH_WITH_SESSION = 30
-_MAX_MODEL_WIDTH = 24
 _SHORT_COMMIT_LENGTH = 12
-_COLUMN_COMMIT_LENGTH = 8
-_SESSION_COLUMN, _PROMPT_COLUMN = 1, 3  # among those of _format_contributor_columns
 _MAX_POSITIONALS = 2
-_DEFAULT_DATE_FORMAT = "iso"
 _OPTIONAL_SCORE = re.compile(r"(-[A-Za-z]*?)([MC])([0-9]*)")
 
 
@@ -178,16 +147,6 @@ def _git_blame_options(function: F) -> F:
     for option in reversed(options):
         function = option(function)
     return function
-
-
-@dataclass(frozen=True)
-class _RowStyle:
-    """The columns of the text output that the user asked for."""
-
-    long_ids: bool
-    short_rows: bool
-    show_email: bool
-    date: str | None
 
 
 @click.command(no_args_is_help=True, cls=_BlameVerb)
@@ -291,7 +250,7 @@ def command(
                 hint="Name a file or one commit, or see: vacr notes show A..B",
             )
         container = Repository(repository or ".")
-        with _index_records(records, container, no_index, voice, may_be_empty=notes) as found:
+        with open_blame_records(records, container, no_index, voice, may_be_empty=notes) as found:
             added = blame_commit(container, commit, found)
         if notes:
             added = _add_notes_to_commit(container, added, voice)
@@ -300,49 +259,15 @@ def command(
         raise UsageError(f"{form} and --format json exclude each other", hint="Omit one of them.")
     place = find_repository_file(file, repository)
     selection = _build_selection(revision, **flags)
-    with _index_records(records, place.repository, no_index, voice, may_be_empty=notes) as found:
+    container = place.repository
+    with open_blame_records(records, container, no_index, voice, may_be_empty=notes) as found:
         lines = blame_file(place, revision, found, selection)
     if notes:
-        lines = _add_notes(place.repository, lines, voice)
+        lines = _add_notes(container, lines, voice)
     if form is not None:
         return _print_porcelain(place, selection, form, lines)
-    style = _RowStyle(long_ids, short_rows, show_email, date)
+    style = RowStyle(long_ids, short_rows, show_email, date)
     return _show_file_blame(place, lines, style, len(found), voice)
-
-
-@contextmanager
-def _index_records(
-    paths: tuple[str, ...],
-    repository: Repository,
-    no_index: bool,
-    voice: Voice,
-    *,
-    may_be_empty: bool,
-) -> Iterator[BlameRecords]:
-    """Yield the records to blame with, while a progress bar is shown and the index is open.
-
-    If they `may_be_empty`, the machine need not have sessions of the repository.
-    """
-    index = _open_index(no_index, voice)
-    try:
-        with show_job_progress("reading sessions", voice) as progress:
-            try:
-                found = _read_records(paths, repository, index, progress, voice)
-            except UnreadableInput as error:
-                if paths:
-                    raise
-                if not may_be_empty:
-                    if NotesRef(repository).find_tip() is not None:
-                        error.hint = (
-                            "To use the notes of the repository, add --notes. To use records, add "
-                            "--records PATH."
-                        )
-                    raise
-                found = []
-            yield found
-    finally:
-        if index is not None:
-            index.close()
 
 
 def _choose_form(porcelain: bool, line_porcelain: bool, incremental: bool) -> str | None:
@@ -410,67 +335,6 @@ def _build_selection(
     return BlameSelection(revision, tuple(words), ranges, data)
 
 
-def _read_records(
-    paths: tuple[str, ...],
-    repository: Repository,
-    index: ClaimIndex | None,
-    progress: Callable[[int, int], None],
-    voice: Voice,
-) -> BlameRecords:
-    """Return the records at some paths, or of the repository's sessions if there are no paths.
-
-    Print a notice about each input that is skipped.
-    """
-    report_skipped = make_skip_reporter(voice)
-    if paths:
-        return read_blame_records(paths, report_skipped, index=index, progress=progress)
-    folders = find_work_trees(repository)
-    return read_project_records(folders, report_skipped, index=index, progress=progress)
-
-
-def read_records(
-    paths: tuple[str, ...],
-    repository: Repository,
-    progress: Callable[[int, int], None],
-    voice: Voice,
-) -> Sequence[dict[str, Any]]:
-    """Return the records at some paths, or of the repository's sessions if there are no paths.
-
-    Print a notice about each input that is skipped.
-    """
-    records = _read_records(paths, repository, None, progress, voice)
-    return cast("Sequence[dict[str, Any]]", records)  # Without an index, they are records.
-
-
-def make_skip_reporter(voice: Voice) -> Callable[[str, VacrError], None]:
-    """Return a function that prints a notice about a skipped input."""
-
-    def report_skipped(path: str, error: VacrError) -> None:
-        """Print that an input is skipped, and why."""
-        message = f"{error.where or path}: skipped: {error.message}"
-        if isinstance(error, InvalidRecord):
-            voice.error(message)
-            return
-        # Only with -v: in a folder, files that are not sessions are expected.
-        voice.notice(message, 1 if isinstance(error, NotASession) else 0)
-
-    return report_skipped
-
-
-def _open_index(no_index: bool, voice: Voice) -> ClaimIndex | None:
-    """Return the index in the state folder; `None` if the user wants none, or none can be used."""
-    if no_index:
-        return None
-    try:
-        index = ClaimIndex.open(find_state_folder(os.environ))
-    except UsageError:  # There is no state folder.
-        return None
-    if not index.is_usable:
-        voice.notice("The index cannot be used, so all sessions are read.", 1)
-        return None
-    return index
-
-
 def _print_porcelain(
     place: RepositoryFile, selection: BlameSelection, form: str, lines: list[BlamedLine]
 ) -> int:
@@ -488,14 +352,16 @@ def _print_porcelain(
 def _show_file_blame(
     place: RepositoryFile,
     lines: list[BlamedLine],
-    style: _RowStyle,
+    style: RowStyle,
     record_count: int,
     voice: Voice,
 ) -> int:
     """Print who wrote each line of a file; return the exit code, 1 if all authors are unknown."""
     counts = Counter(line.type for line in lines)
     if not voice.json:
-        for row in _format_rows(place.repository, lines, style, get_terminal_width(sys.stdout)):
+        for row in format_blame_rows(
+            place.repository, lines, style, get_terminal_width(sys.stdout)
+        ):
             voice.result(row)
     voice.data(
         {
@@ -506,108 +372,10 @@ def _show_file_blame(
         }
     )
     if set(counts) - {"unknown"}:
-        for text in _describe_calls(lines) if voice.verbose else ():
+        for text in describe_calls(lines) if voice.verbose else ():
             voice.notice(text, 1)
         return 0
     return _report_nothing_known(voice, record_count, "file", len(lines))
-
-
-def _describe_calls(lines: Sequence[BlamedLine]) -> list[str]:
-    """Return texts about the calls that wrote lines: session, lines, prompt and entry."""
-    calls: dict[tuple[str, str], list[BlamedLine]] = {}
-    for line in lines:
-        if line.blame is not None:
-            claim = line.blame.claim
-            calls.setdefault((claim.session, claim.entry), []).append(line)
-    texts = []
-    for (session, entry), own in calls.items():
-        numbers = _format_line_numbers([line.line for line in own])
-        texts.append(f"session {session or 'unknown'}: {numbers}")
-        claim = next(line.blame.claim for line in own if line.blame is not None)
-        texts += [f"  prompt: {shorten_prompt(claim)}"] if claim.prompt.strip() else []
-        texts += [f"  entry: {entry}"] if entry else []
-    texts.append("To read a call: vacr show FILE --entry ENTRY. To find the FILE: vacr list -v")
-    return texts
-
-
-def _format_line_numbers(numbers: Sequence[int]) -> str:
-    """Return ascending numbers of lines as ranges, such as `line 7` or `lines 1-5, 7`."""
-    ranges: list[list[int]] = []
-    for number in numbers:
-        if ranges and ranges[-1][-1] == number - 1:
-            ranges[-1][1:] = [number]
-        else:
-            ranges.append([number])
-    shown = ", ".join("-".join(map(str, item)) for item in ranges)
-    return f"{'line' if len(numbers) == 1 else 'lines'} {shown}"
-
-
-def _format_rows(
-    repository: Repository, lines: list[BlamedLine], style: _RowStyle, width: int | None
-) -> list[str]:
-    """Return a row for each line: commit, author if asked for, writer, number and text.
-
-    With a `width`, rows are cut to it, and where space is short they have fewer columns.
-    """
-    length = None if style.long_ids else _COLUMN_COMMIT_LENGTH
-    leading = [[line.commit[:length]] for line in lines]
-    if style.show_email or style.date is not None:
-        authors = read_commit_authors(
-            repository, (line.commit for line in lines), style.date or _DEFAULT_DATE_FORMAT
-        )
-        for columns, line in zip(leading, lines, strict=True):
-            author = authors.get(line.commit)
-            if style.show_email:
-                columns.append(author.mail if author is not None else "")
-            if style.date is not None:
-                columns.append(author.date if author is not None else "")
-    writers = [_format_contributor_columns(line.blame) for line in lines]
-    if style.short_rows:
-        writers = [columns[:1] for columns in writers]
-    numbers = [[f"{line.line})"] for line in lines]
-    if width is not None:
-        used = _measure_columns(leading) + _measure_columns(numbers) + 1
-        writers = _fit_contributor_columns(writers, width - used - _MIN_TEXT_WIDTH)
-    rows = [
-        [*first, *who, *last] for first, who, last in zip(leading, writers, numbers, strict=True)
-    ]
-    aligned = align_columns(rows, right={len(rows[0]) - 1}) if rows else []
-    shown = [
-        f"{row} {escape_unprintable(line.text)}" for row, line in zip(aligned, lines, strict=True)
-    ]
-    return shown if width is None else [cut_to_width(row, width) for row in shown]
-
-
-def _measure_columns(rows: list[list[str]]) -> int:
-    """Return the width of aligned columns, each with the gap after it."""
-    return sum(max(map(len, column)) + 2 for column in zip(*rows, strict=True))
-
-
-def _fit_contributor_columns(rows: list[list[str]], space: int) -> list[list[str]]:
-    """Return the columns about writers that fit into a space: the model, then as many as possible.
-
-    The name of a model loses its vendor. The prompt, in the last column, may be cut.
-    """
-    rows = [[_shorten_model(row[0]), *row[1:]] for row in rows]
-    kept = [row[:1] for row in rows]
-    for index in range(1, len(rows[0]) if rows else 1):
-        rest = space - _measure_columns(kept) - 2
-        if index == _SESSION_COLUMN:
-            # The session matters more than the end of long lines.
-            rest += _MIN_TEXT_WIDTH - _MIN_TEXT_WIDTH_WITH_SESSION
-        column = [row[index] for row in rows]
-        needed = max(map(len, column))
-        if index == _PROMPT_COLUMN and rest >= min(needed, _MIN_PROMPT_WIDTH):
-            column = [cut_to_width(text, rest) for text in column]
-        elif needed > rest:
-            break
-        kept = [[*row, text] for row, text in zip(kept, column, strict=True)]
-    return kept
-
-
-def _shorten_model(name: str) -> str:
-    """Return the name of a model without its vendor, cut if it is long."""
-    return cut_to_width(name.rpartition("/")[2] or name, _MAX_MODEL_WIDTH)
 
 
 def _add_notes(repository: Repository, lines: list[BlamedLine], voice: Voice) -> list[BlamedLine]:
@@ -640,8 +408,8 @@ def _show_commit_blame(added: AddedLines, record_count: int, voice: Voice) -> in
     """
     document = build_commit_document(added)
     for file in document["files"]:
-        voice.result(f"{file['path']}: {_format_line_counts(file)}")
-    files, lines = format_count(len(added.files), "file"), _format_line_counts(document["total"])
+        voice.result(f"{file['path']}: {format_line_counts(file)}")
+    files, lines = format_count(len(added.files), "file"), format_line_counts(document["total"])
     voice.result(f"{_format_commit_range(added)}: {files}, {lines}")
     if added.no_text:
         voice.notice(f"Not counted, because they are not text: {', '.join(added.no_text)}")
@@ -678,32 +446,3 @@ def _report_nothing_known(voice: Voice, record_count: int, kind: str, lines: int
             "vacr list"
         )
     return _EXIT_NOTHING_KNOWN
-
-
-def _format_contributor_columns(blame: LineBlame | None) -> list[str]:
-    """Return four columns about a line: model, conversation, evidence and prompt.
-
-    For a line without proof, the first is `unknown` and the others are empty.
-    """
-    if blame is None:
-        return ["unknown", "", "", ""]
-    model = blame.claim.model or "ai"
-    if blame.type == "mixed":
-        model = f"{model} + {blame.changed_by or 'unknown'}"
-    # A question mark: the time of the call is uncertain. Notes never have one.
-    is_doubtful = blame.claim.doubt and blame.claim.evidence != EVIDENCE_NOTED
-    evidence = blame.claim.evidence + ("?" if is_doubtful else "")
-    return [
-        "human" if blame.type == "human" else model,
-        blame.claim.session[:8],
-        evidence,
-        shorten_prompt(blame.claim, _MAX_PROMPT_WIDTH),
-    ]
-
-
-def _format_line_counts(counts: Mapping[str, int]) -> str:
-    """Return the counts above zero by author type, such as `6 ai, 1 unknown`, or `no lines`."""
-    return (
-        ", ".join(f"{counts[kind]} {kind}" for kind in CONTRIBUTOR_TYPES if counts[kind])
-        or "no lines"
-    )

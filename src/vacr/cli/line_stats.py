@@ -17,7 +17,7 @@ from functools import partial
 from rich.cells import cell_len
 
 from vacr.blame import Repository
-from vacr.cli.blame import read_records
+from vacr.cli.record_inputs import collect_records
 from vacr.console import (
     Voice,
     align_columns,
@@ -71,7 +71,8 @@ class LineOptions:
         with show_phases(voice) as progress:
             reading = partial(progress, "reading sessions")
             reading(0, 0)
-            records = read_records(tuple(paths), repository, reading, voice)
+            inputs = collect_records(paths, repository, reading, voice)
+            records = [recording.record for recording in inputs]
             statistics = collect_line_statistics(
                 repository, self.range, records, since=since, until=until, progress=progress
             )
@@ -184,7 +185,7 @@ def _format_row(name: str, counts: LineCounts) -> list[str]:
 
 
 def _format_share(part: int, whole: int) -> str:
-    """Return a part as a percentage, rounded down, or a dash if there is no whole."""
+    """Return a part as a percentage, rounded down, or a dash if the whole is 0."""
     if not whole:
         return _NO_SHARE
     share = 100 * part // whole

@@ -1,8 +1,8 @@
 """`vacr notes`: the attribution of commits as git notes, for people without the records.
 
->>> from vacr.cli.notes import _format_line_types
->>> _format_line_types({"ai": 6, "mixed": 1})
-'6 ai, 1 mixed'
+>>> from vacr.cli.notes import command
+>>> list(command.commands)
+['write', 'show', 'push', 'fetch', 'rewrite']
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ from typing import Any
 
 import click
 
-from vacr.blame import DEFAULT_NOTES_REF, NotesRef, Repository, find_work_trees
-from vacr.cli.blame import make_skip_reporter
+from vacr.blame import DEFAULT_NOTES_REF, NotesRef, Repository
 from vacr.cli.options import PATH, voice_options
+from vacr.cli.record_inputs import collect_records
 from vacr.cli.verbs import OrderedVerbGroup
 from vacr.console import Voice, show_job_progress
 from vacr.errors import UsageError, VacrError
 from vacr.workflows import (
-    CONTRIBUTOR_TYPES,
     NOTE_EMPTY,
     NOTE_REFUSED,
     NOTE_UNCHANGED,
@@ -29,13 +28,12 @@ from vacr.workflows import (
     NoteResult,
     build_note_document,
     format_count,
+    format_line_counts,
     list_note_commits,
     list_unnoted_commits,
     merge_fetched_notes,
     parse_rewritten_commits,
     read_commit_notes,
-    read_note_records,
-    read_project_inputs,
     rewrite_similar_notes,
     rewrite_stated_notes,
     write_commit_notes,
@@ -123,13 +121,8 @@ def write(
     voice = Voice(format, quiet, verbose)
     notes = NotesRef(Repository(repository), ref)
     commits = list_note_commits(notes.repository, revision)
-    report_skipped = make_skip_reporter(voice)
     with show_job_progress("reading sessions", voice) as progress:
-        if records:
-            inputs = read_note_records(records, report_skipped, progress=progress)
-        else:
-            folders = find_work_trees(notes.repository)
-            inputs = read_project_inputs(folders, report_skipped, progress=progress)
+        inputs = collect_records(records, notes.repository, progress, voice)
     with show_job_progress("blaming", voice) as progress:
         results = write_commit_notes(notes, commits, inputs, force=force, progress=progress)
     return _report_results(results, notes, voice)
@@ -178,7 +171,7 @@ def _print_note(document: Mapping[str, Any], voice: Voice) -> None:
     """Print the files of a note, its totals, and how much of it was ignored."""
     short = document["commit"][:_SHORT_COMMIT_LENGTH]
     for file in document["files"]:
-        voice.result(f"{short} {file['path']}: {_format_line_types(file)}")
+        voice.result(f"{short} {file['path']}: {format_line_counts(file)}")
         sources = {
             (item.get("tool", ""), item.get("model-id", ""), item.get("record", ""))
             for item in file["ranges"]
@@ -188,7 +181,7 @@ def _print_note(document: Mapping[str, Any], voice: Voice) -> None:
             voice.notice(f"  {known}" + (f", record {record}" if record else ""), 1)
     ignored = ", ".join(f"{count} {reason}" for reason, count in document["ignored"].items())
     voice.result(
-        f"{short}: {_format_line_types(document['lines'])} of "
+        f"{short}: {format_line_counts(document['lines'])} of "
         f"{format_count(document['added'], 'added line')}; note of {document['by']}"
         + (f"; ignored: {ignored}" if ignored else "")
     )
@@ -259,7 +252,7 @@ def fetch(
     is_flag=True,
     help="Read lines OLD NEW from standard input, as git gives them to the hook post-rewrite.",
 )
-@click.option("--force", is_flag=True, help="Replace notes of other tools.")
+@click.option("--force", is_flag=True, help="With --stdin: replace notes of other tools.")
 @_notes_options
 def rewrite(
     revision: str | None,
@@ -317,7 +310,7 @@ def _report_results(results: Sequence[NoteResult], notes: NotesRef, voice: Voice
             voice.notice(f"{short}: no proven lines", 1)
         else:
             unchanged = ", unchanged" if result.state == NOTE_UNCHANGED else ""
-            voice.result(f"{short}: {_format_line_types(result.lines)}{unchanged}")
+            voice.result(f"{short}: {format_line_counts(result.lines)}{unchanged}")
         if result.unnamed:
             names = ", ".join(result.unnamed)
             voice.notice(f"{short}: left out, because a note cannot name them: {names}")
@@ -343,9 +336,3 @@ def _report_results(results: Sequence[NoteResult], notes: NotesRef, voice: Voice
     rest = "".join(f", {count} {name}" for name, count in others.items() if count)
     voice.notice(f"{notes.ref}: {format_count(states[NOTE_WRITTEN], 'note')} written{rest}")
     return _EXIT_REFUSED if states[NOTE_REFUSED] else 0
-
-
-def _format_line_types(counts: Mapping[str, int]) -> str:
-    """Return the counts above zero by type, such as `6 ai, 1 mixed`, or `no lines`."""
-    parts = [f"{counts[kind]} {kind}" for kind in CONTRIBUTOR_TYPES if counts.get(kind)]
-    return ", ".join(parts) or "no lines"

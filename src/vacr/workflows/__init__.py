@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from vacr.workflows.attribute import count_lines_by_model as count_lines_by_model
     from vacr.workflows.attribute import find_attribution_failure as find_attribution_failure
     from vacr.workflows.attribute import format_attribution_summary as format_attribution_summary
+    from vacr.workflows.attribute import format_line_counts as format_line_counts
     from vacr.workflows.attribute import format_line_ranges as format_line_ranges
     from vacr.workflows.attribute import report_attribution_gaps as report_attribution_gaps
     from vacr.workflows.attribute import report_unknown_tools as report_unknown_tools
     from vacr.workflows.attribute import shorten_prompt as shorten_prompt
     from vacr.workflows.blame_records import read_blame_records as read_blame_records
+    from vacr.workflows.blame_records import read_named_inputs as read_named_inputs
     from vacr.workflows.blame_records import read_project_inputs as read_project_inputs
     from vacr.workflows.blame_records import read_project_records as read_project_records
     from vacr.workflows.commit_notes import EVIDENCE_NOTED as EVIDENCE_NOTED
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
     from vacr.workflows.commit_notes import list_note_commits as list_note_commits
     from vacr.workflows.commit_notes import merge_fetched_notes as merge_fetched_notes
     from vacr.workflows.commit_notes import read_commit_notes as read_commit_notes
-    from vacr.workflows.commit_notes import read_note_records as read_note_records
     from vacr.workflows.commit_notes import write_commit_notes as write_commit_notes
     from vacr.workflows.evidence import MAX_EVIDENCE_BYTES as MAX_EVIDENCE_BYTES
     from vacr.workflows.evidence import EvidenceOptions as EvidenceOptions
@@ -154,6 +155,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "count_lines_by_model",
             "find_attribution_failure",
             "format_attribution_summary",
+            "format_line_counts",
             "format_line_ranges",
             "report_attribution_gaps",
             "report_unknown_tools",
@@ -161,6 +163,7 @@ __getattr__, __dir__, __all__ = export_lazily(
         ),
         "blame_records": (
             "read_blame_records",
+            "read_named_inputs",
             "read_project_inputs",
             "read_project_records",
         ),
@@ -178,7 +181,6 @@ __getattr__, __dir__, __all__ = export_lazily(
             "list_note_commits",
             "merge_fetched_notes",
             "read_commit_notes",
-            "read_note_records",
             "write_commit_notes",
         ),
         "evidence": (

@@ -23,7 +23,7 @@ Lines that no record proves are `unknown`, and every count names all four types:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from vacr.attribution import ATTRIBUTION_HOLDS, BaseFiles, JointRecords, compare_attribution
@@ -254,6 +254,12 @@ def shorten_prompt(claim: LineClaim, max_length: int = _MAX_PROMPT_LENGTH) -> st
 def build_line_counts(counts: Counter[str]) -> dict[str, int]:
     """Return the number of lines of each contributor type, even if 0, and the sum as `lines`."""
     return {kind: counts[kind] for kind in CONTRIBUTOR_TYPES} | {"lines": sum(counts.values())}
+
+
+def format_line_counts(counts: Mapping[str, int]) -> str:
+    """Return the counts above zero by type, such as `6 ai, 1 unknown`, or `no lines`."""
+    parts = [f"{counts[kind]} {kind}" for kind in CONTRIBUTOR_TYPES if counts.get(kind)]
+    return ", ".join(parts) or "no lines"
 
 
 def count_lines_by_model(blames: Iterable[LineBlame | None]) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""The records that `vacr blame` uses: those a user names, or those of a repository's sessions.
+"""The records for `vacr blame`: named by the user, or of the sessions of a repository.
 
 With an index of claims, a source that did not change since the last blame is not read again:
 
@@ -45,6 +45,8 @@ SkippedCallback = Callable[[str, VacrError], None]
 """Gets each input that cannot be read: its path, and the error."""
 ProgressCallback = Callable[[int, int], None]
 """Gets the number of steps done, and of all steps."""
+_InputPlace = tuple[str, SessionPlace | None]
+"""The path for messages, and a place in a folder; `None` for a file that a user named."""
 
 
 def _ignore_progress(_done: int, _total: int) -> None:
@@ -67,15 +69,42 @@ def read_blame_records(
         InvalidRecord: a named record is invalid, or was modified.
     """
     paths = tuple(paths)
-    inputs: list[tuple[str, SessionPlace | None]] = []
+    places = _list_named_places(paths)
+    return _read_inputs(places, skipped, _make_no_records_error(paths), index, progress)
+
+
+def read_named_inputs(
+    paths: Iterable[str],
+    skipped: SkippedCallback,
+    *,
+    progress: ProgressCallback = _ignore_progress,
+) -> list[InputRecord]:
+    """Return the same records as `read_blame_records`, with their sources.
+
+    Raises:
+        UnreadableInput: a named file cannot be read, or the paths contain no records.
+        InvalidRecord: a named record is invalid, or was modified.
+    """
+    paths = tuple(paths)
+    places = _list_named_places(paths)
+    return _collect_inputs(places, skipped, _make_no_records_error(paths), progress)
+
+
+def _list_named_places(paths: Iterable[str]) -> list[_InputPlace]:
+    """Return the places in folders that a user named, and the other paths without a place."""
+    places: list[_InputPlace] = []
     for path in paths:
         if is_folder(path):
-            inputs += [(path, place) for place in list_input_places(path)]
+            places += [(path, place) for place in list_input_places(path)]
         else:
-            inputs.append((path, None))
+            places.append((path, None))
+    return places
+
+
+def _make_no_records_error(paths: Iterable[str]) -> UnreadableInput:
+    """Return the error for paths that contain no records."""
     hint = "To create records: vacr record FOLDER -o records/"
-    missing = UnreadableInput("no records found", where=", ".join(paths), hint=hint)
-    return _read_inputs(inputs, skipped, missing, index, progress)
+    return UnreadableInput("no records found", where=", ".join(paths), hint=hint)
 
 
 def read_project_records(
@@ -93,8 +122,7 @@ def read_project_records(
         UnreadableInput: there are no such sessions.
     """
     places = _list_project_places(folders, skipped)
-    inputs = [(place.path, place) for place in places]
-    return _read_inputs(inputs, skipped, _make_no_sessions_error(folders), index, progress)
+    return _read_inputs(places, skipped, _make_no_sessions_error(folders), index, progress)
 
 
 def read_project_inputs(
@@ -109,28 +137,19 @@ def read_project_inputs(
         UnreadableInput: there are no such sessions.
     """
     places = _list_project_places(folders, skipped)
-    inputs: list[InputRecord] = []
-    for number, place in enumerate(places):
-        progress(number, len(places))
-        for item in read_input_place(place):
-            if isinstance(item, InputRecord):
-                inputs.append(item)
-            else:
-                skipped(place.path, item)
-    if not inputs:
-        raise _make_no_sessions_error(folders)
-    return inputs
+    return _collect_inputs(places, skipped, _make_no_sessions_error(folders), progress)
 
 
-def _list_project_places(folders: Sequence[str], skipped: SkippedCallback) -> list[SessionPlace]:
+def _list_project_places(folders: Sequence[str], skipped: SkippedCallback) -> list[_InputPlace]:
     """Return the places of the sessions on this machine that worked in some folders, or below."""
     failed: list[UnreadableInput] = []
-    places = []
+    places: list[_InputPlace] = []
     for summary in list_sessions(failed=failed):
         # Here, a path of another system would be in the current folder.
         project = os.path.realpath(summary.project) if is_absolute(summary.project) else ""
         if any(f"{project}/".startswith(f"{folder}/") for folder in folders):
-            places.append(SessionPlace(summary.path, Path(summary.path).name, summary.session))
+            place = SessionPlace(summary.path, Path(summary.path).name, summary.session)
+            places.append((summary.path, place))
     for error in failed:
         skipped(error.where, error)
     return places
@@ -146,28 +165,53 @@ def _make_no_sessions_error(folders: Sequence[str]) -> UnreadableInput:
     )
 
 
+def _collect_inputs(
+    places: Sequence[_InputPlace],
+    skipped: SkippedCallback,
+    missing: UnreadableInput,
+    progress: ProgressCallback,
+) -> list[InputRecord]:
+    """Return the records at places, with their sources.
+
+    Raises:
+        UnreadableInput: a named file cannot be read; or `missing`, if no place has records.
+        InvalidRecord: a named record is invalid, or was modified.
+    """
+    inputs: list[InputRecord] = []
+    for number, (path, place) in enumerate(places):
+        progress(number, len(places))
+        for item in _read_items(path, place):
+            if isinstance(item, InputRecord):
+                inputs.append(item)
+            else:
+                skipped(path, item)
+    if not inputs:
+        raise missing
+    return inputs
+
+
 def _read_inputs(
-    inputs: Sequence[tuple[str, SessionPlace | None]],
+    places: Sequence[_InputPlace],
     skipped: SkippedCallback,
     missing: UnreadableInput,
     index: ClaimIndex | None,
     progress: ProgressCallback,
 ) -> BlameRecords:
-    """Return the records of inputs: places in a folder, or `None` and the path that a user named.
+    """Return the records at places, from an index if there is one.
 
     Raises:
-        UnreadableInput: a named file cannot be read; or `missing`, if there are no records.
+        UnreadableInput: a named file cannot be read; or `missing`, if no place has records.
         InvalidRecord: a named record is invalid, or was modified.
     """
     reader = _InputReader(index, skipped)
-    for number, (path, place) in enumerate(inputs):
-        progress(number, len(inputs))
+    for number, (path, place) in enumerate(places):
+        progress(number, len(places))
         reader.read(path, place)
     if not reader.found:
         raise missing
     handles = [item for item in reader.found if isinstance(item, RecordHandle)]
     if index is None or len(handles) < len(reader.found) or not index.is_usable:
-        # There is no index, or it failed on the way.
+        # Without an index, or if it failed on the way.
         return [
             item.load() if isinstance(item, RecordHandle) else item.record for item in reader.found
         ]
@@ -183,7 +227,7 @@ class _InputReader:
         self.index = index
         self.skipped = skipped
         self.found: list[RecordHandle | InputRecord] = []
-        """The records, those that the index knows as handles."""
+        """The records; a record that the index knows is a handle."""
         self.has_new_sources = False
 
     def read(self, path: str, place: SessionPlace | None) -> None:
@@ -303,5 +347,5 @@ def _read_again(place: SessionPlace, stamp: SourceStamp, position: int) -> dict[
     records = [item for item in read_input_place(place) if isinstance(item, InputRecord)]
     if position >= len(records) or _stamp_place(place) != stamp:
         hint = "Run the command again."
-        raise UnreadableInput("it changed while it was read", where=place.path, hint=hint)
+        raise UnreadableInput("the session changed while it was read", where=place.path, hint=hint)
     return _get_record(records[position])

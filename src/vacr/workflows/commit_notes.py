@@ -4,10 +4,9 @@ Notes are written in the form of git-ai 3.0.0, so that other tools read them. A 
 is not replaced, unless the user forces it. Notes of vacr are merged: lines that the new records
 prove replace older claims, and other lines keep theirs.
 
-    >>> from collections import Counter
-    >>> from vacr.workflows import NOTE_WRITTEN, NoteResult
-    >>> NoteResult("c0ffee", NOTE_WRITTEN, Counter({"ai": 3})).lines
-    Counter({'ai': 3})
+    >>> from vacr.workflows.commit_notes import find_foreign_note
+    >>> find_foreign_note(b'---\\n{"schema_version": "authorship/3.0.0", "git_ai_version": "1.0"}')
+    'it has a note of git-ai 1.0'
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ from vacr.exchange import (
     read_noted_lines,
 )
 from vacr.record import encode
-from vacr.workflows.inputs import InputRecord, scan_input_records
+from vacr.workflows.inputs import InputRecord
 from vacr.workflows.record_files import format_count
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ NOTE_REFUSED = "refused"
 NOTE_EMPTY = "nothing proven"
 
 EVIDENCE_NOTED = "noted"
-"""The evidence of a line that only a note speaks of."""
+"""The evidence of a line that only a note claims."""
 JOIN_BY_NOTE = "note"
 
 
@@ -91,39 +90,6 @@ def list_note_commits(repository: Repository, revision: str) -> list[str]:
     if ".." in revision:
         return [commit.name for commit in list_range_commits(repository, revision)]
     return [repository.resolve_commit(revision)]
-
-
-def read_note_records(
-    paths: Iterable[str],
-    skipped: Callable[[str, VacrError], None],
-    *,
-    progress: Callable[[int, int], None] = lambda _done, _total: None,
-) -> list[InputRecord]:
-    """Return all records at some paths, and the records of native sessions there.
-
-    `skipped` gets each unreadable item of a folder: the path of the folder, and the error.
-    `progress` gets the number of records read, and 0, because their total is unknown.
-
-    Raises:
-        UnreadableInput: a named file cannot be read, or the paths contain no records.
-        InvalidRecord: a named record is invalid, or was modified.
-    """
-    paths = tuple(paths)
-    inputs = []
-    for path in paths:
-        for item in scan_input_records(path):
-            if isinstance(item, InputRecord):
-                inputs.append(item)
-                progress(len(inputs), 0)
-            else:
-                skipped(path, item)
-    if not inputs:
-        raise UnreadableInput(
-            "no records found",
-            where=", ".join(paths),
-            hint="To create records: vacr record FOLDER -o records/",
-        )
-    return inputs
 
 
 def write_commit_notes(
@@ -231,7 +197,7 @@ def _settle_note(
     *,
     force: bool,
 ) -> tuple[NoteResult, bytes | None]:
-    """Return what happens to the note of a commit, and its new bytes if it has to be written."""
+    """Return the result for a commit, and the bytes of its note if it must be written."""
     if not lines:
         return NoteResult(commit, NOTE_EMPTY), None
     if existing is not None and (reason := find_foreign_note(existing)):
@@ -330,7 +296,7 @@ def add_noted_blame(
 
 
 def _make_noted_blame(claim: NotedClaim) -> LineBlame:
-    """Return the blame of a line that only a note speaks of."""
+    """Return the blame of a line that only a note claims."""
     line_claim = LineClaim(
         type=claim.type,
         model="" if claim.type == "human" else claim.model,
@@ -411,7 +377,7 @@ def _merge_note_texts(commit: str, theirs: bytes, ours: bytes, fetched: FetchedN
 
 
 def build_note_document(read: ReadNote) -> dict[str, Any]:
-    """Return a note for JSON output: counts and ranges for each file, and what was ignored."""
+    """Return a note for JSON output: counts and ranges for each file, and the ignored lines."""
     files = []
     for path, claims in read.noted.lines.items():
         ranges: list[dict[str, Any]] = []
@@ -426,7 +392,8 @@ def build_note_document(read: ReadNote) -> dict[str, Any]:
                 ranges[-1]["end-line"] = number
             else:
                 ranges.append({"start-line": number, "end-line": number, **described})
-        files.append({"path": path, **Counter(c.type for c in claims.values()), "ranges": ranges})
+        counts = Counter(claim.type for claim in claims.values())
+        files.append({"path": path, **counts, "ranges": ranges})
     return {
         "commit": read.commit,
         "by": "vacr" if is_note_of_vacr(read.note) else "another tool",

@@ -1,7 +1,7 @@
 """Formatters that a session ran, run again on rebuilt texts, in a sandbox.
 
-After `gofmt -w a.go`, the text of the file is what the formatter made of the known text before. If
-the same formatter is installed here, it makes the text again. This is never done by default: it
+After `gofmt -w a.go`, the formatter determines the text of the file, if the text before is known.
+If the same formatter is installed here, it makes that text again. This is never done by default: it
 runs a program of this machine on text of a session.
 
     >>> from vacr.workflows.formatters import find_formatter
@@ -245,7 +245,7 @@ class FormatterRunner:
         return FormattedText(decode_file_text(data), f"{formatter.program} {version}".strip())
 
     def _find_version(self, formatter: Formatter) -> str:
-        """Return the version of a formatter, or an empty text if it does not say it."""
+        """Return the version of a formatter, or an empty text if it prints none."""
         if formatter.program not in self.versions:
             program = _find_program(formatter.version[0])
             printed = None

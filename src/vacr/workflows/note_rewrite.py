@@ -4,9 +4,10 @@ A rebase, squash, amend or cherry-pick makes new commits, and notes stay with th
 states which commits replace which to its hook `post-rewrite`:
 
     >>> from vacr.workflows import parse_rewritten_commits
-    >>> parse_rewritten_commits(b"aaaa bbbb\\ncccc bbbb extra\\n".replace(b"a", b"a" * 10)
-    ...     .replace(b"b", b"b" * 10).replace(b"c", b"c" * 10))["b" * 40]
-    ['aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'cccccccccccccccccccccccccccccccccccccccc']
+    >>> first, second, squashed = "1" * 40, "2" * 40, "3" * 40
+    >>> olds = parse_rewritten_commits(f"{first} {squashed}\\n{second} {squashed}\\n".encode())
+    >>> olds == {squashed: [first, second]}
+    True
 
 Without that, as after a squash on a server, the noted commits that a new one replaces are found by
 their lines. In both cases a line gets a claim only if an old note has that claim about the same
@@ -51,8 +52,8 @@ from vacr.workflows.commit_notes import (
 from vacr.workflows.record_files import format_count
 
 _PAIR_LINE = re.compile(rb"([0-9a-f]{40}(?:[0-9a-f]{24})?) ([0-9a-f]{40}(?:[0-9a-f]{24})?)(?: .*)?")
-# A line that is in more noted files than this does not tell which commit was rewritten.
-_MAX_LINE_FILES = 16
+# A line that more noted commits have than this does not show which commit was rewritten.
+_MAX_LINE_COMMITS = 16
 _MIN_LINE_LETTERS = 8
 
 _NotedFile = CarriedFile[NotedClaim]
@@ -72,7 +73,7 @@ def parse_rewritten_commits(data: bytes) -> dict[str, list[str]]:
         elif line.strip():
             raise UsageError(
                 f"line {number} of standard input is not two full commit ids",
-                hint="Each line is OLD NEW, as git gives them to the hook post-rewrite.",
+                hint="Each line must be OLD NEW, as git gives them to the hook post-rewrite.",
             )
     return olds
 
@@ -110,13 +111,11 @@ def rewrite_stated_notes(
     return results
 
 
-def rewrite_similar_notes(
-    notes: NotesRef, commits: Sequence[str], *, force: bool = False
-) -> list[NoteResult]:
-    """Carry notes to commits without one that contain the lines of noted commits; write them.
+def rewrite_similar_notes(notes: NotesRef, commits: Sequence[str]) -> list[NoteResult]:
+    """Carry notes to commits that have no note but lines of noted commits, and write them at once.
 
-    A noted commit is not replaced by its own descendants. Results are only about commits with such
-    lines.
+    A noted commit is not replaced by its own descendants. Return a result for each commit that gets
+    a note; an empty list if none does.
 
     Raises:
         UnreadableInput: git fails.
@@ -143,7 +142,7 @@ def rewrite_similar_notes(
         if not own:
             continue
         files = [reader.read_files(source) for source in own]
-        result, data = reader.carry(target, own, files, stated=False, force=force)
+        result, data = reader.carry(target, own, files, stated=False, force=False)
         if data is not None:
             results.append(result)
             written[target] = data
@@ -182,7 +181,10 @@ def _write_rewritten(notes: NotesRef, written: Mapping[str, bytes]) -> None:
 
 
 class _NoteReader:
-    """Reads commits, their notes and the files with added lines, each once."""
+    """Reads commits, their notes and the files with added lines, each once.
+
+    It carries the claims of old commits to new ones as well.
+    """
 
     def __init__(self, notes: NotesRef) -> None:
         self.notes = notes
@@ -214,7 +216,7 @@ class _NoteReader:
         return self.blobs[blob]
 
     def read_claims(self, commit: str) -> ClaimedLines:
-        """Return the claims in the note of a commit; none without a readable note."""
+        """Return the claims in the note of a commit; empty if it has no readable note."""
         if commit not in self.data:
             return {}
         try:
@@ -326,9 +328,11 @@ def _find_likely_sources(reader: _NoteReader, target: str, index: _LineIndex) ->
     likely: set[str] = set()
     for file in reader.additions[target]:
         lines = reader.read_lines(file.blob) if file.is_file and file.lines else None
-        for number in file.lines if lines is not None else ():
-            sources = index.get(lines[number - 1].strip(), set()) if lines is not None else set()
-            if len(sources) <= _MAX_LINE_FILES:
+        if lines is None:
+            continue
+        for number in file.lines:
+            sources = index.get(lines[number - 1].strip(), set())
+            if len(sources) <= _MAX_LINE_COMMITS:
                 likely |= sources
     return likely
 

@@ -78,7 +78,7 @@ def read_replay_inputs(
 
 
 def load_replay_base(base: str | None, commit: str | None) -> ReplayBase:
-    """Return the files before the sessions, and those of the commit to compare with.
+    """Return the files before the sessions, and the files of the commit to compare with.
 
     `base` is `REPOSITORY[@REVISION]`, `commit` a revision in that repository. With a commit, the
     repository is by default the one of the current folder, and the base the commit's first parent.
