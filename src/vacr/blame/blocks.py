@@ -54,7 +54,11 @@ class FileVersion:
 
     def __post_init__(self) -> None:
         """Fill `bare` with the lines without their ends."""
-        self.bare = [strip_line_end(line) for line in self.lines]
+        text = "".join(self.lines)
+        if "\r" in text:
+            self.bare = [strip_line_end(line) for line in self.lines]
+        else:
+            self.bare = text.removesuffix("\n").split("\n") if text else []
 
     def is_named(self, path: str | None) -> bool:
         """Return whether the file has or had this path in the repository."""

@@ -242,7 +242,7 @@ def _read_change(repository: Repository, file: FileAdditions, version: FileVersi
     if not file.old_blob.strip("0"):
         return ChangedLines([], version.bare, [(0, 0, number, 1) for number in file.lines])
     old = _decode_lines(repository.read_blob(file.old_blob))
-    return ChangedLines([strip_line_end(line) for line in old], version.bare, file.hunks)
+    return ChangedLines(old, version.bare, file.hunks)
 
 
 def blame_file(

@@ -150,6 +150,9 @@ class ClaimJoiner:
                 self.homes[placed.path].append(number)
         self.max_hashed_bytes = _MAX_HASHED_BYTES
         self.hash_budget = 0
+        # The lines of pieces without blanks, and where they are, as far as they were needed.
+        self.squeezed: dict[int, list[str]] = {}
+        self.squeezed_indexes: dict[tuple[int, ...], dict[str, list[PiecePlace]]] = {}
 
     def _add_record(self, claims: RecordClaims, place: SessionPlace) -> None:
         """Add the claims of a record whose session worked at a place.
@@ -422,16 +425,14 @@ class ClaimJoiner:
             for number in version.added
             if number not in blame and version.is_wanted(number) and version.bare[number - 1]
         ]
-        own = [number for name in (version.path, *version.names) for number in self.homes[name]]
-        if not open_lines or not own:
+        names = (version.path, *version.names)
+        own = sorted({number for name in names for number in self.homes.get(name, ())})
+        places = self._index_squeezed_lines(own)
+        if not any(remove_blanks(version.bare[number - 1]) in places for number in open_lines):
             return
         squeezed = replace(version, added=frozenset(open_lines))
         squeezed.bare = [remove_blanks(line) for line in version.bare]
-        texts = [[remove_blanks(line) for line in self.pieces[number].bare] for number in own]
-        places: dict[str, list[PiecePlace]] = defaultdict(list)
-        for number, text in enumerate(texts):
-            for offset, line in enumerate(text):
-                places[line].append((number, offset))
+        texts = [self.squeezed[number] for number in own]
         by_text: dict[tuple[str, ...], list[SharedBlock]] = defaultdict(list)
         for found in find_shared_blocks([squeezed], texts, places):
             block = self._drop_impossible_lines(replace(found, piece=own[found.piece]), version)
@@ -444,6 +445,19 @@ class ClaimJoiner:
                 claim = self.pieces[blocks[0].piece].claim
                 for number in blocks[0].numbers:
                     blame.setdefault(number, LineBlame(claim.type, claim, JOIN_BY_CONTENT))
+
+    def _index_squeezed_lines(self, own: Sequence[int]) -> dict[str, list[PiecePlace]]:
+        """Return the places of lines without blanks in some pieces, numbered as in `own`."""
+        key = tuple(own)
+        if key not in self.squeezed_indexes:
+            places: dict[str, list[PiecePlace]] = defaultdict(list)
+            for number, piece in enumerate(own):
+                if piece not in self.squeezed:
+                    self.squeezed[piece] = [remove_blanks(line) for line in self.pieces[piece].bare]
+                for offset, line in enumerate(self.squeezed[piece]):
+                    places[line].append((number, offset))
+            self.squeezed_indexes[key] = dict(places)
+        return self.squeezed_indexes[key]
 
     def _is_reformatted(self, block: SharedBlock, version: FileVersion) -> bool:
         """Return whether a block was written with other blanks, and has enough rare text."""
