@@ -233,7 +233,10 @@ class Repository:
         }
 
     def read_commit_times(self, commits: Iterable[str]) -> dict[str, CommitTimes]:
-        """Return the times of commits, by their full hashes."""
+        """Return the times of commits, by their full hashes.
+
+        Like git, take a malformed time as 0: so no call can be earlier than the commit.
+        """
         stdin = "".join(f"{commit}\n" for commit in commits).encode()
         if not stdin:
             return {}
@@ -247,8 +250,8 @@ class Repository:
         )
         times = {}
         for line in output.decode().splitlines():
-            commit, authored, committed = line.split()
-            times[commit] = CommitTimes(int(authored), int(committed))
+            commit, authored, committed = line.split(" ")
+            times[commit] = CommitTimes(int(authored or committed or 0), int(committed or 0))
         return times
 
     def read_author(self, commit: str) -> str:
@@ -264,7 +267,7 @@ class Repository:
         """
         commit = self.resolve_commit(revision)
         tree = self.list_files(commit)
-        when = int(self.run_git("log", "-1", "--format=%ct", commit)) * 1000
+        when = self.read_commit_times([commit])[commit].committed * 1000
         return BaseFiles(commit, tree.keys(), lambda path: self.read_blob(tree[path]), when)
 
     def load_parent_base(self, commit: str) -> BaseFiles:
