@@ -54,6 +54,20 @@ class ClaudeCode(Agent):
         "LS": ToolEffect.NONE,
         "NotebookRead": ToolEffect.NONE,
         "LSP": ToolEffect.NONE,
+        "TodoWrite": ToolEffect.NONE,
+        "TaskCreate": ToolEffect.NONE,
+        "TaskUpdate": ToolEffect.NONE,
+        "TaskList": ToolEffect.NONE,
+        "TaskGet": ToolEffect.NONE,
+        "WebFetch": ToolEffect.NONE,
+        "WebSearch": ToolEffect.NONE,
+        "AskUserQuestion": ToolEffect.NONE,
+        "EnterPlanMode": ToolEffect.NONE,
+        "ExitPlanMode": ToolEffect.NONE,
+        "ToolSearch": ToolEffect.NONE,
+        "BashOutput": ToolEffect.NONE,
+        "TaskOutput": ToolEffect.NONE,
+        "KillShell": ToolEffect.NONE,
     }
 
     def recognises(self, sample: Sequence[Any]) -> float:

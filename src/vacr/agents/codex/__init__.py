@@ -39,6 +39,7 @@ class Codex(Agent):
         "list_dir": ToolEffect.NONE,
         "grep_files": ToolEffect.NONE,
         "view_image": ToolEffect.NONE,
+        "update_plan": ToolEffect.NONE,
     }
 
     def recognises(self, sample: Sequence[Any]) -> float:

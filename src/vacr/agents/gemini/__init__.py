@@ -41,6 +41,9 @@ class Gemini(Agent):
         "grep_search": ToolEffect.SEARCH,
         "search_file_content": ToolEffect.SEARCH,
         "list_directory": ToolEffect.NONE,
+        "write_todos": ToolEffect.NONE,
+        "google_web_search": ToolEffect.NONE,
+        "web_fetch": ToolEffect.NONE,
         "read_many_files": ToolEffect.READ_MANY,
     }
 

@@ -45,6 +45,9 @@ class OpenCode(Agent):
         "list": ToolEffect.NONE,
         "lsp": ToolEffect.NONE,
         "webfetch": ToolEffect.NONE,
+        "websearch": ToolEffect.NONE,
+        "todowrite": ToolEffect.NONE,
+        "todoread": ToolEffect.NONE,
     }
 
     def recognises(self, sample: Sequence[Any]) -> float:
