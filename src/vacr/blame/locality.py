@@ -145,8 +145,11 @@ class Locality:
     def _shares_folder_name(self, facts: SessionFacts) -> bool:
         """Return whether the session's folder has the name of the repository, and one of its files.
 
-        The name of the repository is that of its folder, or of a remote.
+        The name of the repository is that of its folder, or of a remote. A folder that exists on
+        this machine outside of the work trees is another project with this name.
         """
+        if is_absolute(facts.folder) and os.path.isdir(facts.folder):
+            return False
         folder = facts.folder.replace("\\", "/").rstrip("/")
         name = folder.rpartition("/")[2].lower()
         names = {remote.rpartition("/")[2] for remote in self._list_remotes()}
