@@ -45,14 +45,15 @@ _FIRST_LINE_ONLY = frozenset({1})
 
 @dataclass(frozen=True, slots=True)
 class FileAdditions:
-    """A file that a commit added lines to.
+    """A file that a commit changed, and the lines that the commit added to it.
 
-    A link or a submodule that a commit added or changed counts as one line.
+    A link or a submodule that a commit added or changed counts as one line. A deleted file has no
+    added lines.
     """
 
     path: str
     blob: str
-    """The name of the blob in the repository."""
+    """The name of the blob in the repository; zeros for a deleted file."""
     lines: frozenset[int]
     """The numbers of the added lines."""
     before: str = ""
@@ -165,7 +166,7 @@ def _keep_common_additions(
 def _parse_raw_diff(output: bytes) -> Iterator[tuple[str, list[_ChangedFile]]]:
     """Yield each commit of a raw diff, once per parent, with its changed files.
 
-    Links and submodules count as files; deleted files are left out.
+    Links and submodules count as files; those that were deleted are left out.
     """
     commit = ""
     files: list[_ChangedFile] = []
@@ -180,7 +181,8 @@ def _parse_raw_diff(output: bytes) -> Iterator[tuple[str, list[_ChangedFile]]]:
         path = old_path = next(words)
         if status[0] in "RC":
             path = next(words)
-        is_file = mode in REGULAR_FILE_MODES
+        is_deleted = mode == _DELETED_MODE and old_mode in REGULAR_FILE_MODES
+        is_file = mode in REGULAR_FILE_MODES or is_deleted
         if is_file or (mode != _DELETED_MODE and (old_mode, old_blob) != (mode, blob)):
             if old_mode not in REGULAR_FILE_MODES:
                 old_blob = "0" * len(old_blob)

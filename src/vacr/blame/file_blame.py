@@ -146,6 +146,7 @@ def blame_commit(repository: Repository, revision: str, records: BlameRecords) -
         versions.append(version)
         changes.append(_read_change(repository, file, version))
     if len(parents) == 1:
+        changes += read_removals(repository, files)
         date_moved_lines(versions, changes, times[parents[0]])
     joiner = build_joiner(repository, records, versions, commit, everything=True)
     blames = joiner.join(versions)
@@ -166,9 +167,22 @@ def blame_commit(repository: Repository, revision: str, records: BlameRecords) -
 def date_moved_lines(
     versions: Sequence[FileVersion], changes: Sequence[ChangedLines], parent: CommitTimes
 ) -> None:
-    """Give the lines that a commit only moved the times of its parent."""
-    for version, moved in zip(versions, find_moved_lines(changes), strict=True):
+    """Give the lines that a commit only moved the times of its parent.
+
+    After the changes of the versions, further ones may follow that lines were moved from.
+    """
+    for version, moved in zip(versions, find_moved_lines(changes), strict=False):
         version.line_times = {**version.line_times, **dict.fromkeys(moved, parent)}
+
+
+def read_removals(repository: Repository, files: Iterable[FileAdditions]) -> list[ChangedLines]:
+    """Return the changes of files that only lost lines or were deleted; lines may be moved away."""
+    removals = []
+    for file in files:
+        if file.is_file and file.hunks and not file.lines:
+            old = _decode_lines(repository.read_blob(file.old_blob))
+            removals.append(ChangedLines([strip_line_end(line) for line in old], [], file.hunks))
+    return removals
 
 
 def _read_change(repository: Repository, file: FileAdditions, version: FileVersion) -> ChangedLines:

@@ -44,6 +44,7 @@ from vacr.blame.file_blame import (
     _read_version,
     build_joiner,
     date_moved_lines,
+    read_removals,
 )
 from vacr.blame.git import REGULAR_FILE_MODES, CommitTimes, Repository, decode_git_name
 from vacr.blame.join import ClaimJoiner
@@ -176,6 +177,7 @@ def _blame_additions(
         versions.append(version)
         changes.append(_read_change(repository, file, version))
     if len(additions.parents) == 1:
+        changes += read_removals(repository, additions.files)
         date_moved_lines(versions, changes, additions.times[additions.parents[0]])
     blames = joiner.join(versions)
     if len(additions.parents) == 1:
