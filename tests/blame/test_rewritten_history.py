@@ -309,6 +309,7 @@ def test_lines_that_an_agent_moved_to_a_new_file_are_not_its_own(history, delete
     types = {line.text: line.type for _, lines in history.blame_commit() for line in lines}
     assert {types[line] for line in typed} == {"unknown"}
     assert list(types.values()).count("ai") == 9
+    assert find_types(history, typed, "new.py") == {"unknown"}
 
 
 def test_folder_of_the_same_name_on_this_machine_is_another_project(history, tmp_path):

@@ -177,12 +177,18 @@ def date_moved_lines(
 
 def read_removals(repository: Repository, files: Iterable[FileAdditions]) -> list[ChangedLines]:
     """Return the changes of files that only lost lines or were deleted; lines may be moved away."""
-    removals = []
-    for file in files:
-        if file.is_file and file.hunks and not file.lines:
-            old = _decode_lines(repository.read_blob(file.old_blob))
-            removals.append(ChangedLines([strip_line_end(line) for line in old], [], file.hunks))
-    return removals
+    return [
+        _read_removed_lines(repository, file)
+        for file in files
+        if file.is_file and file.hunks and not file.lines
+    ]
+
+
+def _read_removed_lines(repository: Repository, file: FileAdditions) -> ChangedLines:
+    """Return the lines that a commit removed from a file, without those that it added."""
+    old = _decode_lines(repository.read_blob(file.old_blob))
+    hunks = [(first, count, 0, 0) for first, count, _, _ in file.hunks]
+    return ChangedLines([strip_line_end(line) for line in old], [], hunks)
 
 
 def _read_change(repository: Repository, file: FileAdditions, version: FileVersion) -> ChangedLines:
@@ -396,6 +402,7 @@ def _read_blamed_versions(
     times = repository.read_commit_times(
         {*commits, *(parent for own in parents.values() for parent in own)}
     )
+    sources = _read_move_sources(repository, additions, parents)
     versions = {}
     for (commit, old_path), numbers in blamed.items():
         file = next(
@@ -415,11 +422,43 @@ def _read_blamed_versions(
         version.wanted = numbers
         if len(parents[commit]) == 1 and file.hunks:
             change = _read_change(repository, file, version)
-            date_moved_lines([version], [change], times[parents[commit][0]])
+            date_moved_lines(
+                [version], [change, *sources.get(commit, ())], times[parents[commit][0]]
+            )
         versions[commit, old_path] = version
     for key, numbers in uncommitted.items():
         versions[key] = _make_version(path, data or b"", frozenset(numbers), names)
     return versions
+
+
+def _read_move_sources(
+    repository: Repository,
+    additions: Mapping[str, list[FileAdditions]],
+    parents: Mapping[str, list[str]],
+) -> dict[str, list[ChangedLines]]:
+    """Return the lines that commits removed from files when they created the blamed file.
+
+    Commits that changed an existing file are left out: to compare all of them takes too long.
+    """
+    creating = [
+        commit
+        for commit, files in additions.items()
+        if len(parents[commit]) == 1
+        and any(file.is_file and file.lines and not file.old_blob.strip("0") for file in files)
+    ]
+    if not creating:
+        return {}
+    try:
+        return {
+            commit: [
+                _read_removed_lines(repository, file)
+                for file in files
+                if file.is_file and any(count for _, count, _, _ in file.hunks)
+            ]
+            for commit, files in list_commit_additions(repository, creating).items()
+        }
+    except UnreadableInput:  # A partial clone lacks other files of these commits.
+        return {}
 
 
 def _find_own_names(
