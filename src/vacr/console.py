@@ -161,14 +161,15 @@ def show_progress(
 def show_job_progress(label: str, voice: Voice) -> Iterator[Callable[[int, int], None]]:
     """Show a progress bar, and yield the function that sets it: steps done, steps in total.
 
-    Without a terminal, no bar is shown, and the function does nothing.
+    The total is 0 if it is unknown. Without a terminal, no bar is shown, and the function does
+    nothing.
     """
     if not _can_show_progress(voice):
         yield lambda _done, _total: None
         return
     with _make_progress_bar() as bar:
         task = bar.add_task(label, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        yield lambda done, total: bar.update(task, completed=done, total=total or None)
 
 
 @contextmanager

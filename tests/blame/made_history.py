@@ -76,13 +76,14 @@ class MadeAgent(Agent):
     def call(self, tool: str, arguments: dict[str, Any], said: str, native: Any = None) -> None:
         """Record a call, and note in the model which lines it wrote."""
         super().call(tool, arguments, said, native)
-        text = str(arguments.get("content", arguments.get("new_string", "")))
+        written = (arguments.get(name, "") for name in ("content", "new_string", "command"))
+        text = "\n".join(written)
         path = str(arguments.get("file_path", ""))
         self.history.calls[f"toolu_{self.name}_{self.calls}"] = Call(
             self.name,
             self.history.now,
             {line.strip() for line in text.split("\n")} - {""},
-            path.startswith(f"{self.history.folder}{os.sep}"),
+            not path or path.startswith(f"{self.history.folder}{os.sep}"),
         )
 
     def look(self, path: str) -> None:
@@ -97,6 +98,7 @@ class MadeHistory:
 
     def __init__(self, folder: Path, file: str = "app.py") -> None:
         """Create a repository with one commit of a person."""
+        self.is_reformatted = False
         self.folder = folder
         self.now = START
         self.calls: dict[str, Call] = {}
@@ -113,6 +115,7 @@ class MadeHistory:
         self.git("config", "gc.auto", "0")
         self.person_writes(file, self.make_lines(6))
         self.commit("Start")
+        self.tick()
 
     # --- time and git ---
 
@@ -154,6 +157,7 @@ class MadeHistory:
 
     def add_reindent_hook(self) -> None:
         """Let a formatter change the indentation of all files in each commit."""
+        self.is_reformatted = True
         hook = self.folder / ".git" / "hooks" / "pre-commit"
         hook.parent.mkdir(exist_ok=True)
         hook.write_text(REINDENT_HOOK)
@@ -217,11 +221,14 @@ class MadeHistory:
     def _is_ambiguous(self, lines: list[str], index: int) -> bool:
         """Return whether a file has the line twice with only lines of one change in between.
 
-        Then nobody can see which of the two was there first.
+        Then nobody can see which of the two was there first. If a formatter changes all lines
+        around them, git pairs the two as it likes.
         """
         bare = [line.strip() for line in lines]
         for other, line in enumerate(bare):
             if line == bare[index] and other != index:
+                if self.is_reformatted:
+                    return True
                 between = bare[min(index, other) + 1 : max(index, other)]
                 if len({self.changes.get(text) for text in between} - {None}) <= 1:
                     return True
@@ -291,6 +298,19 @@ class MadeHistory:
         old = self.read(path)
         agent.write(path, join_lines([*old, *lines]))
         agent.views[path] = agent._text(path)
+        self.note(name, path, old, len(old), len(lines))
+
+    def agent_appends_by_shell(
+        self, path: str, lines: list[str], name: str = "one", *, in_sight: bool
+    ) -> None:
+        """Let a command of an agent append lines to a file, which are in the command or not."""
+        old = self.read(path)
+        text = join_lines(lines)
+        with (self.folder / path).open("a") as file:
+            file.write(text)
+        command = f"cat >> {path} <<'EOF'\n{text}EOF" if in_sight else f"python3 make.py {path}"
+        native = {"stdout": "", "stderr": "", "interrupted": False}
+        self.agent(name).call("Bash", {"command": command}, "", native)
         self.note(name, path, old, len(old), len(lines))
 
     def agent_takes_back(self, path: str, lines: list[str], name: str = "one") -> bool:

@@ -14,14 +14,14 @@ from tests.blame.made_history import MadeHistory, join_lines
 
 # Explaining a failure takes minutes, because each example runs git a hundred times.
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink)
-AGENT_NAMES = ("one", "two")
 
 
 class Walk:
     """A walk through operations on a made history; two numbers choose the place of each."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, agents):
         self.history = MadeHistory(folder / "repo")
+        self.agents = agents
         self.taken_back = []
         self.elsewhere = []
         self.branches = self.moves = 0
@@ -35,37 +35,40 @@ class Walk:
         path = paths[first % len(paths)]
         return path, second % len(self.history.read(path))
 
+    def name_agent(self, number):
+        return self.agents[number % len(self.agents)]
+
     # Work
 
     def agent_creates_file(self):
         path = f"made_{len(self.history.list_paths())}_{self.history.now}.py"
         lines = self.history.make_lines(2 + self.first % 3, idiom=self.second)
-        self.history.agent_writes(path, lines, AGENT_NAMES[self.second % 2])
+        self.history.agent_writes(path, lines, self.name_agent(self.second))
 
     def agent_inserts(self):
         path, index = self.choose(self.first, self.second)
         idiom = self.second if self.first % 2 else None
         lines = self.history.make_lines(2 + self.second % 3, idiom)
         if path:
-            self.history.agent_inserts(path, index, lines, AGENT_NAMES[self.first % 2])
+            self.history.agent_inserts(path, index, lines, self.name_agent(self.first))
 
     def agent_replaces(self):
         path, index = self.choose(self.first, self.second)
         lines = self.history.make_lines(2)
         if path:
-            self.history.agent_inserts(path, index, lines, AGENT_NAMES[self.first % 2], drop=True)
+            self.history.agent_inserts(path, index, lines, self.name_agent(self.first), drop=True)
 
     def agent_rewrites_file(self):
         path, _ = self.choose(self.first, self.second)
         if path:
             lines = self.history.make_lines(2, idiom=self.second)
-            self.history.agent_rewrites(path, lines, AGENT_NAMES[self.second % 2])
+            self.history.agent_rewrites(path, lines, self.name_agent(self.second))
 
     def agent_reverts_own_edit(self):
         """Insert lines and take them back; a person may type them later."""
         path, index = self.choose(self.first, self.second)
         lines = self.history.make_lines(2 + self.second % 2)
-        name = AGENT_NAMES[self.first % 2]
+        name = self.name_agent(self.first)
         if path and self.history.agent_inserts(path, index, lines, name):
             self.history.tick()
             if self.history.agent_takes_back(path, lines, name):
@@ -78,12 +81,25 @@ class Walk:
         path, _ = self.choose(self.first, self.second)
         if path:
             lines = self.history.make_lines(3)
-            agent = self.history.agent(AGENT_NAMES[self.second % 2])
+            agent = self.history.agent(self.name_agent(self.second))
             agent.write(f"../other-{self.second % 3}/{path}", join_lines(lines))
             self.elsewhere.append(lines)
 
+    def agent_runs_command(self):
+        """Append lines by a command, which contains them or not."""
+        path, _ = self.choose(self.first, self.second)
+        if path:
+            lines = self.history.make_lines(2, idiom=self.first)
+            name = self.name_agent(self.first)
+            in_sight = bool(self.second % 2)
+            self.history.agent_appends_by_shell(path, lines, name, in_sight=in_sight)
+
+    def agent_looks(self):
+        for path in self.history.list_paths():
+            self.history.agent(self.name_agent(self.second)).look(path)
+
     def agent_commits(self):
-        self.history.agent_shows_commit(AGENT_NAMES[self.second % 2])
+        self.history.agent_shows_commit(self.name_agent(self.second))
 
     def person_inserts(self):
         path, index = self.choose(self.first, self.second)
@@ -210,12 +226,14 @@ WORK = (
     Walk.agent_inserts,
     Walk.agent_replaces,
     Walk.agent_rewrites_file,
+    Walk.agent_looks,
     Walk.agent_commits,
     Walk.person_inserts,
     Walk.commit,
 )
 EVERYTHING = (
     *WORK,
+    Walk.agent_runs_command,
     Walk.agent_reverts_own_edit,
     Walk.agent_writes_elsewhere,
     Walk.person_types_idioms,
@@ -231,6 +249,8 @@ EVERYTHING = (
     Walk.move_file,
     Walk.add_formatter,
 )
+# In these histories, an agent sees most of what a person does.
+WATCHED = (*EVERYTHING, *(Walk.agent_looks, Walk.person_inserts, Walk.commit) * 3)
 
 
 def list_of_operations(operations, longest):
@@ -244,8 +264,8 @@ def list_of_operations(operations, longest):
     )
 
 
-def walk_operations(folder, operations):
-    walk = Walk(folder)
+def walk_operations(folder, operations, agents=("one", "two")):
+    walk = Walk(folder, agents)
     for operation, first, second, seconds in operations:
         walk.first, walk.second = first, second
         operation(walk)
@@ -259,6 +279,14 @@ def walk_operations(folder, operations):
 def test_no_answer_is_false_in_any_order_of_operations(operations):
     with tempfile.TemporaryDirectory() as folder:
         history = walk_operations(Path(folder), operations)
+        assert history.list_wrong_answers() == []
+
+
+@settings(max_examples=40, phases=PHASES)
+@given(list_of_operations(WATCHED, 14))
+def test_no_answer_is_false_where_one_agent_sees_the_work_of_people(operations):
+    with tempfile.TemporaryDirectory() as folder:
+        history = walk_operations(Path(folder), operations, agents=("one",))
         assert history.list_wrong_answers() == []
 
 

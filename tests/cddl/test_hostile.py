@@ -146,6 +146,11 @@ def test_growing_generic_is_refused():
         compile_cddl("a = g<int, int>\ng<x, y> = [g<[x, y], [y, x]>]")
 
 
+def test_growing_alias_is_refused():
+    with pytest.raises(CddlError, match="expands to more than"):
+        compile_cddl("start = g<int>\ng<T> = g<h<T>>\nh<T> = [T]")
+
+
 def test_huge_bounds_cost_nothing():
     checker = compile_cddl(f"a = [{10**18}*{10**19} int] / {{{10**18}* tstr => int}}").checker()
     assert not checker.matches([1, 2])

@@ -8,7 +8,7 @@ import pytest
 
 from tests.attribution.working_agent import Agent, commit, git, repository
 from vacr.blame import BlamedLine, LineBlame, LineClaim
-from vacr.cli.blame import _format_rows, _RowStyle
+from vacr.cli.blame import _format_line_numbers, _format_rows, _RowStyle
 
 pytestmark = pytest.mark.component
 
@@ -273,6 +273,25 @@ def test_sessions_of_this_machine_are_the_default(vacr, repo, tmp_path):
     assert json.loads(done.stdout)["total"]["ai"] == 7
 
 
+def test_sessions_and_prompts_are_listed_with_v(vacr, repo, tmp_path):
+    records = ["--records", tmp_path / "records"]
+    quiet = vacr("blame", "app.py", *records, cwd=repo)
+    assert "session-one" not in quiet.err
+    done = vacr("blame", "-v", "-L", "7,8", "app.py", *records, cwd=repo)
+    listed = done.err.splitlines()
+    assert listed[0] == "session session-one: lines 7-8", done.err
+    report = run_vacr(vacr, repo, "-L", "7,8", "app.py", "--format", "json")
+    line = json.loads(report)["lines"][0]
+    assert listed[1:3] == [f"  prompt: {line['prompt']}", f"  entry: {line['entry']}"]
+    shown = vacr("show", tmp_path / "records/session-one.jsonl", "--entry", line["entry"])
+    assert shown.returncode == 0, shown.err
+
+
+def test_numbers_of_lines_are_shown_as_ranges():
+    assert _format_line_numbers([7]) == "line 7"
+    assert _format_line_numbers([1, 2, 3, 5, 8, 9]) == "lines 1-3, 5, 8-9"
+
+
 def test_index_is_in_the_state_folder_unless_refused(vacr, repo, tmp_path):
     arguments = ["app.py", "--format", "json"]
     state = tmp_path / "state"
@@ -327,7 +346,8 @@ def test_rows_fit_into_the_terminal():
         assert rows[0].startswith("11111111  claude")
         columns[width] = rows[0]
     assert "aaaaaaaa" not in columns[60]
-    assert "aaaaaaaa  " in columns[100]
+    assert "aaaaaaaa  " in columns[80]
+    assert "diff-anchored" not in columns[80]
     assert "diff-anchored" in columns[120]
     assert "Sum up" in columns[160]
     assert "anthropic/" in _format_rows(None, lines, style, None)[0]

@@ -11,9 +11,12 @@ import sys
 import zipfile
 from pathlib import Path
 
+import click
 import pytest
+from rich.cells import cell_len
 
 from tests.conftest import EXAMPLES, FIXTURES
+from vacr.cli import group
 from vacr.cli.restore import _check_part_paths
 from vacr.errors import InvalidRecord
 from vacr.record.encoding import compute_record_id
@@ -61,6 +64,25 @@ def test_every_verb_has_help_with_an_example(vacr, verb):
     done = vacr(*verb.split(), "--help")
     assert done.returncode == 0
     assert "Example:" in done.out
+
+
+def list_verbs(command, name="vacr", parent=None):
+    """Yield the context of a command, 80 columns wide, and of all commands below it."""
+    context = click.Context(command, info_name=name, parent=parent, terminal_width=80)
+    yield context
+    if isinstance(command, click.Group):
+        for below in command.list_commands(context):
+            yield from list_verbs(command.get_command(context, below), below, context)
+
+
+def test_help_has_examples_and_fits_into_80_columns():
+    contexts = list(list_verbs(group))
+    assert len(contexts) > 50
+    for context in contexts:
+        shown = context.get_help()
+        assert "Example:" in shown, context.command_path
+        long = [line for line in shown.splitlines() if cell_len(line) > 80]
+        assert not long, (context.command_path, long)
 
 
 def test_help_lists_the_verbs(vacr):

@@ -158,7 +158,7 @@ def test_options_that_do_not_go_together_are_refused(vacr, repo):
         (["--until", "2026-01-01", records], "--until needs --lines"),
         (["--by", "week", records], "add --lines RANGE"),
         (["--by", "weather", records], "Choose from: agent, project, model, day"),
-        (["--lines", "main"], "stats needs records or sessions"),
+        (["--by", "day"], "stats needs records or sessions"),
         (["--lines", "main", "--prices", "prices.json", records], "exclude each other"),
     ):
         done = vacr("stats", *arguments, cwd=repo)
@@ -167,9 +167,23 @@ def test_options_that_do_not_go_together_are_refused(vacr, repo):
         (["--lines", "nowhere..main", records], "no such commit: nowhere"),
         (["--lines", "main", "--repository", repo.parent, records], "not a git repository"),
         (["--lines", "main", "missing"], "there is no such file or folder"),
+        (["--lines", "main"], "no sessions of this repository found on this machine"),
     ):
         done = vacr("stats", *arguments, cwd=repo)
         assert (done.returncode, message in done.err) == (3, True), (arguments, done.err)
+
+
+def test_sessions_of_the_repository_count_by_default(vacr, repo):
+    expected = count(vacr, repo)
+    store = repo.parent / "home/.claude/projects/some-folder"
+    store.parent.mkdir(parents=True)
+    (repo.parent / "records").rename(store)
+    elsewhere = Agent(repo.parent / "other", "three").asked("Something else")
+    elsewhere.save(store.parent / "other")
+    done = vacr("stats", "--lines", "before..main", "--format", "json", cwd=repo)
+    assert done.returncode == 0, done.err
+    assert json.loads(done.stdout) == expected
+    assert expected["total"]["ai"] == 7
 
 
 def test_table_names_authors_and_says_what_survived(vacr, repo):
@@ -188,6 +202,12 @@ def test_table_names_authors_and_says_what_survived(vacr, repo):
         "survived 30 days: 6 of 7 ai lines (85%)",
         "survived 90 days: no ai line is old enough",
     ]
+
+
+def test_young_lines_are_reported_once(vacr, repo):
+    done = vacr("stats", "--lines", "before..main~2", repo.parent / "records", cwd=repo)
+    survived = [line for line in done.out.splitlines() if line.startswith("survived")]
+    assert survived == ["survived 7 days: no ai line is old enough"]
 
 
 def test_authors_with_the_same_name_have_their_email(vacr, repo):

@@ -177,9 +177,23 @@ def test_commit_without_proven_lines_gets_no_note(notes, work):
     notes("show", "HEAD", cwd=work, code=1)
 
 
+def test_write_uses_the_sessions_of_the_repository_by_default(notes, vacr, work, tmp_path):
+    notes("write", "start..HEAD", cwd=work)
+    expected = [read_raw_note(work, name) for name in ("HEAD", "HEAD~1")]
+    git(work, "update-ref", "-d", "refs/notes/ai")
+    store = tmp_path / "home/.claude/projects/some-folder"
+    store.parent.mkdir(parents=True)
+    (tmp_path / "records").rename(store)
+    (store / "notes.jsonl").write_text("This is not a session.\n")
+    Agent(tmp_path / "other", "two").asked("Something else").save(store.parent / "other")
+    done = vacr("notes", "write", "start..HEAD", cwd=work, **IDENTITY)
+    assert done.returncode == 0, done.err
+    assert [read_raw_note(work, name) for name in ("HEAD", "HEAD~1")] == expected
+
+
 def test_write_needs_records_and_a_user(vacr, work):
     done = vacr("notes", "write", "HEAD", cwd=work)
-    assert (done.returncode, "needs --records" in done.err) == (2, True)
+    assert (done.returncode, "no sessions of this repository" in done.err) == (3, True)
     git(work, "config", "user.useConfigOnly", "true")
     environment = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
     done = vacr(
@@ -559,6 +573,10 @@ def test_blame_reads_notes_where_there_are_no_records(vacr, notes, clones):
         line["record"] for line in proven["lines"] if "record" in line
     }
     assert "known only from notes, which are not signed" in error
+    hinted = vacr("blame", "app.py", cwd=two)
+    assert (hinted.returncode, "add --notes" in hinted.err) == (3, True), hinted.err
+    assert "add --notes" not in vacr("blame", "app.py", "--records", "missing", cwd=two).err
+    assert "  noted  " in vacr("blame", "app.py", "--notes", cwd=two).out
     counted, _ = blame(vacr, two, "--commit", "HEAD", "--notes")
     assert counted["total"]["ai"] == proven["total"]["ai"] - 7
     done = vacr("blame", "--commit", "origin/main..HEAD", "--notes", cwd=two)

@@ -324,7 +324,13 @@ def test_file_that_no_state_fits_is_said_to_differ(vacr, repo, tmp_path):
     assert report["not-replayed"] == ["hand.py"]
     done = vacr("replay", tmp_path / "s/session-one.jsonl", "--at", name, cwd=repo)
     assert "a.py: complete, replayed, differs from the commit\n" in done.out
-    assert "The commit changed 1 file that the sessions did not change." in done.err
+    assert "changed 1 file that the sessions left as in the base: hand.py\n" in done.err
+    for number in range(5):
+        (repo / f"hand{number}.py").write_text("by hand\n")
+    name = commit(repo)
+    arguments = ["replay", tmp_path / "s/session-one.jsonl", "--at", name]
+    assert "hand0.py, hand1.py, hand2.py and 2 more: -v\n" in vacr(*arguments, cwd=repo).err
+    assert "hand2.py, hand3.py, hand4.py\n" in vacr(*arguments, "-v", cwd=repo).err
 
 
 def test_first_commit_has_an_empty_base(vacr, repo, tmp_path):

@@ -526,8 +526,8 @@ def has_different_line_count(file: FileState, observed: ObservedLines) -> bool:
 def _restore_first_indentation(file: FileState, observed: ObservedLines) -> ObservedLines:
     """Return an observation with the indentation of its first line, if that was trimmed.
 
-    If the indentation is unknown, the observation loses that line; but line 1 of the file stays as
-    it is.
+    The known line at the same place has the indentation. If its text differs, or the place is line
+    1, the first line stays as it was shown. If no line is known there, the observation loses it.
     """
     if not observed.trimmed or not observed.lines:
         return observed

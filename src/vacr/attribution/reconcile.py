@@ -503,12 +503,16 @@ def _keep_stale_neighbours(
 
 
 def _drop_descending_places(places: list[int]) -> None:
-    """Set places to 0 that are not greater than all places before them."""
-    last = 0
+    """Set places to 0 that are not greater than all places before them.
+
+    Places before the first line of the base are negative.
+    """
+    last: int | None = None
     for i, place in enumerate(places):
-        if place and place <= last:
+        if place and last is not None and place <= last:
             places[i] = 0
-        last = max(last, place)
+        elif place:
+            last = place
 
 
 def _join_touching_chunks(fresh: Sequence[Chunk], window: Chunk) -> Chunk:

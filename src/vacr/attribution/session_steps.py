@@ -303,9 +303,9 @@ class _PersistentShell:
         self.stated = folder
 
     def follow_call(self, call: ToolCall, *, is_shell: bool) -> None:
-        """Mark an ended call as `lost` if its folder is unknown; follow the folder that it left.
+        """Mark an ended call as `lost` if its folder is unknown.
 
-        `is_shell` when the call ran a shell script.
+        If it ran a shell script (`is_shell`), also follow the folder in which the shell is now.
         """
         self.calls += 1
         if call.began <= self.moved:

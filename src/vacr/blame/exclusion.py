@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from vacr.agents import RUNNING, SessionStep, ToolCall, extract_command
+from vacr.agents import RUNNING, SessionStep, ToolCall, extract_command, find_record_agent
 from vacr.attribution import (
     EVIDENCE_EXTERNAL,
     BaseFiles,
@@ -165,13 +165,13 @@ class _WindowReplay(Replay):
             if self.files[key].file.outside.keys() - places[key]:
                 self._note_rearranged_lines(key, text)
         if isinstance(step, ToolCall):
-            self._note_opaque_call(step)
+            self._note_hidden_command(step)
 
-    def _note_opaque_call(self, call: ToolCall) -> None:
-        """Note a call after which any file may have changed: of an unknown tool, or unfinished."""
+    def _note_hidden_command(self, call: ToolCall) -> None:
+        """Note a call that runs on after its result, or runs a program that the shell hides."""
         self.runs_on = self.runs_on or is_left_running(call)
         command, _ = extract_command(call.input)
-        if self.agent.tool_effect(call) is None or _SUBSTITUTION.search(command or ""):
+        if _SUBSTITUTION.search(command or ""):
             self.touched = self.clock
 
     def _note_rearranged_lines(self, key: str, before: str) -> None:
@@ -263,7 +263,7 @@ def _replay_window(
             continue
         record = own.load()
         walked = locate_session_steps(record)
-        if any(isinstance(step, ToolCall) and step.zoneless for step in walked):
+        if any(_is_opaque(record, step, window) for step in walked):
             return None
         inside = [step for step in walked if window.contains(step.time)]
         if not own.place.is_tied or not inside:
@@ -288,6 +288,19 @@ def _replay_window(
     last = max((own[-1] for own in steps), key=_get_step_time)
     claim = _make_exclusion_claim(records[0], last)
     return _ReplayedWindow(replay, list(dict.fromkeys(roots)), claim)
+
+
+def _is_opaque(record: dict[str, Any], step: SessionStep, window: CommitWindow) -> bool:
+    """Return whether a call has an uncertain time, or may have changed any file until the commit.
+
+    The second holds for a tool that vacr does not know, such as one that starts a sub-agent.
+    """
+    if not isinstance(step, ToolCall):
+        return False
+    if step.zoneless:
+        return True
+    is_earlier = step.requested // 1000 <= window.times[window.commit].committed
+    return is_earlier and find_record_agent(record).tool_effect(step) is None
 
 
 def _get_step_time(step: SessionStep) -> int:

@@ -323,17 +323,23 @@ class _ObjectReader:
             stdin.write(name.encode() + b"\n")
             stdin.flush()
             header = stdout.readline().split()
-            if len(header) != _OBJECT_HEADER_WORDS:
+            if header and len(header) != _OBJECT_HEADER_WORDS:
                 return None
-            data = stdout.read(int(header[2]))
-            stdout.read(1)
+            size = int(header[2]) if header else 0
+            data = stdout.read(size + 1)  # A line end follows the object.
         except (OSError, ValueError) as error:
-            raise UnreadableInput(
-                "git stopped unexpectedly",
-                where=str(self._path),
-                hint="Check the repository with: git fsck",
-            ) from error
-        return data
+            raise self._make_stop_error() from error
+        if len(data) != size + 1:
+            raise self._make_stop_error()
+        return data[:-1]
+
+    def _make_stop_error(self) -> UnreadableInput:
+        """Return the error about a git process that ended early."""
+        return UnreadableInput(
+            "git stopped unexpectedly",
+            where=str(self._path),
+            hint="Check the repository with: git fsck",
+        )
 
 
 def _close_process(process: subprocess.Popen[bytes]) -> None:

@@ -318,7 +318,7 @@ class _Parser:
     def parse_name(self, first: str) -> str:
         """Parse the name of a member, whose first character is known, and the colon after it."""
         if first != '"':
-            self.fail("the name of a member is missing")
+            self.fail("a name in double quotes is missing")
         name: str = self.parse_scalar(_STRING_PATTERN)
         if self.skip_blanks() != ":":
             self.fail("a colon is missing")

@@ -182,7 +182,7 @@ def describe_type(node: TypeNode, depth: int = 0) -> str:
 
 
 def _describe_whole_type(node: TypeNode, depth: int) -> str:
-    """Return a type like `describe_type`, but of any length."""
+    """Return a type like `describe_type`; cut only the types inside it, not the whole."""
     if depth > _MAX_SHOWN_DEPTH:
         return "…"
     match node:

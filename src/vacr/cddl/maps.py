@@ -299,7 +299,7 @@ def _expand_copies(
             f"With computed keys, repeat the group up to {MAX_GROUP_COPIES} times, or without a "
             "limit."
         )
-        place.fail("a choice of groups in a map repeats too often", hint)
+        place.fail(f"a choice of groups in a map repeats more than {max_copies} times", hint)
     counts: Sequence[int] = [item.least]
     if item.most is not None:
         counts = range(min(item.most, max_copies), item.least - 1, -1)

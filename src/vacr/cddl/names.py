@@ -291,10 +291,7 @@ class RuleLookup:
                     return node, scope
                 seen.add(instance)
                 if len(seen) > MAX_RULE_INSTANCES:
-                    scope.source.fail(
-                        f"rule {node.name!r} refers to more than {MAX_RULE_INSTANCES} other rules",
-                        node.at,
-                    )
+                    _refuse_endless_expansion(node, scope)
                 node, scope = definition.rules[0].body.value, inner_scope
             else:
                 return node, scope
@@ -308,7 +305,7 @@ class RuleLookup:
         Raises:
             CddlError: a name is not defined.
         """
-        path: list[int] = []
+        path: dict[int, None] = {}
         answer: bool | None = None
         while answer is None:
             if isinstance(node, GroupSyntax):
@@ -329,7 +326,9 @@ class RuleLookup:
                 key = self.number_key("kind", id(definition), scope.key)
                 # A rule that leads back to itself is refused later; here the loop only has to end.
                 answer = False if key in path else self._is_group.get(key)
-                path.append(key)
+                path[key] = None
+                if len(path) > MAX_RULE_INSTANCES:
+                    _refuse_endless_expansion(node, scope)
                 if answer is None and definition.is_alias:
                     node = definition.rules[0].body.value
                 elif answer is None:
@@ -342,6 +341,15 @@ class RuleLookup:
     def _is_tag(self, name: NameSyntax, scope: NameScope) -> bool:
         """Return whether a name stands for a tag, or another type written with `#`."""
         return isinstance(self.follow_names(name, scope)[0], MajorSyntax)
+
+
+def _refuse_endless_expansion(name: NameSyntax, scope: NameScope) -> NoReturn:
+    """Raise a CddlError about a name that leads to too many rules, one after the other."""
+    scope.source.fail(
+        f"{name.name!r} expands to more than {MAX_RULE_INSTANCES} rules",
+        name.at,
+        "A generic rule may not call itself with an ever larger argument.",
+    )
 
 
 def _looks_like_group(rule: RuleSyntax) -> bool:
@@ -478,9 +486,7 @@ class NameResolver(RuleLookup):
     def _check_instance_count(self, name: NameSyntax, scope: NameScope) -> None:
         """Refuse another instance past `MAX_RULE_INSTANCES`: generics may create them endlessly."""
         if len(self._refs) + len(self._groups) > MAX_RULE_INSTANCES:
-            hint = "A generic rule may not call itself with an ever larger argument."
-            message = f"{name.name!r} expands to more than {MAX_RULE_INSTANCES} rules"
-            scope.source.fail(message, name.at, hint)
+            _refuse_endless_expansion(name, scope)
 
     def _resolve_type_rule(self, definition: RuleDefinition, scope: NameScope) -> TypeNode:
         """Return the body of a rule that is a type; several definitions become a choice."""

@@ -56,7 +56,7 @@ EXIT_CODES = {
         "record": "Turn native sessions into records.",
         "show": "Show a conversation in the terminal.",
         "view": "Write a conversation as a web page that verifies itself.",
-        "stats": "Add up tokens, cost, models, tools, errors and time.",
+        "stats": "Add up tokens, cost, tools and time, or the lines of commits.",
         "export": "Write records in the formats of other tools.",
         "import": "Turn documents of other tools into records.",
         "restore": "Restore the native files of a record.",
@@ -98,9 +98,10 @@ def group() -> None:
 
     \b
     Example:
-      vacr record ~/.claude/projects/x/abc.jsonl
+      vacr list                                   # the sessions on this machine
+      vacr blame src/app.py                       # who wrote each line, and why
+      vacr record ~/.claude/projects/x/abc.jsonl  # writes ./abc.acr.json
       vacr validate abc.acr.json
-      vacr blame src/app.py --records abc.acr.json
     """
 
 

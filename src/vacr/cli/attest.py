@@ -187,9 +187,11 @@ def command(
     \b
     Example:
       vacr attest --record abc.acr.json --nonce 1f2e… --attester tpm
-      vacr attest --record abc.acr.json --nonce 1f2e… --attester software --key keys/signing.pem
+      vacr attest --record abc.acr.json --nonce 1f2e… \\
+        --attester software --key keys/signing.pem
       vacr attest --reference -o reference.cbor
-      vacr attest --reference --agent claude-code --agent-executable claude -o reference.cbor
+      vacr attest --reference --agent claude-code --agent-executable claude \\
+        -o reference.cbor
       vacr attest --attestation-key -o ak.pub.pem
     """
     voice = (

@@ -100,7 +100,7 @@ def command(
 
     \b
     Example:
-      vacr attribute abc.acr.json                          writes ./abc.attributed.acr.json
+      vacr attribute abc.acr.json  # writes ./abc.attributed.acr.json
       vacr attribute abc.jsonl --base ~/repo@HEAD~3
       vacr attribute abc.jsonl --history
       vacr attribute abc.attributed.acr.json --check --base ~/repo@HEAD~3

@@ -60,6 +60,7 @@ from vacr.errors import (
 from vacr.files import find_state_folder, read_bytes
 from vacr.workflows import (
     CONTRIBUTOR_TYPES,
+    EVIDENCE_NOTED,
     add_noted_blame,
     build_commit_document,
     build_line_counts,
@@ -78,10 +79,11 @@ _EXIT_NOTHING_KNOWN = 1
 _MAX_PROMPT_WIDTH = 40
 _MIN_PROMPT_WIDTH = 12
 _MIN_TEXT_WIDTH = 40
+_MIN_TEXT_WIDTH_WITH_SESSION = 30
 _MAX_MODEL_WIDTH = 24
 _SHORT_COMMIT_LENGTH = 12
 _COLUMN_COMMIT_LENGTH = 8
-_PROMPT_COLUMN = 3  # among those of _format_contributor_columns
+_SESSION_COLUMN, _PROMPT_COLUMN = 1, 3  # among those of _format_contributor_columns
 _MAX_POSITIONALS = 2
 _DEFAULT_DATE_FORMAT = "iso"
 _OPTIONAL_SCORE = re.compile(r"(-[A-Za-z]*?)([MC])([0-9]*)")
@@ -242,13 +244,16 @@ def command(
 ) -> int:
     """Show who wrote the lines of a file, or the lines that a commit added.
 
-    For each line of a file, vacr shows the model, the conversation and the prompt. With --commit,
-    it counts lines; for a range of commits, such as a pull request, the lines that are new at its
+    For each line of a file, vacr shows the model, the session, the evidence and the prompt. A
+    narrow terminal leaves out the last of these columns; -v lists sessions and prompts below. A
+    question mark after the evidence means that the time of the call is uncertain. With --commit,
+    vacr counts lines; for a range of commits, such as a pull request, the lines that are new at its
     end. Without --records, vacr uses the sessions on this machine that worked in the repository.
 
-    vacr matches lines with records by whole files first, then by blocks of lines; never by time,
-    and never by a short line alone. So a match survives a rebase, squash, amend, cherry-pick or
-    rename. Lines without proof are unknown. Native sessions are recorded and attributed on the fly.
+    vacr matches lines with records by whole files first, then by blocks of lines. So a match
+    survives a rebase, squash, amend, cherry-pick or rename. A call that is later than the commit,
+    or that worked in another project, does not count, and neither does a common line alone. Lines
+    without proof are unknown. Native sessions are recorded and attributed on the fly.
     A record that was modified after it was made is refused, and in a folder skipped.
 
     The common flags of git blame mean what they mean to git, so an editor that calls git blame can
@@ -260,6 +265,8 @@ def command(
     \b
     Example:
       vacr blame src/app.py
+      vacr blame -v -L 42,42 src/app.py
+      vacr blame --commit HEAD~10..HEAD
       vacr blame -w -C -L 10,20 HEAD~3 -- src/app.py
       vacr blame src/app.py --rev HEAD~3 --records abc.jsonl --format json
       vacr blame --commit HEAD --records records/ --format json
@@ -321,8 +328,15 @@ def _index_records(
         with show_job_progress("reading sessions", voice) as progress:
             try:
                 found = _read_records(paths, repository, index, progress, voice)
-            except UnreadableInput:
-                if paths or not may_be_empty:
+            except UnreadableInput as error:
+                if paths:
+                    raise
+                if not may_be_empty:
+                    if NotesRef(repository).find_tip() is not None:
+                        error.hint = (
+                            "To use the notes of the repository, add --notes. To use records, add "
+                            "--records PATH."
+                        )
                     raise
                 found = []
             yield found
@@ -359,7 +373,7 @@ def _split_target(
     if not target:
         raise UsageError(
             "blame needs a file or --commit",
-            hint="For example: vacr blame src/app.py --records records/",
+            hint="For example: vacr blame src/app.py",
         )
     *revisions, file = target
     if len(target) > _MAX_POSITIONALS or (revisions and rev is not None):
@@ -407,20 +421,28 @@ def _read_records(
 
     Print a notice about each input that is skipped.
     """
-    report_skipped = _make_skip_reporter(voice)
+    report_skipped = make_skip_reporter(voice)
     if paths:
         return read_blame_records(paths, report_skipped, index=index, progress=progress)
     folders = find_work_trees(repository)
     return read_project_records(folders, report_skipped, index=index, progress=progress)
 
 
-def read_records(paths: tuple[str, ...], voice: Voice) -> Sequence[dict[str, Any]]:
-    """Return the records at some paths; print a notice about each input that is skipped."""
-    records = read_blame_records(paths, _make_skip_reporter(voice))
+def read_records(
+    paths: tuple[str, ...],
+    repository: Repository,
+    progress: Callable[[int, int], None],
+    voice: Voice,
+) -> Sequence[dict[str, Any]]:
+    """Return the records at some paths, or of the repository's sessions if there are no paths.
+
+    Print a notice about each input that is skipped.
+    """
+    records = _read_records(paths, repository, None, progress, voice)
     return cast("Sequence[dict[str, Any]]", records)  # Without an index, they are records.
 
 
-def _make_skip_reporter(voice: Voice) -> Callable[[str, VacrError], None]:
+def make_skip_reporter(voice: Voice) -> Callable[[str, VacrError], None]:
     """Return a function that prints a notice about a skipped input."""
 
     def report_skipped(path: str, error: VacrError) -> None:
@@ -484,8 +506,40 @@ def _show_file_blame(
         }
     )
     if set(counts) - {"unknown"}:
+        for text in _describe_calls(lines) if voice.verbose else ():
+            voice.notice(text, 1)
         return 0
     return _report_nothing_known(voice, record_count, "file", len(lines))
+
+
+def _describe_calls(lines: Sequence[BlamedLine]) -> list[str]:
+    """Return texts about the calls that wrote lines: session, lines, prompt and entry."""
+    calls: dict[tuple[str, str], list[BlamedLine]] = {}
+    for line in lines:
+        if line.blame is not None:
+            claim = line.blame.claim
+            calls.setdefault((claim.session, claim.entry), []).append(line)
+    texts = []
+    for (session, entry), own in calls.items():
+        numbers = _format_line_numbers([line.line for line in own])
+        texts.append(f"session {session or 'unknown'}: {numbers}")
+        claim = next(line.blame.claim for line in own if line.blame is not None)
+        texts += [f"  prompt: {shorten_prompt(claim)}"] if claim.prompt.strip() else []
+        texts += [f"  entry: {entry}"] if entry else []
+    texts.append("To read a call: vacr show FILE --entry ENTRY. To find the FILE: vacr list -v")
+    return texts
+
+
+def _format_line_numbers(numbers: Sequence[int]) -> str:
+    """Return ascending numbers of lines as ranges, such as `line 7` or `lines 1-5, 7`."""
+    ranges: list[list[int]] = []
+    for number in numbers:
+        if ranges and ranges[-1][-1] == number - 1:
+            ranges[-1][1:] = [number]
+        else:
+            ranges.append([number])
+    shown = ", ".join("-".join(map(str, item)) for item in ranges)
+    return f"{'line' if len(numbers) == 1 else 'lines'} {shown}"
 
 
 def _format_rows(
@@ -538,6 +592,9 @@ def _fit_contributor_columns(rows: list[list[str]], space: int) -> list[list[str
     kept = [row[:1] for row in rows]
     for index in range(1, len(rows[0]) if rows else 1):
         rest = space - _measure_columns(kept) - 2
+        if index == _SESSION_COLUMN:
+            # The session matters more than the end of long lines.
+            rest += _MIN_TEXT_WIDTH - _MIN_TEXT_WIDTH_WITH_SESSION
         column = [row[index] for row in rows]
         needed = max(map(len, column))
         if index == _PROMPT_COLUMN and rest >= min(needed, _MIN_PROMPT_WIDTH):
@@ -633,8 +690,9 @@ def _format_contributor_columns(blame: LineBlame | None) -> list[str]:
     model = blame.claim.model or "ai"
     if blame.type == "mixed":
         model = f"{model} + {blame.changed_by or 'unknown'}"
-    # A question mark: the time of the call is uncertain.
-    evidence = blame.claim.evidence + ("?" if blame.claim.doubt else "")
+    # A question mark: the time of the call is uncertain. Notes never have one.
+    is_doubtful = blame.claim.doubt and blame.claim.evidence != EVIDENCE_NOTED
+    evidence = blame.claim.evidence + ("?" if is_doubtful else "")
     return [
         "human" if blame.type == "human" else model,
         blame.claim.session[:8],

@@ -67,10 +67,10 @@ def command(
 
     \b
     Example:
-      vacr convert abc.acr.json --to cbor                  writes ./abc.acr.cbor
+      vacr convert abc.acr.json --to cbor   # writes ./abc.acr.cbor
       vacr convert abc.acr.cbor --to json -o -
-      vacr convert abc.acr.json --to v2                    writes ./abc.v2.acr.json
-      vacr convert old.v2.acr.json --to v3                 writes ./old.acr.json
+      vacr convert abc.acr.json --to v2     # writes ./abc.v2.acr.json
+      vacr convert old.v2.acr.json --to v3  # writes ./old.acr.json
     """
     check_single_output(files, output)
     voice = Voice(format, quiet, verbose)

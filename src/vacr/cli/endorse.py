@@ -55,8 +55,8 @@ def command() -> None:
       V$ vacr endorse challenge request.cbor --ek-root maker.pem \\
         -o challenge.cbor --secret secret.cbor
       A$ vacr endorse answer challenge.cbor -o answer.cbor
-      V$ vacr endorse confirm answer.cbor --secret secret.cbor --key verifier/signing.pem \\
-        -o laptop.endorsement.cbor
+      V$ vacr endorse confirm answer.cbor --secret secret.cbor \\
+        --key verifier/signing.pem -o laptop.endorsement.cbor
     """
 
 
@@ -196,7 +196,8 @@ def challenge(
 
     \b
     Example:
-      vacr endorse challenge request.cbor --ek-root maker.pem -o challenge.cbor --secret secret.cbor
+      vacr endorse challenge request.cbor --ek-root maker.pem \\
+        -o challenge.cbor --secret secret.cbor
     """
     voice = Voice(format, quiet, verbose)
     roots = [certificate for name in ek_root for certificate in read_certificate_file(name)]
@@ -280,8 +281,8 @@ def confirm(
 
     \b
     Example:
-      vacr endorse confirm answer.cbor --secret secret.cbor --key verifier/signing.pem \\
-        -o laptop.endorsement.cbor
+      vacr endorse confirm answer.cbor --secret secret.cbor \\
+        --key verifier/signing.pem -o laptop.endorsement.cbor
     """
     signer = load_signer_from_options(
         key=key, alg=alg, passphrase_file=passphrase_file, force=force

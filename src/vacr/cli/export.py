@@ -112,11 +112,13 @@ def command(
 
     \b
     Example:
-      vacr export abc.acr.json --to atif                   writes ./abc.atif.json
+      vacr export abc.acr.json --to atif  # writes ./abc.atif.json
       vacr export abc.acr.json --to markdown --only user --only assistant -o -
       vacr export records/ --to atif -o trajectories/
-      vacr export abc.acr.json --to in-toto --key keys/signing.pem --commit $(git rev-parse HEAD)
-      vacr export abc.acr.json --to git-ai-notes -o - | git notes --ref=ai add -F - HEAD
+      vacr export abc.acr.json --to in-toto --key keys/signing.pem \\
+        --commit $(git rev-parse HEAD)
+      vacr export abc.acr.json --to git-ai-notes -o - |
+        git notes --ref=ai add -F - HEAD
     """
     voice = Voice(format, quiet, verbose)
     row_filter = build_filter(**filters)
@@ -197,7 +199,7 @@ class _ExportRun:
     count: int = 0
 
     def __post_init__(self) -> None:
-        """Prepare the warnings; a document on standard output must not be mixed with them."""
+        """Prepare the warnings about modified records; keep them out of a document on stdout."""
         self.modified = ModifiedRecords(self.voice, in_results=self.output != STDIN)
 
     def export_path(self, path: str) -> None:

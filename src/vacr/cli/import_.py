@@ -65,7 +65,7 @@ def command(
 
     \b
     Example:
-      vacr import run.atif.json                            writes ./run.acr.json
+      vacr import run.atif.json  # writes ./run.acr.json
       vacr import run.json --from atif -o abc.acr.json
       vacr import trajectories/ -o records/
     """

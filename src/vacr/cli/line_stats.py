@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from rich.cells import cell_len
 
@@ -58,6 +59,8 @@ class LineOptions:
     def collect(self, paths: Sequence[str], voice: Voice) -> LineStatistics:
         """Count the lines, joined to the records at some paths; show progress in a terminal.
 
+        Without paths, the sessions on this machine that worked in the repository count.
+
         Raises:
             UsageError: a time is malformed.
             UnreadableInput: there is no such repository, range or record.
@@ -66,8 +69,9 @@ class LineOptions:
         until = _parse_time(self.until, "--until", is_end=True)
         repository = Repository(self.repository or ".")
         with show_phases(voice) as progress:
-            progress("reading records", 0, 0)
-            records = read_records(tuple(paths), voice)
+            reading = partial(progress, "reading sessions")
+            reading(0, 0)
+            records = read_records(tuple(paths), repository, reading, voice)
             statistics = collect_line_statistics(
                 repository, self.range, records, since=since, until=until, progress=progress
             )
@@ -80,7 +84,7 @@ class LineOptions:
         if statistics.end is None:
             voice.notice(f"vacr: no commits in {self.range}")
         elif not statistics.commits:
-            voice.notice(f"vacr: no commits in {self.range} at this time")
+            voice.notice(f"vacr: no commits in {self.range} match --since and --until")
         if statistics.unreadable:
             first = statistics.unreadable[0]
             count = format_count(len(statistics.unreadable), "file")
@@ -226,11 +230,12 @@ def _format_facts(total: LineCounts) -> list[str]:
     share = _format_share(mixed, written)
     facts = [f"edited before commit: {mixed:,} of {written:,} lines that agents wrote ({share})"]
     for days, own in total.survival.items():
-        if own.lines:
-            share = _format_share(own.survived, own.lines)
-            survived = f"{own.survived:,} of {own.lines:,} ai lines ({share})"
-            young = f"; {own.too_young:,} too young" if own.too_young else ""
-        else:
-            survived, young = "no ai line is old enough", ""
+        if not own.lines:
+            # None is older, either.
+            facts.append(f"survived {days} days: no ai line is old enough")
+            break
+        share = _format_share(own.survived, own.lines)
+        survived = f"{own.survived:,} of {own.lines:,} ai lines ({share})"
+        young = f"; {own.too_young:,} too young" if own.too_young else ""
         facts.append(f"survived {days} days: {survived}{young}")
     return facts

@@ -14,11 +14,12 @@ from typing import Any
 
 import click
 
-from vacr.blame import DEFAULT_NOTES_REF, NotesRef, Repository
+from vacr.blame import DEFAULT_NOTES_REF, NotesRef, Repository, find_work_trees
+from vacr.cli.blame import make_skip_reporter
 from vacr.cli.options import PATH, voice_options
 from vacr.cli.verbs import OrderedVerbGroup
 from vacr.console import Voice, show_job_progress
-from vacr.errors import InvalidRecord, NotASession, UsageError, VacrError
+from vacr.errors import UsageError, VacrError
 from vacr.workflows import (
     CONTRIBUTOR_TYPES,
     NOTE_EMPTY,
@@ -34,6 +35,7 @@ from vacr.workflows import (
     parse_rewritten_commits,
     read_commit_notes,
     read_note_records,
+    read_project_inputs,
     rewrite_similar_notes,
     rewrite_stated_notes,
     write_commit_notes,
@@ -77,7 +79,7 @@ def command() -> None:
 
     \b
     Example:
-      vacr notes write main..HEAD --records records/
+      vacr notes write main..HEAD
       vacr notes push
       vacr notes fetch
       vacr notes show HEAD
@@ -91,7 +93,7 @@ def command() -> None:
     metavar="FILE|FOLDER",
     multiple=True,
     type=PATH,
-    help="Records or native sessions; repeatable.  [required]",
+    help="Records or native sessions; repeatable.  [default: the sessions of the repository]",
 )
 @click.option("--force", is_flag=True, help="Replace notes of other tools.")
 @_notes_options
@@ -110,33 +112,24 @@ def write(
     Each commit with proven lines gets a note. All notes are written at once, or none. A note of
     vacr is merged: lines that these records prove replace older claims, and other lines keep
     theirs. A note of another tool is not replaced without --force; the exit code is then 1. Notes
-    contain no prompts.
+    contain no prompts. Without --records, vacr uses the sessions on this machine that worked in the
+    repository.
 
     \b
     Example:
-      vacr notes write HEAD --records records/
-      vacr notes write main..HEAD --records ~/.claude/projects/-home-mira-app
+      vacr notes write HEAD
+      vacr notes write main..HEAD --records records/
     """
     voice = Voice(format, quiet, verbose)
-    if not records:
-        raise UsageError(
-            "notes write needs --records",
-            hint="Add --records PATH: records, sessions, or folders of them. To find sessions: "
-            "vacr list -v",
-        )
     notes = NotesRef(Repository(repository), ref)
     commits = list_note_commits(notes.repository, revision)
-
-    def report_skipped(path: str, error: VacrError) -> None:
-        """Print that an input is skipped, and why."""
-        message = f"{error.where or path}: skipped: {error.message}"
-        if isinstance(error, InvalidRecord):
-            voice.error(message)
+    report_skipped = make_skip_reporter(voice)
+    with show_job_progress("reading sessions", voice) as progress:
+        if records:
+            inputs = read_note_records(records, report_skipped, progress=progress)
         else:
-            # Only with -v: in a folder, files that are not sessions are expected.
-            voice.notice(message, 1 if isinstance(error, NotASession) else 0)
-
-    inputs = read_note_records(records, report_skipped)
+            folders = find_work_trees(notes.repository)
+            inputs = read_project_inputs(folders, report_skipped, progress=progress)
     with show_job_progress("blaming", voice) as progress:
         results = write_commit_notes(notes, commits, inputs, force=force, progress=progress)
     return _report_results(results, notes, voice)
@@ -287,8 +280,8 @@ def rewrite(
 
     \b
     Example:
-      vacr notes rewrite --stdin                           in .git/hooks/post-rewrite
-      vacr notes rewrite                                   after a squash on the server, and a pull
+      vacr notes rewrite --stdin  # in .git/hooks/post-rewrite
+      vacr notes rewrite          # after a squash on the server, and a pull
       vacr notes rewrite main~3..main
     """
     voice = Voice(format, quiet, verbose)

@@ -138,9 +138,9 @@ def command(
 
     \b
     Example:
-      vacr record ~/.claude/projects/x/abc.jsonl           writes ./abc.acr.json
-      vacr record                                          choose a session of this machine
-      vacr record ~/.codex/sessions -o records/            all sessions, on all cores
+      vacr record ~/.claude/projects/x/abc.jsonl  # writes ./abc.acr.json
+      vacr record                                 # choose a session
+      vacr record ~/.codex/sessions -o records/   # all sessions, on all cores
       vacr record big/ -o out/ --cluster tcp://host:8786
       vacr record abc.jsonl -o - | jq .session.entries[0]
     """

@@ -75,7 +75,8 @@ def command(
 
     \b
     Example:
-      vacr register abc.acr.json.cose --service https://log.example.org --log-key receipt-keys.pem
+      vacr register abc.acr.json.cose --service https://log.example.org \\
+        --log-key receipt-keys.pem
       vacr register records/ --service https://log.example.org
       vacr register --pending
     """

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
@@ -27,7 +27,7 @@ from vacr.blame import (
     rebuild_files,
 )
 from vacr.cli.options import PATH, Verb, voice_options
-from vacr.console import Voice
+from vacr.console import Voice, show_job_progress
 from vacr.errors import UsageError, VacrError
 from vacr.files import has_same_bytes, write_file_atomically
 from vacr.workflows import (
@@ -39,6 +39,7 @@ from vacr.workflows import (
     read_replay_inputs,
 )
 
+_MAX_PATHS_SHOWN = 3
 _COMMIT_STATES = {
     COMMIT_EQUAL: "equals the commit",
     COMMIT_UNCHANGED: "equals the commit, which did not change it",
@@ -58,7 +59,8 @@ _COMMIT_STATES = {
     "--at",
     metavar="COMMIT",
     help="Compare with this commit of the base's repository, and take the states that equal it. "
-    "The base is then the commit's parent, unless --base names a revision.",
+    "The base is then the commit's parent in the repository of the current folder, unless --base "
+    "names another.",
 )
 @click.option(
     "--run-formatters",
@@ -87,8 +89,9 @@ def command(
 ) -> int:
     """Rebuild the files that sessions changed.
 
-    vacr applies the edits in the sessions to the files in --base. FILE is a record or a native
-    session. Several are replayed together, in order of time. The report lists every changed file,
+    vacr applies the edits in the sessions to the files in --base. FILE is a record, a native
+    session, or a folder of them; `vacr list -v` shows the files of sessions on this machine.
+    Several are replayed together, in order of time. The report lists every changed file,
     whether it is complete, partial or deleted, and the evidence. A file is written only if every
     byte of it is known. The report names a doubt where the file may differ from that: a formatter
     or another command ran since, or only a part was shown after a change from outside. Files in
@@ -96,7 +99,8 @@ def command(
 
     With --at, each file is compared with the commit at every moment of the sessions. If it was the
     same at one of them, the report says "equals the commit" and names the entry, and this state is
-    written instead of the last one.
+    written instead of the last one. For everything that a session changed up to the commit, name
+    the revision before the session with --base.
 
     With --run-formatters, a text that a formatter rewrote is formatted again, and the evidence
     names the formatter, such as "formatter: black 24.1.0". The installed version counts.
@@ -107,18 +111,21 @@ def command(
     \b
     Example:
       vacr replay a.jsonl b.jsonl --base ~/repo@HEAD~3 --out tree/
-      vacr replay a.jsonl --base ~/repo --at HEAD
-      vacr replay abc.acr.json --format json | jq '.files[] | select(.complete | not)'
+      vacr replay a.jsonl --at HEAD
+      vacr replay a.jsonl --base ~/repo@HEAD~3 --at HEAD~1 --out tree/
+      vacr replay abc.acr.json --format json |
+        jq '.files[] | select(.complete | not)'
     """
     voice = Voice(format, quiet, verbose)
     replay_base = load_replay_base(base, at)
     errors: list[VacrError] = []
-    inputs = read_replay_inputs(files, voice.notice, errors.append)
+    with show_job_progress("reading sessions", voice) as progress:
+        inputs = read_replay_inputs(files, voice.notice, errors.append, progress=progress)
     for error in errors:
         voice.error(f"vacr: {error.where}: skipped: {error.message}", error.hint)
     commit = CommitFiles(replay_base.commit) if replay_base.commit is not None else None
     runner = _make_formatter_runner(voice) if run_formatters else None
-    with name_failed_input(inputs):
+    with show_job_progress("replaying", voice), name_failed_input(inputs):
         rebuilt = rebuild_files(
             [recording.record for recording in inputs], replay_base.before, commit, runner
         )
@@ -148,8 +155,7 @@ def command(
     if not rebuilt:
         voice.notice("The sessions changed no files.")
     if document.get("not-replayed"):
-        count = format_count(len(document["not-replayed"]), "file")
-        voice.notice(f"The commit changed {count} that the sessions did not change.")
+        voice.notice(_format_missing_files(document["not-replayed"], shows_all=verbose > 0))
     voice.data(document)
     return 0
 
@@ -182,6 +188,15 @@ def _format_rebuilt_file(file: RebuiltFile) -> str:
         if file.match.entry:
             parts[-1] += f" at {file.match.entry}"
     return f"{file.path}: {', '.join(parts)}"
+
+
+def _format_missing_files(paths: Sequence[str], *, shows_all: bool) -> str:
+    """Return a text about files of the commit that the sessions left as they were in the base."""
+    shown = paths if shows_all else paths[:_MAX_PATHS_SHOWN]
+    rest = f" and {len(paths) - len(shown)} more: -v" if len(shown) < len(paths) else ""
+    count = format_count(len(paths), "file")
+    fact = f"The commit changed {count} that the sessions left as in the base"
+    return f"{fact}: {', '.join(shown)}{rest}"
 
 
 def _find_clashing_paths(files: Iterable[RebuiltFile]) -> set[str]:

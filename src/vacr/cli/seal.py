@@ -94,7 +94,8 @@ def command(
 
     \b
     Example:
-      vacr seal abc.jsonl --key keys/signing.pem --service https://log.example.org -o sealed/
+      vacr seal abc.jsonl --key keys/signing.pem \\
+        --service https://log.example.org -o sealed/
       vacr seal ~/.codex/sessions --key keys/signing.pem \\
         --service https://log.example.org -o sealed/
       vacr seal abc.jsonl --key keys/signing.pem --base ~/repo@HEAD~3

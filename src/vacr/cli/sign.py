@@ -80,7 +80,7 @@ def command(
 
     \b
     Example:
-      vacr sign abc.acr.json --key keys/signing.pem        writes abc.acr.json.cose
+      vacr sign abc.acr.json --key keys/signing.pem  # writes abc.acr.json.cose
       vacr sign abc.acr.json --key keys/signing.pem --profile attached
       vacr sign abc.jsonl --key keys/signing.pem --x5chain chain.pem \\
         --timestamp https://tsa.example.org/

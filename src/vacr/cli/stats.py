@@ -34,7 +34,13 @@ from vacr.cli.options import (
     prices_option,
     voice_options,
 )
-from vacr.console import Voice, align_columns, get_terminal_width, truncate_start
+from vacr.console import (
+    Voice,
+    align_columns,
+    get_terminal_width,
+    show_job_progress,
+    truncate_start,
+)
 from vacr.errors import (
     InvalidRecord,
     NotASession,
@@ -95,7 +101,8 @@ def _complete_grouping(
     metavar="FILE|FOLDER",
     multiple=True,
     type=PATH,
-    help="Records or native sessions, like the arguments; repeatable.",
+    help="Records or native sessions, like the arguments; repeatable.  [default with --lines: the "
+    "sessions of the repository]",
 )
 @click.option(
     "--by",
@@ -142,20 +149,22 @@ def command(
 
     With --lines, vacr counts the lines that each commit added, as ai, human, mixed and unknown,
     like `vacr blame --commit`. The last columns show how many of the ai lines the branch still has
-    7, 30 and 90 days after their commit. Mixed lines were edited before their commit. A modified
-    record is refused, and in a folder skipped.
+    7, 30 and 90 days after their commit. Mixed lines were edited before their commit. Without
+    records, vacr uses the sessions on this machine that worked in the repository. A modified record
+    is refused, and in a folder skipped.
 
     \b
     Example:
       vacr stats records/
       vacr stats ~/.claude/projects --by day
       vacr stats records/ --by model --format json
-      vacr stats --lines main..HEAD --records records/
-      vacr stats --lines main --since 2026-01-01 --by week,author --records records/
+      vacr stats --lines HEAD~10..HEAD
+      vacr stats --lines main..HEAD --by author --records records/
+      vacr stats --lines main --since 2026-01-01 --by week,author
     """
     voice = Voice(format, quiet, verbose)
     paths = (*paths, *records)
-    if not paths:
+    if not paths and lines is None:
         raise UsageError(
             "stats needs records or sessions",
             hint="Name files or folders, for example: vacr stats records/",
@@ -191,8 +200,10 @@ def _show_session_totals(
     table = load_prices(prices)
     totals, failed = SessionGroups(by, table), []
     modified, unlabelled = ModifiedRecords(voice), 0
-    for path in paths:
-        for item in _scan_input_path(path):
+    items = (item for path in paths for item in _scan_input_path(path))
+    with show_job_progress("reading sessions", voice) as progress:
+        for number, item in enumerate(items, 1):
+            progress(number, 0)
             if isinstance(item, InputRecord):
                 modified.warn(item.path, item.modified)
                 totals.add(item.record, is_modified=bool(item.modified))

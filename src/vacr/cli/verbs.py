@@ -99,8 +99,8 @@ def completion_command(shell: str, format: str, quiet: bool, verbose: int) -> No
 
     \b
     Example:
-      eval "$(vacr completion bash)"                       in ~/.bashrc
-      eval "$(vacr completion zsh)"                        in ~/.zshrc
+      eval "$(vacr completion bash)"  # in ~/.bashrc
+      eval "$(vacr completion zsh)"   # in ~/.zshrc
       vacr completion fish > ~/.config/fish/completions/vacr.fish
     """
     from click.shell_completion import get_completion_class

@@ -162,7 +162,8 @@ def command(
     \b
     Example:
       vacr verify abc.acr.json --trust keys/signing.pub.pem
-      vacr verify abc.acr.json --trust ca.pem --issuer https://example.org --source abc.jsonl
+      vacr verify abc.acr.json --trust ca.pem --issuer https://example.org \\
+        --source abc.jsonl
       vacr verify abc.acr.json --trust keys/signing.pub.pem --log-key mylog/
       vacr verify records/ --trust keys/signing.pub.pem --format json
       vacr verify abc.acr.json --trust keys/signing.pub.pem \\

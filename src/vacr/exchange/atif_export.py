@@ -162,7 +162,10 @@ class _TrajectoryWriter:
         return trajectory
 
     def _describe_record(self, *, partial: bool) -> JsonObject:
-        """Return the id and digest of the record, and the exporter."""
+        """Return the id and digest of the record, and the exporter.
+
+        `partial` marks a trajectory that filters shortened.
+        """
         description: JsonObject = {
             "record": self.record["id"],
             "sha-256": self.digest,

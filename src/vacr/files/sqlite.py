@@ -448,5 +448,7 @@ def _make_database_error(error: Exception, path: Path) -> UnreadableInput:
         problem = "its header is invalid" if is_wrong_header else str(error)
         return UnreadableInput(f"a damaged database: {problem}", where=str(path))
     return UnreadableInput(
-        f"unexpected content in the database: {type(error).__name__}: {error}", where=str(path)
+        f"unexpected content in the database: {type(error).__name__}: {error}",
+        where=str(path),
+        hint="If the agent can open it, please report this as a bug in vacr.",
     )

@@ -464,7 +464,7 @@ def hold_file_lock(path: Path, wait: float) -> Iterator[None]:
             except BlockingIOError as error:
                 if time.monotonic() > deadline:
                     raise TimeoutError(
-                        f"another process has locked {path} for {wait:g} seconds"
+                        f"another process still has {path} locked after {wait:g} seconds"
                     ) from error
                 time.sleep(_LOCK_RETRY_SECONDS)
         yield

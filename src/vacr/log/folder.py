@@ -426,7 +426,11 @@ def rotate_log_keys(folder: LogFolder) -> PublicKey:
     new_keys = LogKeyPair.generate()
     with closing(folder.ledger()) as ledger:
         if ledger.signer is None or ledger.head is None:
-            raise UsageError("the signing key of the log is not loaded")
+            raise UsageError(
+                "the log's receipt key is missing",
+                where=str(folder.path),
+                hint="Copy the folder keys/ from the folder of the log, or name that folder.",
+            )
         replaced = ledger.head.description
         old_signer, keyring = ledger.signer, ledger.keyring
         new_keys.save(folder.path)

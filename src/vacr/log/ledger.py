@@ -247,12 +247,12 @@ class Ledger:
         `description` is the position of the log's newest description of itself.
 
         Raises:
-            UsageError: the log's signing key is not loaded.
+            UsageError: the receipt key for the new head is missing.
         """
         if description != before.description:
             self.signer = self.keyring.next_signer
         if self.signer is None:
-            raise UsageError("the signing key of the log is not loaded")
+            raise UsageError("the log's new receipt key is missing")
         # The time of a head never decreases, even if the clock is set back.
         now = max(int(self.clock()), before.time)
         header = encode_receipt_header(

@@ -153,7 +153,8 @@ def find_record_modification(record: Any, *, json: bool) -> RecordModification |
     """Return how the id of a record that vacr made contradicts its content, or None if it does not.
 
     Return None also for records of other programs, for values that are not records, and for
-    records of version 1: their id covers a session that they do not hold.
+    records of version 1: their id covers a session that they do not hold. `json` is True for a
+    record from JSON, False for one from CBOR.
     """
     if not isinstance(record, dict) or "version" not in record:
         return None
@@ -176,7 +177,8 @@ def find_record_modification(record: Any, *, json: bool) -> RecordModification |
 def is_record_modified(record: Any, *, json: bool) -> bool:
     """Return whether a record was modified after vacr made it: its id contradicts its content.
 
-    Return False for records of other programs, whose ids cannot be checked.
+    Return False for records of other programs, whose ids cannot be checked. `json` is True for a
+    record from JSON, False for one from CBOR.
     """
     return find_record_modification(record, json=json) is not None
 

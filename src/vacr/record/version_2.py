@@ -267,6 +267,8 @@ def _unpack_metadata(result: JsonObject, record: JsonObject, *, has_mark: bool, 
     """Add the `metadata` of a record of version 2 to `result`, the record of version 3.
 
     Metadata that vacr packed becomes members of the record again; any other stays `metadata`.
+    `has_mark` means that the record of version 3 gets a conversion mark. `json` is True for a
+    record from JSON, False for one from CBOR.
     """
     metadata = record[METADATA_MEMBER]
     can_pack = partial(

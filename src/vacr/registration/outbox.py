@@ -252,7 +252,7 @@ def _read_outbox_item(path: Path) -> OutboxItem:
         raise UnreadableInput(f"the file lacks one of the members {', '.join(_ITEM_MEMBERS)}")
     # Another user could make us send statements, and the token, to a service of their own.
     if sys.platform != "win32" and owner != os.geteuid():
-        raise UnreadableInput("it belongs to another user")
+        raise UnreadableInput("the file belongs to another user")
     if not is_absolute(value["statement"]):
         raise UnreadableInput("the path of the statement in the file is not absolute")
     return OutboxItem(*(value[name] for name in _ITEM_MEMBERS))

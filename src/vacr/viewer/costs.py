@@ -205,7 +205,7 @@ def parse_price_table(data: bytes, where: str) -> PriceTable:
         raise UnreadableInput(
             f"not a price file: {type(error).__name__}: {error}",
             where=where,
-            hint="Start from a copy of src/vacr/viewer/prices.json; see docs/costs.md.",
+            hint="See docs/costs.md for the smallest price file.",
         ) from error
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from vacr.workflows.attribute import report_unknown_tools as report_unknown_tools
     from vacr.workflows.attribute import shorten_prompt as shorten_prompt
     from vacr.workflows.blame_records import read_blame_records as read_blame_records
+    from vacr.workflows.blame_records import read_project_inputs as read_project_inputs
     from vacr.workflows.blame_records import read_project_records as read_project_records
     from vacr.workflows.commit_notes import EVIDENCE_NOTED as EVIDENCE_NOTED
     from vacr.workflows.commit_notes import NOTE_EMPTY as NOTE_EMPTY
@@ -160,6 +161,7 @@ __getattr__, __dir__, __all__ = export_lazily(
         ),
         "blame_records": (
             "read_blame_records",
+            "read_project_inputs",
             "read_project_records",
         ),
         "commit_notes": (

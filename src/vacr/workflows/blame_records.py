@@ -91,23 +91,58 @@ def read_project_records(
     Raises:
         UnreadableInput: there are no such sessions.
     """
+    places = _list_project_places(folders, skipped)
+    inputs = [(place.path, place) for place in places]
+    return _read_inputs(inputs, skipped, _make_no_sessions_error(folders), index, progress)
+
+
+def read_project_inputs(
+    folders: Sequence[str],
+    skipped: SkippedCallback,
+    *,
+    progress: ProgressCallback = _ignore_progress,
+) -> list[InputRecord]:
+    """Return the same records as `read_project_records`, with their sources.
+
+    Raises:
+        UnreadableInput: there are no such sessions.
+    """
+    places = _list_project_places(folders, skipped)
+    inputs: list[InputRecord] = []
+    for number, place in enumerate(places):
+        progress(number, len(places))
+        for item in read_input_place(place):
+            if isinstance(item, InputRecord):
+                inputs.append(item)
+            else:
+                skipped(place.path, item)
+    if not inputs:
+        raise _make_no_sessions_error(folders)
+    return inputs
+
+
+def _list_project_places(folders: Sequence[str], skipped: SkippedCallback) -> list[SessionPlace]:
+    """Return the places of the sessions on this machine that worked in some folders, or below."""
     failed: list[UnreadableInput] = []
-    inputs: list[tuple[str, SessionPlace | None]] = []
+    places = []
     for summary in list_sessions(failed=failed):
         # Here, a path of another system would be in the current folder.
         project = resolve_links(summary.project) if is_absolute(summary.project) else ""
         if any(f"{project}/".startswith(f"{folder}/") for folder in folders):
-            place = SessionPlace(summary.path, Path(summary.path).name, summary.session)
-            inputs.append((summary.path, place))
+            places.append(SessionPlace(summary.path, Path(summary.path).name, summary.session))
     for error in failed:
         skipped(error.where, error)
-    missing = UnreadableInput(
+    return places
+
+
+def _make_no_sessions_error(folders: Sequence[str]) -> UnreadableInput:
+    """Return the error for folders in which no session worked."""
+    return UnreadableInput(
         "no sessions of this repository found on this machine",
         where=", ".join(folders),
         hint="Add --records PATH: records, sessions, or folders of them. To find sessions: "
         "vacr list -v",
     )
-    return _read_inputs(inputs, skipped, missing, index, progress)
 
 
 def _read_inputs(

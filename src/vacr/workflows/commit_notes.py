@@ -94,11 +94,15 @@ def list_note_commits(repository: Repository, revision: str) -> list[str]:
 
 
 def read_note_records(
-    paths: Iterable[str], skipped: Callable[[str, VacrError], None]
+    paths: Iterable[str],
+    skipped: Callable[[str, VacrError], None],
+    *,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> list[InputRecord]:
     """Return all records at some paths, and the records of native sessions there.
 
     `skipped` gets each unreadable item of a folder: the path of the folder, and the error.
+    `progress` gets the number of records read, and 0, because their total is unknown.
 
     Raises:
         UnreadableInput: a named file cannot be read, or the paths contain no records.
@@ -110,6 +114,7 @@ def read_note_records(
         for item in scan_input_records(path):
             if isinstance(item, InputRecord):
                 inputs.append(item)
+                progress(len(inputs), 0)
             else:
                 skipped(path, item)
     if not inputs:

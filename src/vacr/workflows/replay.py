@@ -37,12 +37,16 @@ class ReplayBase:
 
 
 def read_replay_inputs(
-    paths: Iterable[str], notify: Callable[[str], None], skipped: Callable[[VacrError], None]
+    paths: Iterable[str],
+    notify: Callable[[str], None],
+    skipped: Callable[[VacrError], None],
+    *,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> list[InputRecord]:
     """Return the records at some paths, and the records of native sessions, each session once.
 
     `notify` gets a text about each duplicate recording, `skipped` the error of each unreadable
-    input.
+    input, and `progress` the number of records read, and 0, because their total is unknown.
 
     Raises:
         UnreadableInput: no input can be read; it is the error of the first one.
@@ -60,7 +64,9 @@ def read_replay_inputs(
     for path in paths:
         try:
             # The sessions before an unreadable one in the same file count.
-            inputs.extend(read_input_records(path, failed=collect_error))
+            for recording in read_input_records(path, failed=collect_error):
+                inputs.append(recording)
+                progress(len(inputs), 0)
         except UnreadableInput as error:
             error.where = error.where or path
             errors.append(error)

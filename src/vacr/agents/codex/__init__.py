@@ -40,6 +40,7 @@ class Codex(Agent):
         "grep_files": ToolEffect.NONE,
         "view_image": ToolEffect.NONE,
         "update_plan": ToolEffect.NONE,
+        "web_search": ToolEffect.NONE,
     }
 
     def recognises(self, sample: Sequence[Any]) -> float:

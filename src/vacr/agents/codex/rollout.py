@@ -165,7 +165,10 @@ def _get_function_name(native: JsonObject) -> Any:
 
 
 def _parse_arguments(entry: JsonObject, native: JsonObject) -> None:
-    """Replace the text of a call's arguments by its object; the text goes back to the item."""
+    """Replace the text of a call's arguments by its object; the text goes back to the item.
+
+    Text that is not a JSON object stays in the entry.
+    """
     text = entry["input"]
     try:
         arguments = _decode_arguments(text)

@@ -2,6 +2,10 @@
 
 `reader` and `messages` turn a chat into a record; `tools` knows what its tools do to files;
 `speakers` and `outcomes` label who wrote a message and how a call ended.
+
+    >>> from vacr.agents import find_agent
+    >>> find_agent("gemini-cli").tools["replace"].value
+    'replace'
 """
 
 from __future__ import annotations
@@ -41,9 +45,9 @@ class Gemini(Agent):
         "grep_search": ToolEffect.SEARCH,
         "search_file_content": ToolEffect.SEARCH,
         "list_directory": ToolEffect.NONE,
-        "write_todos": ToolEffect.NONE,
         "google_web_search": ToolEffect.NONE,
         "web_fetch": ToolEffect.NONE,
+        "write_todos": ToolEffect.NONE,
         "read_many_files": ToolEffect.READ_MANY,
     }
 

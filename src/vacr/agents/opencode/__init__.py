@@ -45,9 +45,10 @@ class OpenCode(Agent):
         "list": ToolEffect.NONE,
         "lsp": ToolEffect.NONE,
         "webfetch": ToolEffect.NONE,
-        "websearch": ToolEffect.NONE,
-        "todowrite": ToolEffect.NONE,
+        "question": ToolEffect.NONE,
         "todoread": ToolEffect.NONE,
+        "todowrite": ToolEffect.NONE,
+        "websearch": ToolEffect.NONE,
     }
 
     def recognises(self, sample: Sequence[Any]) -> float:

@@ -66,7 +66,8 @@ def init_command(
     \b
     Example:
       vacr log init mylog/
-      vacr log init mylog/ --origin log.example.org/agents --database postgresql://vacr@db/log
+      vacr log init mylog/ --origin log.example.org/agents \\
+        --database postgresql://vacr@db/log
     """
     voice = Voice(format, quiet, verbose)
     log = create_log(folder, origin=origin, database=database)
@@ -199,6 +200,7 @@ def print_log_summary(document: dict[str, Any], voice: Voice) -> None:
     """Print the name, the identity and the keys of a log."""
     voice.result(f"  origin          {document['origin']}")
     voice.result(f"  identity        {document['identity']}")
+    voice.result("                  issuer of all receipts; stays when keys change")
     voice.result(f"  receipt key     {document['receipt-key']}")
     voice.result(f"                  verifiers of receipts need {document['receipt-keys-file']}")
     voice.result(f"  checkpoint key  {document['checkpoint-key']}")

@@ -170,7 +170,8 @@ def verify_command(
 
     \b
     Example:
-      vacr log verify 17.receipt.cose --log-key receipt-keys.pem --statement session.acr.json.cose
+      vacr log verify 17.receipt.cose --log-key receipt-keys.pem \\
+        --statement session.acr.json.cose
       vacr log verify grown.receipt.cose --log-key receipt-keys.pem \\
         --older checkpoint.old --newer checkpoint
     """

@@ -196,7 +196,8 @@ def serve_command(
     \b
     Example:
       vacr log serve mylog/ --port 8080
-      vacr log serve mylog/ --host 0.0.0.0 --token-file tokens --tls-cert cert.pem --tls-key key.pem
+      vacr log serve mylog/ --host 0.0.0.0 --token-file tokens \\
+        --tls-cert cert.pem --tls-key key.pem
       vacr log serve --database postgresql://vacr@db/log
     """
     voice = Voice(format, quiet, verbose)
@@ -301,7 +302,9 @@ def _check_proxy_addresses(addresses: Sequence[str]) -> None:
                 "Name the address that the proxy connects from, such as 127.0.0.1, or its network, "
                 "such as 10.1.0.0/16."
             )
-            raise UsageError(f"{address} is not an IP address or network", hint=hint) from error
+            raise UsageError(
+                f"--proxy {address} is not an IP address or network", hint=hint
+            ) from error
 
 
 @click.command("witness", no_args_is_help=True, cls=Verb)
