@@ -336,3 +336,18 @@ def test_folder_of_the_same_name_on_this_machine_is_another_project(history, tmp
     history.person_inserts("app.py", 2, lines)
     history.commit("Typed")
     assert find_types(history, lines) == {"unknown"}
+
+
+def test_plan_file_of_the_repository_that_a_person_copied_is_not_recorded(history):
+    planned = history.make_lines(4)
+    history.tick()
+    plan = ["# Plan", "```python", *planned, "```"]
+    history.agent_writes("docs/plan.md", plan)
+    history.tick()
+    old = history.read("app.py")
+    (history.folder / "app.py").write_text(join_lines([*old, *planned]))
+    (history.folder / "plan.md").write_text(join_lines(plan))
+    history.commit("Copied")
+    assert find_types(history, planned) == {"ai"}
+    assert list_recorded_lines(history) == []
+    assert list_recorded_lines(history, "plan.md") == []
