@@ -77,12 +77,92 @@ def test_command_between_two_looks_proves_nothing(repo):
     assert blame_head(repo, agent)["def typed_by_a_person():"].type == "unknown"
 
 
-def test_sub_agent_proves_nothing(repo):
+def run_sub_agent(agent):
+    agent.call("Task", {"description": "Extend", "prompt": "Extend app.py"}, "Done.")
+
+
+def run_unknown_tool(agent):
+    agent.call("mcp__files__insert", {"path": "app.py", "template": "function"}, "ok")
+
+
+def run_in_background(agent):
+    native = {"stdout": "", "stderr": "", "interrupted": False, "backgroundTaskId": "b1"}
+    arguments = {"command": "npm run dev", "run_in_background": True}
+    agent.call("Bash", arguments, "Command running in background with ID: b1", native)
+    agent.read("app.py")
+
+
+def run_after_the_call(agent):
+    agent.call("Bash", {"command": "nohup npm run watch &"}, "")
+    agent.read("app.py")
+
+
+def restore_unknown_stash(agent):
+    agent.call("Bash", {"command": "git stash pop"}, "Dropped refs/stash@{0}")
+
+
+def substitute_output(agent):
+    agent.call("Bash", {"command": "echo $(./generate.sh)"}, "")
+
+
+def check_out_pull_request(agent):
+    agent.call("Bash", {"command": "gh pr checkout 5"}, "")
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        substitute_output,
+        check_out_pull_request,
+        run_sub_agent,
+        run_unknown_tool,
+        run_in_background,
+        run_after_the_call,
+        restore_unknown_stash,
+    ],
+)
+def test_call_that_may_change_any_file_proves_nothing(repo, act):
     agent = Agent(repo).asked("Begin").read("app.py")
-    agent.call("Agent", {"prompt": "Extend the module"}, "Done.")
+    act(agent)
     append(repo, BY_HAND)
     agent.read("app.py").edit("app.py", BY_HAND, BY_HAND + BY_AGENT).read("app.py")
     assert blame_head(repo, agent)["def typed_by_a_person():"].type == "unknown"
+
+
+def test_call_that_changes_no_file_does_not_hide_a_person(repo):
+    agent = Agent(repo).asked("Begin").read("app.py")
+    agent.call("TodoWrite", {"todos": []}, "ok")
+    append(repo, BY_HAND)
+    agent.read("app.py").edit("app.py", BY_HAND, BY_HAND + BY_AGENT).read("app.py")
+    assert blame_head(repo, agent)["def typed_by_a_person():"].type == "human"
+
+
+@pytest.mark.parametrize(
+    "laid_out",
+    [
+        'total = compute_the_total(first_amount, "second amount")\n',
+        'total = compute_the_total(\n    first_amount,\n    "second amount",\n)\n',
+    ],
+    ids=["quotes", "wrapped"],
+)
+def test_line_that_a_formatter_laid_out_anew_is_not_a_persons(repo, laid_out):
+    """The host runs the formatter after each edit, and the session does not show it."""
+    written = "total=compute_the_total(first_amount,'second amount')\n"
+    agent = Agent(repo).asked("Begin").read("app.py").edit("app.py", START, START + written)
+    (repo / "app.py").write_text(START + laid_out)
+    agent.read("app.py").edit("app.py", START, START + BY_AGENT).read("app.py")
+    lines = blame_head(repo, agent)
+    assert "human" not in {line.type for line in lines.values()}
+    assert not any(line.blame.changed_by for line in lines.values() if line.blame is not None)
+
+
+def test_proposed_line_with_an_escape_is_not_a_persons(repo):
+    typed = "print('the first row\\nthe second row')\n"
+    agent = Agent(repo).asked("Begin").read("app.py")
+    agent._add("assistant", [{"type": "text", "text": f"Add this:\n```\n{typed}```"}])
+    append(repo, typed)
+    agent.read("app.py").edit("app.py", typed, typed + BY_AGENT).read("app.py")
+    assert blame_head(repo, agent)[typed.strip()].type == "unknown"
 
 
 def test_line_that_an_agent_proposed_is_not_a_persons(repo):

@@ -8,8 +8,9 @@ import pytest
 
 from tests.attribution.working_agent import commit, git, repository
 from vacr.blame.file_blame import list_commit_additions
-from vacr.blame.git import Repository, load_git_base
+from vacr.blame.git import CommitTimes, Repository, load_git_base
 from vacr.blame.git_blame import BlameSelection, run_git_blame, unquote_git_name
+from vacr.blame.history import list_range_commits
 from vacr.blame.notes_ref import NotesRef
 from vacr.errors import UnreadableInput, UnwritableOutput, UsageError
 
@@ -309,3 +310,15 @@ def test_notes_are_not_written_if_the_ref_moved_in_the_meantime(tmp_path):
     with pytest.raises(UnwritableOutput, match="the notes were not written"):
         StaleNotes(notes.repository).write({first: b"other\n"}, "Stale")
     assert notes.read([first, second]) == {first: b"one\n", second: b"two\n"}
+
+
+@pytest.mark.parametrize("date", ["", " soon", " -5 +0000", " 1773482400"])
+def test_malformed_date_of_a_commit_is_no_time_after_a_call(repo, date):
+    tree, parent = git(repo, "rev-parse", "HEAD^{tree}"), git(repo, "rev-parse", "HEAD")
+    people = "".join(f"{role} M <m@example.org>{date}\n" for role in ("author", "committer"))
+    text = f"tree {tree}\nparent {parent}\n{people}\nChange\n".encode()
+    name = git(repo, "hash-object", "-t", "commit", "-w", "--literally", "--stdin", stdin=text)
+    found = Repository(repo)
+    assert found.read_commit_times([name]) == {name: CommitTimes(0, 0)}
+    assert found.load_base(name).time == 0
+    assert [commit.time for commit in list_range_commits(found, f"{parent}..{name}")] == [0]

@@ -22,3 +22,11 @@ def test_folder_of_another_system_is_not_in_the_current_folder(tmp_path, monkeyp
         places.append(Locality(Repository(repo), name, {"app.py"}).place_session(facts))
     assert places[0] == places[1]
     assert not places[0].is_tied
+
+
+def test_folder_that_no_system_can_have_is_elsewhere(tmp_path):
+    repo = repository(tmp_path / "repo")
+    (repo / "app.py").write_text("x = 1\n")
+    name = commit(repo)
+    facts = SessionFacts(folder="/work\0/app", named=("/work\0/app/app.py",))
+    assert not Locality(Repository(repo), name, {"app.py"}).place_session(facts).is_tied

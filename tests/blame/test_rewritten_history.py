@@ -300,3 +300,54 @@ def test_idiom_in_a_block_of_a_person_on_another_branch(history, idiom):
     history.person_inserts("app.py", 4, history.make_lines(2, idiom))
     history.commit("Typed")
     assert history.list_wrong_answers() == []
+
+
+@pytest.mark.parametrize("deletes", [False, True], ids=["file stays", "file is deleted"])
+def test_lines_that_an_agent_moved_to_a_new_file_are_not_its_own(history, deletes):
+    typed = history.make_lines(5)
+    history.tick()
+    history.person_writes("old.py", typed if deletes else [*history.make_lines(3), *typed])
+    history.commit("Typed")
+    history.tick()
+    agent = history.agent()
+    agent.look("old.py")
+    agent.write("new.py", join_lines([*typed, *history.make_lines(9)]))
+    if deletes:
+        agent.shell("rm old.py")
+    else:
+        agent.edit("old.py", join_lines(typed), "")
+    history.tick()
+    history.commit("Moved")
+    types = {line.text: line.type for _, lines in history.blame_commit() for line in lines}
+    assert {types[line] for line in typed} == {"unknown"}
+    assert list(types.values()).count("ai") == 9
+    assert find_types(history, typed, "new.py") == {"unknown"}
+
+
+def test_folder_of_the_same_name_on_this_machine_is_another_project(history, tmp_path):
+    lines = ["    app = create_app(settings)", "    database.init_app(app)"]
+    other = tmp_path / "elsewhere" / history.folder.name
+    other.mkdir(parents=True)
+    history.tick()
+    agent = history.agent()
+    agent.folder = other
+    agent.write("app.py", join_lines(lines))
+    history.tick()
+    history.person_inserts("app.py", 2, lines)
+    history.commit("Typed")
+    assert find_types(history, lines) == {"unknown"}
+
+
+def test_plan_file_of_the_repository_that_a_person_copied_is_not_recorded(history):
+    planned = history.make_lines(4)
+    history.tick()
+    plan = ["# Plan", "```python", *planned, "```"]
+    history.agent_writes("docs/plan.md", plan)
+    history.tick()
+    old = history.read("app.py")
+    (history.folder / "app.py").write_text(join_lines([*old, *planned]))
+    (history.folder / "plan.md").write_text(join_lines(plan))
+    history.commit("Copied")
+    assert find_types(history, planned) == {"ai"}
+    assert list_recorded_lines(history) == []
+    assert list_recorded_lines(history, "plan.md") == []

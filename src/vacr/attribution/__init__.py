@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from vacr.attribution.check import is_jointly_attributed as is_jointly_attributed
     from vacr.attribution.check import list_unattributed_variants as list_unattributed_variants
     from vacr.attribution.file_state import EVIDENCE_CONTENT_ONLY as EVIDENCE_CONTENT_ONLY
+    from vacr.attribution.file_state import EVIDENCE_EXTERNAL as EVIDENCE_EXTERNAL
     from vacr.attribution.file_state import FileState as FileState
     from vacr.attribution.file_state import TrackedFile as TrackedFile
     from vacr.attribution.reconcile import LineRun as LineRun
@@ -64,6 +65,7 @@ __getattr__, __dir__, __all__ = export_lazily(
         ),
         "file_state": (
             "EVIDENCE_CONTENT_ONLY",
+            "EVIDENCE_EXTERNAL",
             "FileState",
             "TrackedFile",
         ),

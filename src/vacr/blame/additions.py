@@ -17,14 +17,15 @@ _FIRST_LINE_ONLY = frozenset({1})
 
 @dataclass(frozen=True, slots=True)
 class FileAdditions:
-    """A file that a commit added lines to.
+    """A file that a commit changed, and the lines that the commit added to it.
 
-    A link or a submodule that a commit added or changed counts as one line.
+    A link or a submodule that a commit added or changed counts as one line. A deleted file has no
+    added lines.
     """
 
     path: str
     blob: str
-    """The name of the blob in the repository."""
+    """The name of the blob in the repository; zeros for a deleted file."""
     lines: frozenset[int]
     """The numbers of the added lines."""
     before: str = ""
@@ -77,7 +78,7 @@ def _collect_additions(
             {
                 file.path: _add_lines(file, hunks_by_blobs)
                 for file in files
-                if file.blob or file.is_new_link
+                if file.blob or file.old_blob or file.is_new_link
             }
         )
     return {commit: _keep_common_additions(additions) for commit, additions in by_parent.items()}
@@ -87,12 +88,13 @@ def _add_lines(file: ChangedFile, hunks_by_blobs: HunksByBlobs) -> FileAdditions
     """Return a changed file with the numbers of its added lines; a link or submodule has one."""
     if file.is_new_link:
         return FileAdditions(file.path, "", _FIRST_LINE_ONLY, file.old_path, is_file=False)
-    old_blob = file.old_blob or "0" * len(file.blob)
-    hunks = tuple(hunks_by_blobs.get((old_blob, file.blob), ()))
+    zeros = "0" * len(file.blob or file.old_blob)
+    old_blob, blob = file.old_blob or zeros, file.blob or zeros
+    hunks = tuple(hunks_by_blobs.get((old_blob, blob), ()))
     lines = frozenset(
         number for _, _, first, count in hunks for number in range(first, first + count)
     )
-    return FileAdditions(file.path, file.blob, lines, file.old_path, old_blob=old_blob, hunks=hunks)
+    return FileAdditions(file.path, blob, lines, file.old_path, old_blob=old_blob, hunks=hunks)
 
 
 def _keep_common_additions(by_parent: Sequence[Mapping[str, FileAdditions]]) -> list[FileAdditions]:

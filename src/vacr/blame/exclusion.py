@@ -3,9 +3,11 @@
 Between a commit and its parent, sessions show what their agents did to each file. A person wrote a
 line of the commit if the sessions knew the file exactly all the time: their first look shows it as
 in the parent, the replay ends with the bytes of the commit, and the line appeared between two looks
-without a call. No command, formatter or other session may have changed the file in between. The
-proof holds as far as the records do: an agent without a record is not excluded. Lines that any
-session proposed, in a call or in an answer, are never a person's, and neither are generated files.
+without a call. No command, formatter or other session may have changed the file in between, and no
+tool of unknown effect, such as a sub-agent, may have run. The proof holds as far as the records do:
+an agent without a record is not excluded. Lines that any session proposed, in a call or in an
+answer, are never a person's. Neither are lines that a program only laid out anew, nor those of
+generated files.
 
     >>> from vacr.blame.exclusion import is_generated
     >>> is_generated("web/package-lock.json"), is_generated("web/page.js")
@@ -14,12 +16,15 @@ session proposed, in a call or in an answer, are never a person's, and neither a
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from vacr.agents import SessionStep, ToolCall, find_record_agent
+from vacr.agents import RUNNING, SessionStep, ToolCall, extract_command, find_record_agent
 from vacr.attribution import (
+    EVIDENCE_EXTERNAL,
     BaseFiles,
     Replay,
     TrackedFile,
@@ -45,6 +50,12 @@ _GENERATED_NAMES = ("package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml"
 _GENERATED_ENDINGS = (".lock", ".lockb", ".min.js", ".min.css", ".map", ".snap", ".pb.go")
 _GENERATED_FOLDERS = ("dist", "build", "node_modules", "vendor", "generated", "__snapshots__")
 _BOT_MARK = "[bot]"
+# A shell command that runs on after its call: `serve &`.
+_BACKGROUND = re.compile(r"(?<![&>|<\\])&(?=\s|\)|$)")
+# A program whose output becomes a word, such as `echo $(./generate.sh)`; some only print.
+_SUBSTITUTION = re.compile(
+    r"(?:\$\(|`|<\()\s*(?!\(|(?:basename|cat|date|dirname|echo|head|ls|printf|pwd|tail|wc|which)\b)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +95,8 @@ def blame_people(
 ) -> None:
     """Add the lines that only a person can have written to the blames of a commit's files.
 
-    A `mixed` line in such a file was changed by a person. Add no lines if no session worked on the
-    commit.
+    A `mixed` line was changed by a person under the same conditions. Add no lines if no session
+    worked on the commit.
     """
     if window.author.endswith(_BOT_MARK):
         return
@@ -96,16 +107,18 @@ def blame_people(
     for version, blame in zip(versions, blames, strict=True):
         if is_generated(version.path) or not replayed.ends_with(version):
             continue
-        for number, found in blame.items():
-            if found.type == "mixed":
-                blame[number] = replace(found, changed_by="human")
         seen = replayed.find_outside_lines(version)
+        for number, found in blame.items():
+            is_changed = number in seen and not replayed.is_rearranged(version, number)
+            if found.type == "mixed" and is_changed:
+                blame[number] = replace(found, changed_by="human")
         numbers = [number for number in seen if number not in blame]
         if proposed is None and numbers:
             proposed = _find_proposed_lines(sessions)
         for run in split_consecutive_numbers(numbers):
-            lines = [(version.bare[number - 1].strip(), seen[number]) for number in run]
-            if not _is_proposed(lines, proposed or {}):
+            lines = [(_keep_letters(version.bare[number - 1]), seen[number]) for number in run]
+            is_rearranged = any(replayed.is_rearranged(version, number) for number in run)
+            if not is_rearranged and not _is_proposed(lines, proposed or {}):
                 human = LineBlame("human", replayed.claim, JOIN_BY_EXCLUSION)
                 blame.update(dict.fromkeys(run, human))
 
@@ -124,22 +137,57 @@ def is_generated(path: str) -> bool:
 
 
 class _WindowReplay(Replay):
-    """A replay that notes files which were not as in the base when a session first saw them."""
+    """A replay that notes where lines which no call explains need not be a person's."""
 
     def __init__(self, base: BaseFiles, roots: Sequence[str]) -> None:
         super().__init__(base, roots)
         self.unclean_keys: set[str] = set()
+        """Files that were not as in the base when a session first saw them."""
+        self.rearranged: defaultdict[str, set[str]] = defaultdict(set)
+        """The lines of each file that were there before in another layout."""
+        self.runs_on = False
+        """Whether a command or sub-agent may still run that a call has started."""
 
     def step(self, step: SessionStep, actions: Iterable[FileAction]) -> None:
         """Apply one step, and note the files that it shows for the first time and changed."""
         known = list(actions)
-        keys = [make_path_key(make_absolute_path(action.path, step.folder)) for action in known]
+        keys = {make_path_key(make_absolute_path(action.path, step.folder)) for action in known}
         unseen = [key for key in keys if key not in self.files or not self.files[key].looked]
+        before = {key: self.files[key].file for key in keys if key in self.files}
+        texts = {key: file.best_text or "" for key, file in before.items()}
+        places = {key: set(file.outside) for key, file in before.items()}
+        if self.runs_on:
+            self.touched = self.clock + 1
         super().step(step, known)
         for key in unseen:
             tracked = self.files.get(key)
             if tracked is not None and tracked.file.outside:
                 self.unclean_keys.add(key)
+        for key, text in texts.items():
+            if self.files[key].file.outside.keys() - places[key]:
+                self._note_rearranged_lines(key, text)
+        if isinstance(step, ToolCall):
+            self._note_hidden_command(step)
+
+    def _note_hidden_command(self, call: ToolCall) -> None:
+        """Note a call that runs on after its result, or runs a program that the shell hides."""
+        self.runs_on = self.runs_on or is_left_running(call)
+        command, _ = extract_command(call.input)
+        if _SUBSTITUTION.search(command or ""):
+            self.touched = self.clock
+
+    def _note_rearranged_lines(self, key: str, before: str) -> None:
+        """Note the lines of a file whose letters were in its text before, as after a formatter."""
+        letters = _keep_letters(before)
+        for line in (self.files[key].file.best_text or "").split("\n"):
+            if _keep_letters(line) in letters:
+                self.rearranged[key].add(line.strip())
+
+
+def is_left_running(call: ToolCall) -> bool:
+    """Return whether a call started a command or sub-agent that may run on after its result."""
+    command, _ = extract_command(call.input)
+    return call.native.get("status") == RUNNING or bool(_BACKGROUND.search(command or ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +219,18 @@ class _ReplayedWindow:
             number: maker.time
             for run in list_line_runs(tracked.file)
             if (maker := self.replay.makers[-run.maker - 1]).kind == "user"
+            and maker.evidence == EVIDENCE_EXTERNAL
             for number in range(run.first, run.last + 1)
             if number in version.added and number not in version.line_times
         }
+
+    def is_rearranged(self, version: FileVersion, number: int) -> bool:
+        """Return whether the file had the letters of a line before the line appeared."""
+        tracked = self._find_file(version)
+        if tracked is None or count_letters(version.bare[number - 1]) < _MIN_LETTERS:
+            return False
+        lines = self.replay.rearranged[make_path_key(tracked.path)]
+        return version.bare[number - 1].strip() in lines
 
     def _find_file(self, version: FileVersion) -> TrackedFile | None:
         """Return the file as the sessions left it; `None` if they touched no copy, or several."""
@@ -202,7 +259,7 @@ def _replay_window(
         if found.type in ("ai", "mixed")
     }
     records, steps, roots = [], [], []
-    is_joined = False
+    is_joined = runs_on = False
     for own in sessions:
         if not window.overlaps(own.facts.started, own.facts.ended):
             continue
@@ -215,6 +272,11 @@ def _replay_window(
             continue
         if not own.place.roots:
             return None
+        runs_on = runs_on or any(
+            is_left_running(step)
+            for step in walked
+            if isinstance(step, ToolCall) and step.time < inside[0].time
+        )
         made = any(window.commit.startswith(name) for name in own.facts.commits)
         is_joined = is_joined or made or str(record.get("id", "")) in joined
         records.append(record)
@@ -223,6 +285,7 @@ def _replay_window(
     if not is_joined:
         return None
     replay = _WindowReplay(repository.load_base(window.parent), roots)
+    replay.runs_on = runs_on
     replay.run(records, steps)
     last = max((own[-1] for own in steps), key=lambda step: step.time)
     claim = _make_exclusion_claim(records[0], last)
@@ -260,20 +323,25 @@ def _make_exclusion_claim(record: dict[str, Any], last: SessionStep) -> LineClai
 # --- lines that an agent proposed ---
 
 
+def _keep_letters(text: str) -> str:
+    """Return the letters and digits of a text, which a formatter keeps."""
+    return "".join(filter(str.isalnum, text))
+
+
 def _is_proposed(lines: Sequence[tuple[str, int]], proposed: Mapping[str, int]) -> bool:
     """Return whether an agent proposed one of these lines before it was seen.
 
-    Each line has the time when it was first seen. If all are too short to know, return `True`.
+    Each line is given by its letters, with the time when it was first seen. If all are too short to
+    know, return `True`.
     """
-    long = [(text, seen) for text, seen in lines if count_letters(text) >= _MIN_LETTERS]
+    long = [(text, seen) for text, seen in lines if len(text) >= _MIN_LETTERS]
     return not long or any(text in proposed and proposed[text] <= seen for text, seen in long)
 
 
 def _find_proposed_lines(sessions: Sequence[PlacedSession]) -> dict[str, int]:
     """Return all lines that agents wrote in calls and answers, with the time of the first one.
 
-    Lines are stripped. A line of a patch is also there without its sign. Times are in milliseconds;
-    0 if no entry states one.
+    Lines are given by their letters. Times are in milliseconds; 0 if no entry states one.
     """
     proposed: dict[str, int] = {}
     for own in sessions:
@@ -300,8 +368,6 @@ def _list_written_lines(entry: dict[str, Any]) -> Iterator[str]:
         elif isinstance(value, list):
             pending += value
         elif isinstance(value, str) and len(value) >= _MIN_LETTERS:
-            for line in value.replace("\\n", "\n").split("\n"):
-                bare = line.strip()
-                yield bare
-                if bare[:1] in ("+", "-", ">", "`"):
-                    yield bare.lstrip("+->` ").rstrip("`")
+            # A program in a call may be escaped, and a line of a program may contain an escape.
+            for text in {value, value.replace("\\n", "\n")}:
+                yield from map(_keep_letters, text.split("\n"))

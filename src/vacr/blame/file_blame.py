@@ -191,6 +191,7 @@ def read_added_files(repository: Repository, additions: CommitAdditions) -> Adde
         versions.append(version)
         changes.append(_read_change(repository, file, version))
     if len(additions.parents) == 1:
+        changes += _read_removals(repository, additions.files)
         _date_moved_lines(versions, changes, additions.times[additions.parents[0]])
     return AddedFiles(additions, versions, no_text)
 
@@ -232,9 +233,28 @@ def blame_added_files(repository: Repository, read: AddedFiles, claims: PlacedCl
 def _date_moved_lines(
     versions: Sequence[FileVersion], changes: Sequence[ChangedLines], parent: CommitTimes
 ) -> None:
-    """Set the times of lines that a commit only moved to those of its parent."""
-    for version, moved in zip(versions, find_moved_lines(changes), strict=True):
+    """Set the times of lines that a commit only moved to those of its parent.
+
+    After the changes of the versions, further ones may follow that lines were moved from.
+    """
+    for version, moved in zip(versions, find_moved_lines(changes), strict=False):
         version.line_times = {**version.line_times, **dict.fromkeys(moved, parent)}
+
+
+def _read_removals(repository: Repository, files: Iterable[FileAdditions]) -> list[ChangedLines]:
+    """Return the changes of files that only lost lines or were deleted; lines may be moved away."""
+    return [
+        _read_removed_lines(repository, file)
+        for file in files
+        if file.is_file and file.hunks and not file.lines
+    ]
+
+
+def _read_removed_lines(repository: Repository, file: FileAdditions) -> ChangedLines:
+    """Return the lines that a commit removed from a file, without those that it added."""
+    old = _decode_lines(repository.read_blob(file.old_blob))
+    hunks = [(first, count, 0, 0) for first, count, _, _ in file.hunks]
+    return ChangedLines(old, [], hunks)
 
 
 def _read_change(repository: Repository, file: FileAdditions, version: FileVersion) -> ChangedLines:
@@ -460,6 +480,7 @@ def _read_blamed_versions(
     times = repository.read_commit_times(
         {*commits, *(parent for own in parents.values() for parent in own)}
     )
+    sources = _read_move_sources(repository, additions, parents)
     versions = {}
     for (commit, old_path), numbers in blamed.items():
         file = next(
@@ -479,11 +500,43 @@ def _read_blamed_versions(
         version.wanted = numbers
         if len(parents[commit]) == 1 and file.hunks:
             change = _read_change(repository, file, version)
-            _date_moved_lines([version], [change], times[parents[commit][0]])
+            _date_moved_lines(
+                [version], [change, *sources.get(commit, ())], times[parents[commit][0]]
+            )
         versions[commit, old_path] = version
     for key, numbers in uncommitted.items():
         versions[key] = _make_version(path, data or b"", frozenset(numbers), names)
     return versions
+
+
+def _read_move_sources(
+    repository: Repository,
+    additions: Mapping[str, list[FileAdditions]],
+    parents: Mapping[str, list[str]],
+) -> dict[str, list[ChangedLines]]:
+    """Return the lines that commits removed from files when they created the blamed file.
+
+    Commits that changed an existing file are left out: to compare all of them takes too long.
+    """
+    creating = [
+        commit
+        for commit, files in additions.items()
+        if len(parents[commit]) == 1
+        and any(file.is_file and file.lines and not file.old_blob.strip("0") for file in files)
+    ]
+    if not creating:
+        return {}
+    try:
+        return {
+            commit: [
+                _read_removed_lines(repository, file)
+                for file in files
+                if file.is_file and any(count for _, count, _, _ in file.hunks)
+            ]
+            for commit, files in list_commit_additions(repository, creating).items()
+        }
+    except UnreadableInput:  # A partial clone lacks other files of these commits.
+        return {}
 
 
 def _find_own_names(

@@ -233,11 +233,14 @@ class Repository:
         }
 
     def read_commit_times(self, commits: Iterable[str]) -> dict[str, CommitTimes]:
-        """Return the times of commits, by their full hashes."""
+        """Return the times of commits, by their full hashes.
+
+        Like git, take a malformed time as 0: so no call can be earlier than the commit.
+        """
         times = {}
         for line in self.describe_commits(commits, "%H %at %ct"):
-            commit, authored, committed = line.split()
-            times[commit] = CommitTimes(int(authored), int(committed))
+            commit, authored, committed = line.split(" ")
+            times[commit] = CommitTimes(int(authored or committed or 0), int(committed or 0))
         return times
 
     def read_authors(self, commits: Iterable[str]) -> dict[str, str]:
@@ -273,7 +276,7 @@ class Repository:
         """
         commit = self.resolve_commit(revision)
         tree = self.list_files(commit)
-        when = int(self.run_git("log", "-1", "--format=%ct", commit)) * 1000
+        when = self.read_commit_times([commit])[commit].committed * 1000
         return BaseFiles(commit, tree.keys(), lambda path: self.read_blob(tree[path]), when)
 
     def load_parent_base(self, commit: str) -> BaseFiles:

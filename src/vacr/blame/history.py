@@ -64,7 +64,7 @@ class Commit:
     name: str
     parents: tuple[str, ...]
     time: int
-    """When it was committed, in seconds since 1970."""
+    """When it was committed, in seconds since 1970; 0 if that is malformed."""
     author: str
     """Name and email of its author, such as `Mira <mira@example.org>`, corrected by `.mailmap`."""
 
@@ -92,7 +92,7 @@ def list_range_commits(repository: Repository, text: str) -> list[Commit]:
     for line in output.decode("utf-8", "surrogateescape").split("\n"):
         if line:
             name, parents, time, author = line.split("\0")
-            commits.append(Commit(name, tuple(parents.split()), int(time), author))
+            commits.append(Commit(name, tuple(parents.split()), int(time or 0), author))
     return commits
 
 

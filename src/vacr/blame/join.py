@@ -216,6 +216,8 @@ class ClaimJoiner:
                 continue
             for number in state.lines.keys() & set(version.added):
                 claim = state.lines[number]
+                if not version.is_named(path):
+                    claim = replace(claim, evidence=EVIDENCE_CONTENT_ONLY)
                 if not version.allows(number, claim, state.until):
                     continue
                 known = blame.get(number)
@@ -408,10 +410,13 @@ class ClaimJoiner:
             if not lines or not self._is_distinctive(lines, block, version):
                 return False
         used |= {places[number] for number in new if version.is_wanted(number)}
-        brought_back = replace(claim, evidence=EVIDENCE_CONTENT_ONLY)
+        copied = replace(claim, evidence=EVIDENCE_CONTENT_ONLY)
         until = self.pieces[block.piece].piece.until
+        is_elsewhere = not self._is_at_home(block, version)
         for number in new:
-            known_claim = brought_back if version.is_removed_before(number, until) else claim
+            # Somebody brought the lines back, or copied them from another file.
+            was_removed = version.is_removed_before(number, until)
+            known_claim = copied if is_elsewhere or was_removed else claim
             blame[number] = LineBlame(claim.type, known_claim, JOIN_BY_CONTENT)
         return True
 

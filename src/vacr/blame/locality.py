@@ -29,7 +29,7 @@ from vacr.blame.claims import SessionFacts
 from vacr.blame.git import Repository
 from vacr.edits import make_absolute_path, make_relative_path
 from vacr.errors import UnreadableInput
-from vacr.files import is_absolute
+from vacr.files import is_absolute, is_folder, resolve_links
 
 _SCHEME = re.compile(r"^[a-z+]+://", re.IGNORECASE)
 # Hidden folders in which agents and people put linked work trees of a repository.
@@ -119,7 +119,7 @@ class Locality:
         folder = facts.folder.rstrip("/")
         if not is_absolute(folder):  # Here, a path of Windows would be in the current folder.
             return None
-        real = os.path.realpath(folder)
+        real = resolve_links(folder)
         for top in worktrees:
             if f"{real}/".startswith(f"{top}/"):
                 # The session may know the folder by another name, through a link.
@@ -145,8 +145,11 @@ class Locality:
     def _shares_folder_name(self, facts: SessionFacts) -> bool:
         """Return whether the session's folder has the name of the repository, and one of its files.
 
-        The name of the repository is that of its folder, or of a remote.
+        The name of the repository is that of its folder, or of a remote. A folder that exists on
+        this machine outside of the work trees is another project with this name.
         """
+        if is_absolute(facts.folder) and is_folder(facts.folder):
+            return False
         folder = facts.folder.replace("\\", "/").rstrip("/")
         name = folder.rpartition("/")[2].lower()
         names = {remote.rpartition("/")[2] for remote in self._list_remotes()}

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from vacr.files.inputs import parse_service_address as parse_service_address
     from vacr.files.inputs import path_exists as path_exists
     from vacr.files.inputs import read_bytes as read_bytes
+    from vacr.files.inputs import resolve_links as resolve_links
     from vacr.files.inputs import walk_files as walk_files
     from vacr.files.sqlite import SqliteSnapshots as SqliteSnapshots
     from vacr.files.writing import OutputFile as OutputFile
@@ -60,6 +61,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "parse_service_address",
             "path_exists",
             "read_bytes",
+            "resolve_links",
             "walk_files",
         ),
         "sqlite": ("SqliteSnapshots",),

@@ -137,6 +137,17 @@ def is_folder(path: str | Path) -> bool:
     return os.path.isdir(path)
 
 
+def resolve_links(path: str) -> str:
+    """Return a path without links; return it unchanged if it cannot be resolved.
+
+    Sessions name folders of any kind, also ones that no system can have.
+    """
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):
+        return path
+
+
 def is_file(path: str | Path) -> bool:
     """Return whether a path is a regular file, or a link to one."""
     return os.path.isfile(path)

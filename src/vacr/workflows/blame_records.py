@@ -20,7 +20,6 @@ Without an index, the records themselves are returned. Both give the same blame.
 from __future__ import annotations
 
 import hashlib
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -30,7 +29,7 @@ from typing import Any
 from vacr.blame import BlameRecords, ClaimIndex, IndexedRecords, RecordHandle, SourceStamp
 from vacr.discovery import SessionPlace, fingerprint_place, list_sessions
 from vacr.errors import NotASession, UnreadableInput, VacrError
-from vacr.files import is_absolute, is_folder, make_absolute
+from vacr.files import is_absolute, is_folder, make_absolute, resolve_links
 from vacr.workflows.inputs import (
     InputRecord,
     list_input_places,
@@ -146,7 +145,7 @@ def _list_project_places(folders: Sequence[str], skipped: SkippedCallback) -> li
     places: list[_InputPlace] = []
     for summary in list_sessions(failed=failed):
         # Here, a path of another system would be in the current folder.
-        project = os.path.realpath(summary.project) if is_absolute(summary.project) else ""
+        project = resolve_links(summary.project) if is_absolute(summary.project) else ""
         if any(f"{project}/".startswith(f"{folder}/") for folder in folders):
             place = SessionPlace(summary.path, Path(summary.path).name, summary.session)
             places.append((summary.path, place))

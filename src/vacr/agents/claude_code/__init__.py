@@ -54,6 +54,7 @@ class ClaudeCode(Agent):
         "LS": ToolEffect.NONE,
         "NotebookRead": ToolEffect.NONE,
         "LSP": ToolEffect.NONE,
+        "KillShell": ToolEffect.NONE,
         "AskUserQuestion": ToolEffect.NONE,
         "BashOutput": ToolEffect.NONE,
         "EnterPlanMode": ToolEffect.NONE,

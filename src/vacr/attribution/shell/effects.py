@@ -96,6 +96,8 @@ _WRITING_OPTIONS = {
     "xmllint": ("--output", "-o"),
     "sips": ("-s", "-z", "-Z", "-r", "-o", "--out"),
 }
+# Verbs of `gh` that fetch files into the folder.
+_GH_WRITING_VERBS = frozenset(["checkout", "clone", "download", "sync"])
 _DEFAULT_WRITING_OPTIONS = ("-delete", "-exec", "--in-place", "--output", "-ok")
 
 # Commands whose purpose is to change the files that they name.
@@ -542,6 +544,8 @@ def _derive_other_events(
         yield from _touch_likely_files(files, patterns)
     elif name in _PROGRAM_RUNNERS:
         yield PossibleChange("", named=find_names_in_program(words, stdin))
+    elif name == "gh" and not _GH_WRITING_VERBS.isdisjoint(words[:4]):
+        yield PossibleChange("")
     elif _has_writing_option(words):
         if name in _WRITING_OPTIONS:
             yield from _touch_likely_files(_list_operands(words))
