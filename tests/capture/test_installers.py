@@ -140,7 +140,7 @@ def test_removing_a_hook_keeps_its_neighbours():
     [
         ('{"a": 1', "a comma or } is missing"),
         ('{"a" 1}', "line 1, column 6: a colon is missing"),
-        ("{a: 1}", "the name of a member is missing"),
+        ("{a: 1}", "a name in double quotes is missing"),
         ('{"a": 01}', "01 is not a value"),
         ('{"a": nope}', "a value is missing"),
         ('{"a": 1} x', "unexpected text after"),
