@@ -164,7 +164,7 @@ class Walk:
     def rebase_newest(self, count, *options):
         self.history.commit()
         if self.has_ancestors(count):
-            self.history.git("rebase", "-q", "--no-ff", *options, f"HEAD~{count}")
+            self.try_or_abort("rebase", "-q", "--no-ff", *options, f"HEAD~{count}")
 
     def cherry_pick(self):
         """Pick the last commit onto a commit before it, on a branch of its own."""
