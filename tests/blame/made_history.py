@@ -206,6 +206,11 @@ class MadeHistory:
             self.writers[context[1]].add(writer)
             self.contexts[context].add(writer)
         dropped = len(old) - (len(new) - count)
+        # A dropped line that is typed again is the same line to git.
+        for context in contexts[first : first + count]:
+            for earlier in old_contexts[first : first + dropped]:
+                if earlier[1] == context[1]:
+                    self.contexts[context] |= self.contexts.get(earlier, set())
         for index in (first - 1, first + count):
             if 0 <= index < len(new):
                 earlier = old_contexts[index if index < first else index - count + dropped]
