@@ -29,14 +29,23 @@ from vacr.evidence.messages import (
     encode_cmw_json,
 )
 from vacr.evidence.relying_party import EvidenceRequirement, check_evidence_requirement
-from vacr.evidence.results import Tier, decode_signed_result, encode_signed_result
+from vacr.evidence.results import (
+    Tier,
+    build_json_claims,
+    decode_signed_result,
+    encode_signed_result,
+)
 from vacr.evidence.tokens import (
     EAR_PROFILE,
+    EAR_STATUS,
+    EAR_VECTOR,
     EAT_CWT_MEDIA_TYPE,
     EAT_SUBMODS,
+    encode_base64url,
     looks_like_jwt,
     parse_cwt,
     sign_cwt,
+    sign_jwt,
 )
 from vacr.evidence.tpm_structures import compute_key_name
 from vacr.signing.keys import KeySigner, generate_key
@@ -266,3 +275,196 @@ def test_key_that_cannot_sign_a_jwt_is_refused():
     with pytest.raises(UsageError, match="JWT"):
         result(signer=KeySigner(generate_key("ps256")), as_jwt=True)
     assert looks_like_jwt(result(as_jwt=True))
+
+
+def judged(as_jwt, overall=None, ours=None, others=None):
+    """Return a result with other statuses than the verifier gave."""
+    claims = parse_cwt(result()).claims
+    if overall is not None:
+        claims[EAR_STATUS] = overall
+    if ours is not None:
+        claims[EAT_SUBMODS]["vacr"][EAR_STATUS] = ours
+    claims[EAT_SUBMODS] |= others or {}
+    return sign_jwt(build_json_claims(claims), VERIFIER) if as_jwt else sign_cwt(claims, VERIFIER)
+
+
+FOREIGN = {EAR_STATUS: 2, EAR_VECTOR: {0: 2}}
+BOTH_FORMS = pytest.mark.parametrize("as_jwt", [False, True], ids=["cwt", "jwt"])
+
+
+def explain_refusal(data, needed=PASSPORT):
+    with pytest.raises(InvalidStatement) as error:
+        check_evidence_requirement(data, RECORD, needed, NOW)
+    return error.value.reason, error.value.message
+
+
+@BOTH_FORMS
+@pytest.mark.parametrize(
+    ("statuses", "reason", "decider"),
+    [
+        ({"overall": 96}, "evidence-contraindicated", "the overall status is contraindicated"),
+        ({"overall": 32}, "evidence-warning", "the overall status is warning"),
+        ({"overall": 0}, "evidence-none", "the overall status is none"),
+        (
+            {"others": {"kernel": {EAR_STATUS: 96}}},
+            "evidence-contraindicated",
+            "the submodule 'kernel' is contraindicated",
+        ),
+        (
+            {"others": {"a": FOREIGN, "kernel": {EAR_STATUS: 0}}},
+            "evidence-none",
+            "the submodule 'kernel' is none",
+        ),
+        (
+            {"others": {"a": {**FOREIGN, EAT_SUBMODS: {"inner": {EAR_STATUS: 96}}}}},
+            "evidence-contraindicated",
+            "the submodule 'a/inner' is contraindicated",
+        ),
+        (
+            {"overall": 32, "others": {"a": {EAR_STATUS: 96}, "b": {EAR_STATUS: 0}}},
+            "evidence-contraindicated",
+            "the submodule 'a' is contraindicated",
+        ),
+        ({"overall": 96, "ours": 96}, "evidence-contraindicated", "the submodule 'vacr' is"),
+    ],
+)
+def test_worst_status_of_a_result_decides(as_jwt, statuses, reason, decider):
+    found, message = explain_refusal(judged(as_jwt, **statuses))
+    assert found == reason
+    assert decider in message
+    assert message.startswith(f"the attestation result is {reason.removeprefix('evidence-')} by")
+
+
+@BOTH_FORMS
+def test_no_verdict_beside_a_warning_does_not_pass_as_a_warning(as_jwt):
+    data = judged(as_jwt, overall=32, others={"kernel": {EAR_STATUS: 0}})
+    found, message = explain_refusal(data, replace(PASSPORT, tier=Tier.WARNING))
+    assert found == "evidence-none"
+    assert "the submodule 'kernel' is none" in message
+
+
+@BOTH_FORMS
+def test_good_submodules_and_an_absent_overall_status_pass(as_jwt):
+    data = judged(as_jwt, others={"kernel": FOREIGN})
+    assert check_evidence_requirement(data, RECORD, PASSPORT, NOW).startswith("affirming")
+    claims = parse_cwt(result()).claims
+    del claims[EAR_STATUS]
+    data = sign_jwt(build_json_claims(claims), VERIFIER) if as_jwt else sign_cwt(claims, VERIFIER)
+    assert check_evidence_requirement(data, RECORD, PASSPORT, NOW).startswith("affirming")
+
+
+def bend_json(**changes):
+    claims = build_json_claims(parse_cwt(result()).claims)
+    claims["submods"] |= changes.pop("submods", {})
+    return sign_jwt(claims | changes, VERIFIER)
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (judged(False, others={"k": {}}), "the submodule 'k' has no status"),
+        (judged(False, others={"k": b"a nested token"}), "the submodule 'k' has no status"),
+        (judged(False, others={"k": {EAR_STATUS: 7}}), "the submodule 'k' has the unknown tier 7"),
+        (judged(False, overall=2.0), "the overall status has the unknown tier 2.0"),
+        (
+            judged(False, others={"k": {EAR_STATUS: 2, EAR_VECTOR: {2: 96}}}),
+            "the submodule 'k' is affirming, but its trust vector is contraindicated",
+        ),
+        (
+            judged(False, others={"k": {EAR_STATUS: 2, EAR_VECTOR: {True: 2}}}),
+            "cannot read the trust vector of the submodule 'k'",
+        ),
+        (bend_json(submods={"k": {}}), "the submodule 'k' has no status"),
+        (bend_json(submods={"k": "token"}), "the submodule 'k' has no status"),
+        (bend_json(submods={"k": {"ear_status": "fine"}}), "unknown tier 'fine'"),
+        (bend_json(submods={"k": {"ear_status": 2}}), "unknown tier '2'"),
+        (bend_json(ear_status="trusted"), "the overall status has the unknown tier 'trusted'"),
+        (bend_json(ear_status=[]), "the overall status has the unknown"),
+        (bend_json(**{"ear.status": "contraindicated"}), "ear.status is the name of a claim in an"),
+        (
+            bend_json(submods={"k": {"ear_status": "affirming", "ear.status": "warning"}}),
+            "ear.status is the name of a claim in an older draft",
+        ),
+        (
+            bend_json(
+                submods={
+                    "k": {
+                        "ear_status": "warning",
+                        "ear_trustworthiness_vector": {"executables": 97},
+                    }
+                }
+            ),
+            "the submodule 'k' is warning, but its trust vector is contraindicated",
+        ),
+    ],
+)
+def test_unclear_or_contradictory_verdicts_are_refused(data, problem):
+    reason, message = explain_refusal(data)
+    assert reason == "result-malformed"
+    assert problem in message
+
+
+def sign_jwt_with_header(**header):
+    """Return a result as a JWT whose header was changed before signing."""
+    _, claims, _ = result(as_jwt=True).split(b".")
+    fields = {"alg": "EdDSA", "typ": "application/eat+jwt", **header}
+    fields = {name: value for name, value in fields.items() if value is not None}
+    signed = encode_base64url(json.dumps(fields).encode()).encode() + b"." + claims
+    return signed + b"." + encode_base64url(VERIFIER.sign(signed)).encode()
+
+
+@pytest.mark.parametrize(
+    "typ",
+    [
+        "application/eat+jwt",
+        "eat+jwt",
+        "EAT+JWT",
+        "Application/EAT+jwt",
+        f'application/eat+jwt; eat_profile="{EAR_PROFILE}"',
+    ],
+)
+def test_types_of_attestation_tokens_are_accepted(typ):
+    assert check_evidence_requirement(sign_jwt_with_header(typ=typ), RECORD, PASSPORT, NOW)
+
+
+@pytest.mark.parametrize(
+    "typ",
+    [
+        None,
+        "JWT",
+        "at+jwt",
+        "dpop+jwt",
+        "application/at+jwt",
+        "logout+jwt",
+        "eat+cwt",
+        "",
+        7,
+        ["eat+jwt"],
+        "eat+jwt; eat_profile=urn:other",
+        "eat+jwt; charset=utf-8",
+        "eat+jwt;",
+    ],
+)
+def test_login_token_does_not_pass_as_a_result(typ):
+    reason, message = explain_refusal(sign_jwt_with_header(typ=typ))
+    assert reason == "typ"
+    assert "expected application/eat+jwt" in message
+
+
+def test_unencoded_payload_of_a_jwt_is_refused():
+    assert refused(sign_jwt_with_header(b64=False)) == "crit-unknown"
+    assert refused(sign_jwt_with_header(crit=["exp"])) == "crit-unknown"
+
+
+def test_key_that_a_jwt_brings_along_is_not_trusted():
+    x = encode_base64url(STRANGER.public_key.public_bytes_raw())
+    brought = {
+        "jwk": {"kty": "OKP", "crv": "Ed25519", "x": x},
+        "jku": "https://example.org/keys",
+        "x5u": "https://example.org/chain",
+    }
+    fields = {"alg": "EdDSA", "typ": "eat+jwt", **brought}
+    _, claims, _ = result(as_jwt=True).split(b".")
+    signed = encode_base64url(json.dumps(fields).encode()).encode() + b"." + claims
+    forged = signed + b"." + encode_base64url(STRANGER.sign(signed)).encode()
+    assert refused(forged) == "verifier-untrusted"

@@ -135,10 +135,13 @@ def _check_passport(
         )
     _check_result_validity(result, now)
     description = describe_result(result)
-    if not is_tier_sufficient(result.status, requirement.tier):
+    insufficient = result.find_insufficient_status(requirement.tier)
+    if insufficient is not None:
+        subject, status = insufficient
         raise InvalidStatement(
-            f"the attestation result is {description}, but {requirement.tier.label} is required",
-            reason=f"evidence-{result.status.label}",
+            f"the attestation result is {description}, but {requirement.tier.label} is required; "
+            f"{subject} is {status.label}",
+            reason=f"evidence-{status.label}",
         )
     _check_hardware(result.vector, description, requirement)
     return description

@@ -13,9 +13,10 @@ values do the same for reasons that no standard has, and -1, 0 and 1 make no cla
     >>> appraisal.vector, appraisal.status.label
     ({'instance-identity': -33, 'file-system': 2}, 'warning')
 
-A result (EAR, draft-ietf-rats-ear-03) holds one appraisal, under the name `vacr`. It names the
+A result (EAR, draft-ietf-rats-ear-03) has our appraisal in the submodule `vacr`. It names the
 record and the journal head that the evidence was about, so that it cannot be used for another
-record. Its claims have numbers in a CWT and names in a JWT.
+record. A result may also have an overall status, and other submodules. Each status counts: the
+worst of them decides. Its claims have numbers in a CWT and names in a JWT.
 """
 
 from __future__ import annotations
@@ -73,6 +74,8 @@ class Tier(IntEnum):
 
 
 TIERS_BY_LABEL = {tier.label: tier for tier in Tier}
+# No verdict is not a good one.
+_TIERS_FROM_BEST = (Tier.AFFIRMING, Tier.NONE, Tier.WARNING, Tier.CONTRAINDICATED)
 
 TRUST_VECTOR_CLAIMS = {
     "instance-identity": 0,
@@ -96,6 +99,7 @@ TRUST_KEY_IN_SOFTWARE, TRUST_CONFIGURATION_UNKNOWN, TRUST_CONFIGURATION_CHANGED 
 
 _MIN_TRUST_VALUE, _MAX_TRUST_VALUE = -128, 127
 _JSON_HASH_NAME = "sha-256"
+_OLD_JSON_NAMES = {"ear.status", "ear.trustworthiness-vector"}
 _VERIFIER_ID_MEMBERS = {0: "developer", 1: "build"}
 EAR_SUBMODULE = "vacr"
 EAR_DEVELOPER = "vacr"
@@ -130,6 +134,11 @@ def find_worst_value(values: Iterable[int]) -> int:
     return max(
         values, key=lambda value: (get_tier(value), value > 0, abs(value)), default=TRUST_NO_CLAIM
     )
+
+
+def rank_tier(tier: Tier) -> int:
+    """Return a number that is higher for a worse tier; NONE is worse than AFFIRMING."""
+    return _TIERS_FROM_BEST.index(tier)
 
 
 def is_tier_sufficient(tier: Tier, required: Tier) -> bool:
@@ -266,8 +275,10 @@ class Appraisal:
 class AttestationResult:
     """A result that a trusted verifier signed."""
 
-    status: Tier
+    statuses: tuple[tuple[str, Tier], ...]
+    """What each status is about, and its tier: our submodule first, then the overall status."""
     vector: dict[str, int]
+    """The vector of our submodule."""
     record: bytes
     nonce: bytes
     journal: dict[str, Any] | None
@@ -277,6 +288,20 @@ class AttestationResult:
     verifier: PublicKey
     key_storage: str | None = None
     """The place of the key that vouched for the evidence."""
+
+    @property
+    def status(self) -> Tier:
+        """The worst status in the result; it decides."""
+        return max((tier for _, tier in self.statuses), key=rank_tier)
+
+    def find_insufficient_status(self, required: Tier) -> tuple[str, Tier] | None:
+        """Return the worst status below a required tier and what it is about, or None."""
+        insufficient = [
+            (subject, tier)
+            for subject, tier in self.statuses
+            if not is_tier_sufficient(tier, required)
+        ]
+        return max(insufficient, key=lambda item: rank_tier(item[1]), default=None)
 
 
 def encode_signed_result(
@@ -356,9 +381,8 @@ def _parse_result_claims(claims: dict[Any, Any], verifier: PublicKey) -> Attesta
             reason="profile",
         )
     module = claims[EAT_SUBMODS][EAR_SUBMODULE]
-    names = {number: name for name, number in TRUST_VECTOR_CLAIMS.items()}
-    vector = {names[number]: value for number, value in module[EAR_VECTOR].items()}
-    status = Tier(module[EAR_STATUS])
+    statuses = _parse_statuses(claims)
+    vector = _parse_vector(module[EAR_VECTOR])
     algorithm, record = module[CLAIM_RECORD]
     nonce = module[EAT_NONCE]
     if (
@@ -368,16 +392,14 @@ def _parse_result_claims(claims: dict[Any, Any], verifier: PublicKey) -> Attesta
     ):
         raise ValueError("a digest or a nonce has the wrong type")
     issued, expires = claims[EAT_IAT], claims.get(EAT_EXP)
-    numbers = (issued, *vector.values(), *([] if expires is None else [expires]))
+    numbers = (issued, *([] if expires is None else [expires]))
     if not all(type(number) is int for number in numbers):
         raise ValueError("a number has the wrong type")
-    if status is not Tier.NONE and status < get_tier(find_worst_value(vector.values())):
-        raise ValueError("the status is better than the vector allows")
     storage = module.get(CLAIM_KEY_STORAGE)
     if storage not in (None, KEY_STORAGE_SOFTWARE, KEY_STORAGE_TPM):
         raise ValueError("unknown key storage")
     return AttestationResult(
-        status=status,
+        statuses=statuses,
         vector=vector,
         record=record,
         nonce=nonce,
@@ -388,6 +410,93 @@ def _parse_result_claims(claims: dict[Any, Any], verifier: PublicKey) -> Attesta
         verifier=verifier,
         key_storage=storage,
     )
+
+
+def _parse_statuses(claims: dict[Any, Any]) -> tuple[tuple[str, Tier], ...]:
+    """Return what each status in the claims of a result is about, and its tier; ours comes first.
+
+    Raises:
+        InvalidStatement: a submodule has no status, or one that is unknown or better than its
+            vector allows.
+        TypeError, AttributeError: the claims are malformed.
+    """
+    statuses = [
+        (f"the submodule {name!r}", _parse_submodule_status(name, module))
+        for name, module in _list_submodules(claims[EAT_SUBMODS])
+    ]
+    if EAR_STATUS in claims:
+        subject = "the overall status"
+        statuses.append((subject, _parse_tier(claims[EAR_STATUS], subject)))
+    ranks = {f"the submodule {EAR_SUBMODULE!r}": 0, "the overall status": 1}
+    return tuple(sorted(statuses, key=lambda status: ranks.get(status[0], len(ranks))))
+
+
+def _list_submodules(modules: dict[Any, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    """Return all submodules with their names; an inner one has a name such as `outer/inner`."""
+    submodules = []
+    for name, module in modules.items():
+        submodules.append((f"{prefix}{name}", module))
+        if isinstance(module, dict) and EAT_SUBMODS in module:
+            submodules += _list_submodules(module[EAT_SUBMODS], f"{prefix}{name}/")
+    return submodules
+
+
+def _parse_submodule_status(name: str, module: Any) -> Tier:
+    """Return the status of a submodule, which its vector must allow.
+
+    Raises:
+        InvalidStatement: the status is missing, unknown or better than the vector allows, or the
+            vector is malformed.
+    """
+    subject = f"the submodule {name!r}"
+    if not isinstance(module, dict) or EAR_STATUS not in module:
+        raise InvalidStatement(
+            f"the attestation result is malformed: {subject} has no status",
+            reason="result-malformed",
+        )
+    status = _parse_tier(module[EAR_STATUS], subject)
+    try:
+        vector = _parse_vector(module.get(EAR_VECTOR, {}))
+        worst = get_tier(find_worst_value(vector.values()))
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise InvalidStatement(
+            f"the attestation result is malformed: cannot read the trust vector of {subject}",
+            reason="result-malformed",
+        ) from error
+    # NONE promises nothing, so no vector contradicts it.
+    if status is not Tier.NONE and status < worst:
+        raise InvalidStatement(
+            f"the attestation result contradicts itself: {subject} is {status.label}, but its "
+            f"trust vector is {worst.label}",
+            reason="result-malformed",
+        )
+    return status
+
+
+def _parse_tier(value: Any, subject: str) -> Tier:
+    """Return the tier of a status; `subject` is what it is about.
+
+    Raises:
+        InvalidStatement: the value is not a tier.
+    """
+    if type(value) is not int or value not in set(Tier):
+        raise InvalidStatement(
+            f"the attestation result is malformed: {subject} has the unknown tier {value!r}",
+            reason="result-malformed",
+        )
+    return Tier(value)
+
+
+def _parse_vector(vector: dict[Any, Any]) -> dict[str, int]:
+    """Return the values of a trust vector by the names of its claims.
+
+    Raises:
+        LookupError, ValueError, AttributeError: the vector is malformed.
+    """
+    names = {number: name for name, number in TRUST_VECTOR_CLAIMS.items()}
+    if not all(type(number) is int for item in vector.items() for number in item):
+        raise ValueError("a number in the vector has the wrong type")
+    return {names[number]: value for number, value in vector.items()}
 
 
 def describe_result(result: AttestationResult) -> str:
@@ -454,12 +563,14 @@ _JSON_CLAIM_BUILDERS: dict[int, Callable[[Any], Any]] = {
 def parse_json_claims(claims: dict[str, Any]) -> dict[int, Any]:
     """Convert the claims of a result from JSON names and values to CBOR labels and values.
 
-    Claims with unknown names are left out.
+    Claims with unknown names are left out, and so are the claims of other submodules than ours,
+    except for their statuses.
 
     Raises:
         InvalidStatement: a claim is malformed.
     """
     labels = {name: label for label, name in EAR_JSON_NAMES.items()}
+    _refuse_old_names(claims)
     try:
         return {
             labels[name]: _parse_json_claim(labels[name], value)
@@ -472,10 +583,56 @@ def parse_json_claims(claims: dict[str, Any]) -> dict[int, Any]:
         ) from error
 
 
+def _refuse_old_names(claims: dict[str, Any]) -> None:
+    """Raise InvalidStatement if a status or a vector has the name of an older draft.
+
+    Ignoring it as an unknown claim could ignore a verdict.
+    """
+    for name in _OLD_JSON_NAMES & claims.keys():
+        raise InvalidStatement(
+            f"the attestation result is malformed: {name} is the name of a claim in an older draft",
+            reason="result-malformed",
+        )
+
+
 def _parse_json_claim(label: int, value: Any) -> Any:
     """Convert the value of a claim from JSON; most values stay the same."""
     parse = _JSON_CLAIM_PARSERS.get(label)
     return value if parse is None else parse(value)
+
+
+def _parse_json_status(value: Any) -> int | str:
+    """Return the number of a tier; an unknown value becomes text, and is refused later."""
+    tier = TIERS_BY_LABEL.get(value) if isinstance(value, str) else None
+    return str(value) if tier is None else tier.value
+
+
+def _parse_json_vector(value: Any) -> Any:
+    """Return a trust vector by numbers; unknown names stay as they are, and are refused later."""
+    if not isinstance(value, dict):
+        return value
+    return {TRUST_VECTOR_CLAIMS.get(name, name): item for name, item in value.items()}
+
+
+def _parse_json_submodules(value: Any) -> dict[str, Any]:
+    return {
+        name: parse_json_claims(module) if name == EAR_SUBMODULE else _parse_json_foreign(module)
+        for name, module in value.items()
+    }
+
+
+def _parse_json_foreign(module: Any) -> Any:
+    """Convert what counts of a foreign submodule: its status, vector and own submodules."""
+    if not isinstance(module, dict):
+        return module
+    _refuse_old_names(module)
+    labels = (EAR_STATUS, EAR_VECTOR, EAT_SUBMODS)
+    kept = {EAR_JSON_NAMES[label]: label for label in labels}
+    return {
+        kept[name]: _parse_json_claim(kept[name], value)
+        for name, value in module.items()
+        if name in kept
+    }
 
 
 def _parse_json_verifier_id(value: Any) -> dict[int, Any]:
@@ -497,11 +654,11 @@ def _parse_json_journal(value: Any) -> dict[str, Any]:
 
 
 _JSON_CLAIM_PARSERS: dict[int, Callable[[Any], Any]] = {
-    EAR_STATUS: lambda value: TIERS_BY_LABEL[value].value,
-    EAR_VECTOR: lambda value: {TRUST_VECTOR_CLAIMS[name]: item for name, item in value.items()},
+    EAR_STATUS: _parse_json_status,
+    EAR_VECTOR: _parse_json_vector,
     EAR_VERIFIER_ID: _parse_json_verifier_id,
     EAT_NONCE: decode_base64url,
     CLAIM_RECORD: _parse_json_record,
     CLAIM_JOURNAL: _parse_json_journal,
-    EAT_SUBMODS: lambda value: {name: parse_json_claims(module) for name, module in value.items()},
+    EAT_SUBMODS: _parse_json_submodules,
 }

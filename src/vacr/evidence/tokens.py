@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -142,7 +143,10 @@ _JWT_ALGORITHM_NUMBERS = {
     "EdDSA": ALG_EDDSA,
 }
 _JWT_PART_COUNT = 3
-_JWT_TYPES = ("JWT", EAT_JWT_MEDIA_TYPE, "eat+jwt")
+_JWT_TYPES = (EAT_JWT_MEDIA_TYPE, EAT_JWT_MEDIA_TYPE.removeprefix("application/"))
+_PROFILE_PARAMETER_PATTERN = re.compile(
+    r'[ \t]*eat_profile=(?:"([^";]*)"|([^";\s]*))', re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,17 +292,41 @@ def parse_jwt(data: bytes) -> JsonToken:
         raise InvalidStatement(
             f"the JWT has an unknown signature algorithm: {name!r}", reason="alg-unknown"
         )
-    if "crit" in header:
+    if "crit" in header or "b64" in header:
         raise InvalidStatement(
-            "the JWT requires a header that vacr does not support (crit)", reason="crit-unknown"
+            "the JWT requires a header that vacr does not support (crit or b64)",
+            reason="crit-unknown",
         )
-    if header.get("typ", EAT_JWT_MEDIA_TYPE) not in _JWT_TYPES:
-        raise InvalidStatement(
-            f"not an attestation token: its typ is not {EAT_JWT_MEDIA_TYPE}", reason="typ"
-        )
+    _check_jwt_type(header.get("typ"), claims.get("eat_profile"))
     return JsonToken(
         _JWT_ALGORITHM_NUMBERS[name], parts[0] + b"." + parts[1], _decode_jwt_part(parts[2]), claims
     )
+
+
+def _check_jwt_type(name: Any, profile: Any) -> None:
+    """Check that the type of a JWT is the one of attestation tokens (RFC 9782), in any case.
+
+    Otherwise a token that the same key signed for a login could pass for a result. The type may
+    state the profile, which must then be the one in the claims.
+
+    Raises:
+        InvalidStatement: the type is missing, or another one.
+    """
+    if name is None:
+        raise InvalidStatement(
+            f"not an attestation token: it has no typ, expected {EAT_JWT_MEDIA_TYPE}", reason="typ"
+        )
+    media_type, separator, parameter = str(name).partition(";")
+    stated = _PROFILE_PARAMETER_PATTERN.fullmatch(parameter)
+    if (
+        not isinstance(name, str)
+        or media_type.strip().lower() not in _JWT_TYPES
+        or (separator and (stated is None or (stated[1] or stated[2]) != profile))
+    ):
+        raise InvalidStatement(
+            f"not an attestation token: its typ is {name!r}, expected {EAT_JWT_MEDIA_TYPE}",
+            reason="typ",
+        )
 
 
 def _parse_jwt_object(part: bytes) -> dict[str, Any]:
