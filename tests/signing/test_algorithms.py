@@ -9,6 +9,9 @@ from vacr.signing.cose import (
     ALG_ED448,
     ALG_ED25519,
     ALG_EDDSA,
+    ALG_ES256,
+    ALG_ES384,
+    ALG_ES512,
     ALG_PS256,
     verify_signature,
 )
@@ -80,3 +83,21 @@ def test_curve_orders_match_the_curves(curve):
     # The last multiple of the generator is its inverse: the same x, another y.
     assert last.public_numbers().x == first.public_numbers().x
     assert last.public_numbers().y != first.public_numbers().y
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "curve"),
+    [(ALG_ES256, ec.SECP256R1()), (ALG_ES384, ec.SECP384R1()), (ALG_ES512, ec.SECP521R1())],
+)
+def test_signature_numbers_out_of_range_are_refused(algorithm, curve):
+    key, order = ec.generate_private_key(curve).public_key(), _CURVE_ORDERS[curve.name]
+    size = (curve.key_size + 7) // 8
+    for r, s in ((order, 1), (1, order), (order + 1, 1), (0, 1), (1, 0)):
+        signature = r.to_bytes(size, "big") + s.to_bytes(size, "big")
+        with pytest.raises(InvalidStatement) as caught:
+            verify_signature(algorithm, key, signature, b"anything")
+        assert caught.value.reason == "signature-range"
+    inside = (order - 1).to_bytes(size, "big") * 2
+    with pytest.raises(InvalidStatement) as caught:
+        verify_signature(algorithm, key, inside, b"anything")
+    assert caught.value.reason == "signature"

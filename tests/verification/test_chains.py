@@ -1,7 +1,11 @@
 """Certificate chains that do not lead to a trusted root."""
 
+from datetime import UTC, datetime
+
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed25519, rsa
 
 from tests.vectors.certificates import Authority, certificate
 from tests.vectors.statements import Key
@@ -25,3 +29,43 @@ def test_uncertified_chain_costs_one_signature_check():
             [forged, middle.certificate], [trusted.certificate, root.certificate], None
         )
     assert caught.value.reason == "untrusted"
+
+
+def certify(subject, key, issuer, issuer_key, *, is_authority):
+    names = [
+        x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+        for name in (issuer, subject)
+    ]
+    period = datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)
+    builder = x509.CertificateBuilder(*names, key.public_key(), 7, *period)
+    builder = builder.add_extension(x509.BasicConstraints(is_authority, None), critical=True)
+    is_edwards = isinstance(issuer_key, ed25519.Ed25519PrivateKey)
+    return builder.sign(issuer_key, None if is_edwards else hashes.SHA256())
+
+
+WEAK_KEYS = {
+    "dsa": lambda: dsa.generate_private_key(2048),
+    "secp192r1": lambda: ec.generate_private_key(ec.SECP192R1()),
+    "rsa-1024": lambda: rsa.generate_private_key(65537, 1024),  # noqa: S505 - weak on purpose
+}
+
+
+@pytest.mark.parametrize("kind", WEAK_KEYS)
+@pytest.mark.parametrize("place", ["root", "intermediate"])
+def test_forgeable_authority_is_refused(kind, place):
+    weak, strong = WEAK_KEYS[kind](), ed25519.Ed25519PrivateKey.generate()
+    keys = (weak, strong) if place == "root" else (strong, weak)
+    root = certify("root", keys[0], "root", keys[0], is_authority=True)
+    middle = certify("middle", keys[1], "root", keys[0], is_authority=True)
+    signer = certify("signer", strong, "middle", keys[1], is_authority=False)
+    with pytest.raises(InvalidStatement) as caught:
+        check_certificate_chain([signer, middle], [root], None)
+    assert caught.value.reason == "authority-key-weak"
+
+
+@pytest.mark.parametrize("curve", [ec.SECP224R1(), ec.SECP256R1(), ec.BrainpoolP384R1()])
+def test_authority_on_a_strong_curve_is_accepted(curve):
+    key = ec.generate_private_key(curve)
+    root = certify("root", key, "root", key, is_authority=True)
+    signer = certify("signer", key, "root", key, is_authority=False)
+    assert check_certificate_chain([signer], [root], None) == [signer, root]

@@ -35,7 +35,7 @@ from urllib.parse import urlsplit
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed448, ed25519, mldsa, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from vacr.errors import InvalidStatement
@@ -46,6 +46,26 @@ Extension = TypeVar("Extension", bound=x509.ExtensionType)
 
 _CODE_SIGNING_USAGE = "1.3.6.1.5.5.7.3.3"
 _ANY_EXTENDED_KEY_USAGE = "2.5.29.37.0"
+# Curves of at least 224 bits.
+_AUTHORITY_CURVES = frozenset(
+    [
+        "secp224r1",
+        "secp256r1",
+        "secp384r1",
+        "secp521r1",
+        "secp256k1",
+        "brainpoolP256r1",
+        "brainpoolP384r1",
+        "brainpoolP512r1",
+    ]
+)
+_AUTHORITY_KEY_CLASSES = (
+    ed25519.Ed25519PublicKey,
+    ed448.Ed448PublicKey,
+    mldsa.MLDSA44PublicKey,
+    mldsa.MLDSA65PublicKey,
+    mldsa.MLDSA87PublicKey,
+)
 _UNDERSTOOD_EXTENSIONS = frozenset(
     extension.oid
     for extension in (
@@ -215,11 +235,41 @@ def _check_authority_certificate(
             "include code signing",
             reason="authority-key-usage",
         )
-    key = certificate.public_key()
-    if isinstance(key, rsa.RSAPublicKey) and key.key_size < MIN_RSA_BITS:
+    _check_authority_key(certificate)
+
+
+def _check_authority_key(certificate: x509.Certificate) -> None:
+    """Check that the key of an authority is of a kind and size that cannot be forged.
+
+    Raises:
+        InvalidStatement: it is too short, DSA, on an unknown curve, or of an unknown kind.
+    """
+    try:
+        key = certificate.public_key()
+    except (ValueError, UnsupportedAlgorithm) as error:
         raise InvalidStatement(
-            f"the RSA key of an authority in the chain is too short: {key.key_size} bits, "
-            f"expected at least {MIN_RSA_BITS}",
+            "cannot read the key of an authority in the chain", reason="authority-key-weak"
+        ) from error
+    if isinstance(key, rsa.RSAPublicKey):
+        if key.key_size >= MIN_RSA_BITS:
+            return
+        problem = f"{key.key_size} bits, expected at least {MIN_RSA_BITS}"
+        raise InvalidStatement(
+            f"the RSA key of an authority in the chain is too short: {problem}",
+            reason="authority-key-weak",
+        )
+    if isinstance(key, ec.EllipticCurvePublicKey):
+        if key.curve.name in _AUTHORITY_CURVES:
+            return
+        raise InvalidStatement(
+            f"the key of an authority in the chain is on the curve {key.curve.name}, which is too "
+            "weak or unknown",
+            reason="authority-key-weak",
+        )
+    if not isinstance(key, _AUTHORITY_KEY_CLASSES):
+        kind = "DSA" if isinstance(key, dsa.DSAPublicKey) else "unknown"
+        raise InvalidStatement(
+            f"the key of an authority in the chain is of a refused kind: {kind}",
             reason="authority-key-weak",
         )
 
