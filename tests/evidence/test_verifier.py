@@ -158,7 +158,7 @@ def test_evidence_without_a_journal_says_so():
     appraisal = appraise(make_evidence(replace(SUBJECT, journal=None)))
     assert appraisal.journal is None
     assert [check.finding for check in appraisal.checks if check.name == "journal"] == [
-        "not used for this recording"
+        "the evidence names no journal, and none is required"
     ]
 
 

@@ -99,6 +99,30 @@ def verify_token_with_cwt():
     }
 
 
+def sign_with_scitt_cose():
+    from scitt_cose import build_signed_statement
+
+    return build_signed_statement(
+        PAYLOAD,
+        alg=REQUEST["alg"],
+        private_key_pem=REQUEST["key"],
+        issuer="https://example.org",
+        subject="urn:example:it",
+        content_type="application/json",
+        kid=bytes.fromhex(REQUEST["kid"]),
+    ).hex()
+
+
+def verify_with_scitt_cose():
+    from scitt_cose import verify_sign1
+
+    detached = (
+        {"detached_payload": bytes.fromhex(REQUEST["detached"])} if "detached" in REQUEST else {}
+    )
+    verify_sign1(bytes.fromhex(REQUEST["statement"]), public_key_pem=REQUEST["key"], **detached)
+    return True
+
+
 def check_receipts_with_scitt_cose():
     """Verify the receipt in each statement; `entry` is the log entry of the statement."""
     from scitt_cose import extract_receipts, verify_receipt
@@ -173,6 +197,8 @@ OPERATIONS = {
     ("cwt", "sign"): sign_with_cwt,
     ("cwt", "verify"): verify_with_cwt,
     ("cwt", "token"): verify_token_with_cwt,
+    ("scitt_cose", "sign"): sign_with_scitt_cose,
+    ("scitt_cose", "verify"): verify_with_scitt_cose,
     ("scitt_cose", "check"): check_receipts_with_scitt_cose,
     ("scitt_cose", "check_consistency"): check_consistency_with_scitt_cose,
     ("scitt_cose", "issue"): issue_receipts_with_scitt_cose,

@@ -25,8 +25,8 @@ HERE = Path(__file__).parent
 PYTHON = HERE / ".venv" / "bin" / "python"
 PAYLOAD = b'{"content":"signed"}'
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
-PEERS = ("auth0", "transmute", "pycose", "cwt")
-NO_DETACHED = ("auth0", "cwt")
+PEERS = ("auth0", "transmute", "pycose", "cwt", "scitt_cose")
+NO_DETACHED = ("auth0", "cwt", "scitt_cose")
 """Peers that verify detached payloads but do not create them."""
 
 
@@ -54,7 +54,7 @@ def ask_peer(peer, op, signer, **more):
         if op in ("sign", "issue")
         else encode_public_pem(signer.public_key)
     )
-    algorithm = {-8: "EdDSA", -7: "ES256"}[signer.algorithm]
+    algorithm = {-8: "EdDSA", -7: "ES256", -35: "ES384"}[signer.algorithm]
     request = {
         "peer": peer,
         "op": op,

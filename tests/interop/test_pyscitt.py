@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from cryptography import x509
 
 from tests.log.authority import TlsAuthority
 from tests.log.running import Running
@@ -15,7 +16,9 @@ from vacr.log.fsck import run_fsck
 from vacr.signing.cose import parse_sign1
 from vacr.signing.keys import parse_public_keys
 from vacr.transparency.receipt import build_log_entry
+from vacr.verification.policy import Policy
 from vacr.verification.receipts import check_receipt
+from vacr.verification.verifying import verify
 
 HERE = Path(__file__).parent
 PYTHON = HERE / ".venv-pyscitt" / "bin" / "python"
@@ -45,7 +48,8 @@ def run_client():
 
 def test_pyscitt_registers_through_our_service(run_client, tmp_path):
     log = create_log(str(tmp_path / "log"))
-    certificate, key = TlsAuthority(tmp_path).certify("signer")
+    authority = TlsAuthority(tmp_path)
+    certificate, key = authority.certify("signer")
     signer = {
         "key": key.read_text(),
         "certificate": certificate.read_text(),
@@ -68,4 +72,8 @@ def test_pyscitt_registers_through_our_service(run_client, tmp_path):
             (receipt,) = transparent.unprotected[394]
             assert check_receipt(registered, receipt, log_keys, datetime.now(UTC)).index == position
             assert answer["keys"] == 1
+    root = x509.load_pem_x509_certificate(authority.path.read_bytes())
+    policy = Policy(roots=(root,), log_keys=tuple(log_keys))
+    verified = verify(answer["transparent"], policy, now=datetime.now(UTC))
+    assert (verified.payload, verified.subject) == (b"signed by pyscitt", "a subject")
     assert run_fsck(log).findings.problems == []

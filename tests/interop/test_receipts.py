@@ -6,9 +6,11 @@ import cbor2
 import pytest
 
 from tests.interop.test_peers import ask_peer
+from tests.log.running import Running
 from tests.transparency.logs import Log
+from vacr.log.folder import create_log
 from vacr.signing.cose import parse_sign1
-from vacr.signing.keys import KeySigner, generate_key
+from vacr.signing.keys import KeySigner, encode_public_pem, generate_key, parse_public_keys
 from vacr.signing.statement import sign
 from vacr.transparency.receipt import (
     ENTRY_RULE_DIGEST,
@@ -123,3 +125,23 @@ def move_receipt(receipt, index):
     size, _, path = cbor2.loads(unprotected[396][-1][0])
     proof = cbor2.dumps([size, index, path])
     return cbor2.dumps(cbor2.CBORTag(18, [protected, {396: {-1: [proof]}}, payload, signature]))
+
+
+@pytest.mark.parametrize("kind", ["es256", "eddsa"])
+def test_scitt_cose_registers_and_verifies_the_receipt(tmp_path, kind):
+    log, signer = create_log(str(tmp_path / "log")), KeySigner(generate_key(kind))
+    (tmp_path / "signer.pem").write_bytes(encode_public_pem(signer.public_key))
+    (log_key,) = parse_public_keys((log.path / "receipt-keys.pem").read_bytes())
+    answer = ask_peer("scitt_cose", "sign", signer, payload=b"by scitt-cose".hex())
+    statement = bytes.fromhex(answer["result"])
+    with Running(log.path, "--trust", tmp_path / "signer.pem") as service:
+        assert service.post(sign(b"first", signer))[0] == 201
+        status, _, receipt = service.post(statement)
+        assert status == 201
+    transparent = add_receipt(statement, receipt)
+    item = {"statement": transparent.hex(), "entry": encode_entry(statement, ENTRY_RULE_STATEMENT)}
+    pem = encode_public_pem(log_key).decode()
+    assert ask_peer("scitt_cose", "check", signer, key=pem, all=[item]) == {"result": [True]}
+    policy = Policy(keys=(signer.public_key,), log_keys=(log_key,))
+    verified = verify(transparent, policy, now=datetime.now(UTC))
+    assert (verified.payload, verified.receipts[0].index) == (b"by scitt-cose", 2)

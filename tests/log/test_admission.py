@@ -1,6 +1,7 @@
 """Any bytes sent to a log become an entry, or are refused with a problem that explains why."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,12 @@ from vacr.signing.keys import KeySigner, compute_thumbprint, generate_key
 from vacr.signing.statement import build_kccs, sign
 from vacr.transparency.receipt import build_log_entry
 from vacr.verification.policy import Policy
+from vacr.verification.trust_store import (
+    ROLE_SIGNER,
+    TrustedParty,
+    TrustStore,
+    combine_trust_stores,
+)
 
 SIGNERS = [KeySigner(generate_key(kind)) for kind in ("es256", "eddsa", "ps256")]
 STATEMENTS = [
@@ -42,6 +49,19 @@ def admit_or_get_status(data, policy=POLICIES[0]):
         return RegistrationPolicy(policy).admit(data)
     except Problem as problem:
         return problem.status if problem.encode_body() else None
+
+
+def test_expired_signer_is_refused_under_its_name_in_a_second_store():
+    """The first store that lists a key decides about it, as in `vacr verify`."""
+    keys = (SIGNERS[0].public_key,)
+    ended = TrustedParty(
+        "Alice", (ROLE_SIGNER,), keys, valid_until=datetime(2020, 1, 1, tzinfo=UTC)
+    )
+    renamed = TrustedParty("Another name", (ROLE_SIGNER,), keys)
+    store = combine_trust_stores([TrustStore((ended,)), TrustStore((renamed,))])
+    for policy in (Policy(trust_store=store), Policy(trust_store=store, keys=keys)):
+        with pytest.raises(Problem, match="Alice is not trusted after 2020"):
+            RegistrationPolicy(policy).admit(STATEMENTS[0])
 
 
 def test_refusal_names_the_key():

@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from tests.log.scrapi import Scrapi
+from tests.secret_files import write_secret
 from tests.transparency.logs import Log
 from tests.vectors.certificates import Authority, name_of, with_key_identifiers
 from tests.vectors.statements import Key
@@ -348,7 +349,8 @@ def write_certificate(authority, folder, name, key=None):
     local = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
     builder = with_key_identifiers(builder, key.private, authority.private)
     signed = builder.add_extension(local, critical=False).sign(authority.private, hashes.SHA256())
-    (folder / name).write_bytes(signed.public_bytes(Encoding.PEM) + encode_private_pem(key.private))
+    content = signed.public_bytes(Encoding.PEM) + encode_private_pem(key.private)
+    write_secret(folder / name, content)
     return str(folder / name)
 
 
@@ -376,7 +378,7 @@ def test_tls_certificates_are_checked(tmp_path):
 
 
 def test_missing_tls_files_are_reported(tmp_path):
-    (tmp_path / "junk.pem").write_text("junk")
+    write_secret(tmp_path / "junk.pem", b"junk")
     locked = [
         "openssl",
         "genpkey",

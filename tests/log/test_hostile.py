@@ -18,6 +18,7 @@ import uvicorn
 from tests.log.commands import vacr
 from tests.log.running import Running
 from tests.log.statements import statement
+from tests.secret_files import write_secret
 from vacr.errors import UsageError
 from vacr.log import http_server, registration
 from vacr.log.admission import (
@@ -369,7 +370,7 @@ TOKENS = (
 
 @pytest.mark.parametrize("token", TOKENS)
 def test_invalid_tokens_in_a_file_are_refused(tmp_path, token):
-    (tmp_path / "tokens").write_bytes(token)
+    write_secret(tmp_path / "tokens", token)
     done = vacr(
         "log",
         "serve",
@@ -384,8 +385,16 @@ def test_invalid_tokens_in_a_file_are_refused(tmp_path, token):
     assert done.stderr.startswith("vacr: tokens: ")
 
 
+def test_token_file_of_a_service_readable_by_others_is_refused(tmp_path):
+    create_log(str(tmp_path / "log"))
+    write_secret(tmp_path / "tokens", b"0123456789abcdef\n").chmod(0o644)
+    done = vacr("log", "serve", "log", "--port", "0", "--token-file", "tokens", cwd=tmp_path)
+    assert (done.returncode, "other users can read tokens" in done.stderr) == (2, True)
+    assert "0123456789" not in done.stderr
+
+
 def test_tokens_of_requests_are_compared_exactly(tmp_path):
-    (tmp_path / "tokens").write_bytes(b"# mine\n0123456789abcdef\r\n")
+    write_secret(tmp_path / "tokens", b"# mine\n0123456789abcdef\r\n")
     log = create_log(str(tmp_path / "log"))
     with Running(log.path, "--token-file", tmp_path / "tokens") as service:
         for shown in (

@@ -18,6 +18,7 @@ import pytest
 
 from tests.log.running import Running
 from tests.log.statements import SIGNER, statement, statements
+from tests.secret_files import write_secret
 from vacr.log.admission import Problem, RateLimiter
 from vacr.log.folder import create_log, rotate_log_keys
 from vacr.log.fsck import run_fsck
@@ -35,6 +36,8 @@ from vacr.transparency.checkpoint import parse_verifier_key, verify_checkpoint
 from vacr.transparency.receipt import build_log_entry, decode_entry_bundle
 from vacr.transparency.tree import compute_root, hash_children, hash_leaf
 from vacr.verification.receipts import check_receipt
+from vacr.verification.trust_store import ROLE_SIGNER, TrustedParty, TrustStore
+from vacr.verification.trust_store_file import format_trust_store
 
 TITLE, DETAIL = -1, -2
 
@@ -276,9 +279,11 @@ def test_every_kind_of_key_is_accepted(service):
 
 def test_only_trusted_keys_can_register(log, tmp_path):
     trusted, other = (KeySigner(generate_key("eddsa")) for _ in range(2))
-    (tmp_path / "trusted.pem").write_bytes(encode_public_pem(trusted.public_key))
+    issuers = ("https://example.org",)
+    party = TrustedParty("CI", (ROLE_SIGNER,), (trusted.public_key,), issuers=issuers)
+    (tmp_path / "trust.toml").write_bytes(format_trust_store(TrustStore((party,))))
     with Running(
-        log.path, "--trust", tmp_path / "trusted.pem", "--issuer", "https://example.org"
+        log.path, "--trust-store", tmp_path / "trust.toml", "--issuer", "https://example.org"
     ) as service:
         claims = StatementClaims(issuer="https://example.org")
         assert service.post(statement(trusted, claims=claims))[0] == 201
@@ -294,8 +299,29 @@ def test_only_trusted_keys_can_register(log, tmp_path):
         assert service.post_refused(forged)[1][TITLE] == "Rejected"
 
 
+def test_one_trusted_key_cannot_register_as_another(log, tmp_path):
+    trusted = KeySigner(generate_key("eddsa"))
+    (tmp_path / "trusted.pem").write_bytes(encode_public_pem(trusted.public_key))
+    with Running(
+        log.path, "--trust", tmp_path / "trusted.pem", "--issuer", "https://example.org"
+    ) as service:
+        claims = StatementClaims(issuer="https://example.org")
+        refused = service.post_refused(statement(trusted, claims=claims))[1]
+        assert (refused[TITLE], "nothing binds the issuer" in refused[DETAIL]) == ("Rejected", True)
+
+
+def test_party_whose_trust_ended_cannot_register(log, tmp_path):
+    signer = KeySigner(generate_key("eddsa"))
+    ended = datetime(2020, 1, 1, tzinfo=UTC)
+    party = TrustedParty("CI", (ROLE_SIGNER,), (signer.public_key,), valid_until=ended)
+    (tmp_path / "trust.toml").write_bytes(format_trust_store(TrustStore((party,))))
+    with Running(log.path, "--trust-store", tmp_path / "trust.toml") as service:
+        refused = service.post_refused(statement(signer))[1]
+        assert "CI is not trusted after 2020-01-01T00:00:00Z" in refused[DETAIL]
+
+
 def test_tokens_are_required(log, tmp_path):
-    (tmp_path / "tokens").write_text("# who\ncorrect-horse-battery\n")
+    write_secret(tmp_path / "tokens", b"# who\ncorrect-horse-battery\n")
     with Running(log.path, "--token-file", tmp_path / "tokens") as service:
         given = statement()
         for wrong in (
@@ -329,7 +355,7 @@ def test_rate_is_limited(log):
 
 
 def test_tokens_cannot_be_tried_faster(log, tmp_path):
-    (tmp_path / "tokens").write_text("correct-horse-battery\n")
+    write_secret(tmp_path / "tokens", b"correct-horse-battery\n")
     with Running(log.path, "--token-file", tmp_path / "tokens", "--rate", "0.1") as service:
         answers = [
             service.post_refused(statement(), Authorization="Bearer wrong-horse-battery")[0]
@@ -493,7 +519,7 @@ def test_other_hosts_are_served_only_on_request(log):
 
 
 def test_unencrypted_tokens_cause_a_warning(log, tmp_path):
-    (tmp_path / "tokens").write_text("correct-horse-battery\n")
+    write_secret(tmp_path / "tokens", b"correct-horse-battery\n")
     for host, is_warned in (("0.0.0.0", True), ("127.0.0.1", False)):  # noqa: S104
         service = Running(log.path, "--host", host, "--token-file", tmp_path / "tokens")
         code, complaints = service.stop()

@@ -1,5 +1,6 @@
 """The witness, as a separate local process, and its client."""
 
+import hashlib
 import http.client
 import json
 import signal
@@ -25,8 +26,12 @@ from tests.log.commands import service, vacr
 from tests.log.tiled_folder import ORIGIN, served
 from tests.vectors.certificates import with_key_identifiers
 from vacr.errors import InvalidStatement, Unreachable
+from vacr.log.cosigning import (
+    WitnessSizeDiffers,
+    fetch_witness_checkpoint,
+    request_cosignature,
+)
 from vacr.log.folder import create_log
-from vacr.log.publishing import WitnessSizeDiffers, request_cosignature
 from vacr.log.witness import CosignedCheckpoint, Witness, open_witness_folder
 from vacr.signing.keys import encode_private_pem, generate_key
 from vacr.transparency.checkpoint import (
@@ -222,6 +227,27 @@ def test_first_checkpoint_must_have_no_proof(running_witness, log):
     assert post(running_witness.url, log.build_submission(3, 5))[2] == b"5\n"
 
 
+def test_last_cosigned_checkpoint_is_served(running_witness, log):
+    def fetch(origin):
+        connection = http.client.HTTPConnection(urlsplit(running_witness.url).netloc, timeout=60)
+        try:
+            connection.request("GET", f"/{hashlib.sha256(origin.encode()).hexdigest()}/checkpoint")
+            reply = connection.getresponse()
+            return reply.status, reply.read()
+        finally:
+            connection.close()
+
+    assert fetch(log.origin)[0] == 404, "nothing was cosigned yet"
+    for old, size in [(0, 5), (5, 8)]:
+        line = post(running_witness.url, log.build_submission(old, size))[2]
+        status, note = fetch(log.origin)
+        assert (status, note) == (200, log.sign_note(size) + line)
+        assert fetch_witness_checkpoint(running_witness.url, log.origin) == note
+    assert fetch("example.org/stranger")[0] == 404
+    with pytest.raises(Unreachable, match="it answered 404"):
+        fetch_witness_checkpoint(running_witness.url, "example.org/stranger")
+
+
 def test_fork_is_stored_as_evidence(running_witness, log, tmp_path):
     other = Log(text="another")
     other.key = log.key
@@ -358,6 +384,29 @@ def test_times_never_go_back(log, tmp_path):
                 verify_cosignature(parse_signed_note(log.sign_note(size) + line), folder.public)
             )
         assert times == [1000, 1000, 1000, 1001, 1001]
+    finally:
+        folder.store.close()
+
+
+def test_thief_of_a_replaced_key_cannot_lead_the_witness_away(log, tmp_path):
+    stolen, thief = log.key, Log(text="entry")
+    folder = open_witness_folder(tmp_path / "w")
+    try:
+        old = log.vkey
+        log.key = Ed25519PrivateKey.generate()
+        thief.key, thief.leaves = stolen, [*log.leaves[:6], *Log(text="forged").leaves]
+        witness = Witness(folder, [old, log.vkey])
+        assert witness.handle_submission(thief.build_submission(0, 5)).status == 200
+        assert witness.handle_submission(log.build_submission(5, 6)).status == 200
+        for size in (6, 7):
+            refused = witness.handle_submission(thief.build_submission(6, size))
+            assert refused.status == 403
+            assert "the log has replaced this key" in refused.text
+        assert witness.handle_submission(log.build_submission(6, 7)).status == 200
+        # Without the old key, the last checkpoint may be under a key that is not known any more.
+        log.key = Ed25519PrivateKey.generate()
+        witness = Witness(folder, [log.vkey])
+        assert witness.handle_submission(log.build_submission(7, 8)).status == 200
     finally:
         folder.store.close()
 

@@ -2,6 +2,7 @@
 
 import base64
 
+import cbor2
 import pytest
 
 from vacr.errors import UnreadableInput, UsageError
@@ -41,6 +42,15 @@ def test_thumbprint_of_the_example_in_rfc_9679():
         == "496bd8afadf307e5b08c64b0421bf9dc01528a344a43bda88fadd1669da253ec"
     )
     assert parse_cose_key({1: 2, -1: 1, -2: x, -3: bool(y[-1] & 1)}) == key
+
+
+@pytest.mark.parametrize("number", [True, 1.0, "1", None, [1], cbor2.CBORTag(5, [1])], ids=repr)
+@pytest.mark.parametrize("label", [1, -1], ids=["type", "curve"])
+def test_key_with_an_odd_number_is_refused(label, number):
+    """A tag around a list cannot be looked up: anybody could stop a verifier or a log with it."""
+    key = build_cose_key(generate_key("es256").public_key())
+    with pytest.raises(UnreadableInput, match="not a supported COSE key"):
+        parse_cose_key({**key, label: number})
 
 
 def test_refused_keys_are_explained():

@@ -100,7 +100,7 @@ def test_log_cannot_remove_receipts_of_another(rule):
 
 def test_receipt_for_an_unknown_tree_is_kept():
     other = cbor2.dumps(
-        cbor2.CBORTag(18, [cbor2.dumps({1: -7, 395: 2}), {396: {-1: [b"x"]}}, None, bytes(64)])
+        cbor2.CBORTag(18, [cbor2.dumps({1: -7, 395: 3}), {396: {-1: [b"x"]}}, None, bytes(64)])
     )
     transparent = add_receipt(odd([other]), Log().receipt(STATEMENT))
     assert list_receipts(transparent)[0] == other

@@ -15,7 +15,16 @@ from pathlib import Path
 
 import cbor2
 
-from tests.vectors import carried, receipts, statements, timestamps
+from tests.vectors import (
+    carried,
+    ccf,
+    receipts,
+    statements,
+    stores,
+    timestamps,
+    weak,
+    witnesses,
+)
 from tests.vectors.certificates import Authority, certificate, days
 from tests.vectors.statements import NOW, PAYLOAD, Key, message, pairs
 
@@ -37,7 +46,15 @@ ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 CLAIMS = {1: "https://example.org", 2: "urn:example:it", 6: int(NOW.timestamp())}
 
 
-FAMILIES = {"kccs": carried.add, "receipt": receipts.add}
+FAMILIES = {
+    "ccf": ccf.add,
+    "kccs": carried.add,
+    "receipt": receipts.add,
+    "store": stores.add,
+    "tsa": timestamps.add_unsorted,
+    "weak": weak.add,
+    "witness": witnesses.add,
+}
 """Families with their own keys, which can be made without the other vectors."""
 
 
@@ -119,10 +136,9 @@ def add_valid(vectors, keys):
     vectors.add("valid-hash-envelope", VERIFIED, statements.envelope(key), payload=PAYLOAD)
     vectors.add("valid-critical", VERIFIED, message(key, {1: -8, 2: [15], 15: CLAIMS}))
     vectors.add(
-        "valid-issuer",
+        "valid-subject",
         VERIFIED,
         message(key, {1: -8, 15: CLAIMS}),
-        issuer=CLAIMS[1],
         subject=CLAIMS[2],
     )
     vectors.add("valid-order-of-keys", VERIFIED, message(key, pairs((15, CLAIMS), (1, -8))))
@@ -267,6 +283,13 @@ def add_headers(vectors, key):
     vectors.add(
         "issuer-other", "issuer", message(key, {1: -8, 15: CLAIMS}), issuer="https://example.net"
     )
+    vectors.add(
+        "issuer-of-bare-key",
+        "issuer-unbound",
+        message(key, {1: -8, 15: CLAIMS}),
+        issuer=CLAIMS[1],
+        subject=CLAIMS[2],
+    )
     vectors.add("issuer-none", "issuer", message(key, {1: -8}), issuer="https://example.org")
     vectors.add(
         "subject-other", "subject", message(key, {1: -8, 15: CLAIMS}), subject="urn:example:other"
@@ -407,7 +430,7 @@ def add_chains(vectors, keys):
     add("chain-valid", VERIFIED, [leaf])
     add("chain-valid-long", VERIFIED, [below, middle.der], {34: statements.x5t(below)})
     add("chain-with-root", VERIFIED, [below, middle.der, root.der])
-    add("chain-valid-issuer", VERIFIED, [leaf], issuer=CLAIMS[1])
+    add("chain-issuer-without-names", "issuer-unbound", [leaf], issuer=CLAIMS[1])
     add("chain-out-of-order", "x5chain-order", [below, root.der, middle.der])
     add("chain-without-middle", "untrusted", [below])
     add("chain-untrusted", "untrusted", [leaf], trust=["other-root.pem"])

@@ -126,7 +126,7 @@ def add_valid(add_receipt, logged, other):
     )
     add_receipt("valid-critical", "verified", logged.receipt(head={**logged.header(), 2: [395]}))
     add_receipt("valid-no-log-trusted", "verified", right, log_trust=[])
-    other_tree = logged.receipt(head={**other.header(), 395: 2})
+    other_tree = logged.receipt(head={**other.header(), 395: 3})
     add_receipt("valid-and-one-of-another-tree", "verified", other_tree, right)
     add_receipt("missing", "receipt-missing", statement=logged.statement)
     add_receipt("of-unknown-log", "receipt-untrusted", other.receipt())
@@ -256,7 +256,7 @@ def add_headers(add_receipt, logged):
     )
     for name, kind in (
         ("unknown", 99),
-        ("ccf", 2),
+        ("three", 3),
         ("zero", 0),
         ("of-text", "1"),
         ("true", True),
@@ -307,15 +307,19 @@ def add_claims(add_receipt, logged):
         ("issuer-of-bytes", "receipt-claims-malformed", {**right, 1: b"log"}),
         ("subject-of-number", "receipt-claims-malformed", {**right, 2: 7}),
         ("label-true", "receipt-claims-malformed", {True: right[1], 2: right[2]}),
-        ("no-issuer", "receipt-claims-missing", {2: right[2]}),
-        ("no-subject", "receipt-claims-missing", {1: right[1]}),
+        ("valid-no-issuer", "verified", {2: right[2]}),
+        ("valid-no-subject", "verified", {1: right[1]}),
         ("no-map", "receipt-claims-malformed", "log"),
         ("expired", "receipt-claims-expired", {**right, 4: late - 7200}),
         ("valid-no-time", "verified", {1: right[1], 2: right[2]}),
     ):
         add_receipt(f"claims-{name}", verdict, logged.receipt(head={**logged.header(), 15: claims}))
     without = {label: value for label, value in logged.header().items() if label != 15}
-    add_receipt("claims-missing", "receipt-claims-missing", logged.receipt(head=without))
+    add_receipt("valid-without-claims", "verified", logged.receipt(head=without))
+    signer = Key.generate("es256").signer
+    stranger = {label: value for label, value in without.items() if label != 4}
+    receipt = logged.receipt(head=stranger, sign=signer)
+    add_receipt("without-claims-of-unknown-log", "receipt-untrusted", receipt)
 
 
 def add_entry_rules(vectors, key):

@@ -27,9 +27,12 @@ ess_cert_id_alg = sha256
 
 
 class TimeAuthority:
-    """A timestamp authority that answers requests with `openssl ts`."""
+    """A timestamp authority that answers requests with `openssl ts`.
 
-    def __init__(self, folder, root=None):
+    It adds the certificates `added` to its tokens, in this order.
+    """
+
+    def __init__(self, folder, root=None, added=()):
         self.folder = Path(folder)
         self.root = root or Authority("time root")
         key = Key.generate("es256")
@@ -38,7 +41,11 @@ class TimeAuthority:
         pem = x509.load_der_x509_certificate(signed).public_bytes(serialization.Encoding.PEM)
         (self.folder / "cert.pem").write_bytes(pem)
         (self.folder / "key.pem").write_bytes(encode_private_pem(key.private))
-        (self.folder / "config").write_text(_CONFIG.format(folder=self.folder))
+        config = _CONFIG.format(folder=self.folder)
+        if added:
+            (self.folder / "added.pem").write_bytes(b"".join(added))
+            config += "certs = added.pem\n"
+        (self.folder / "config").write_text(config)
         (self.folder / "serial").write_text("01\n")
 
     def answer(self, question):
@@ -58,9 +65,47 @@ class TimeAuthority:
         subprocess.run(command, cwd=self.folder, check=True, capture_output=True)
         return (self.folder / "reply").read_bytes()
 
+    def reply(self, data):
+        return self.answer(TimestampRequestBuilder().data(data).build().as_bytes())
+
     def token(self, data):
-        reply = self.answer(TimestampRequestBuilder().data(data).build().as_bytes())
-        return decode_timestamp_response(reply).time_stamp_token()
+        return decode_timestamp_response(self.reply(data)).time_stamp_token()
+
+    def raw_token(self, data):
+        """Return the token as the authority wrote it, without parsing it."""
+        reply = self.reply(data)
+        assert reply.startswith(b"\x30\x82")
+        assert reply[4:9] == b"\x30\x03\x02\x01\x00"  # granted
+        return reply[9:]
+
+
+def add_unsorted(vectors):
+    """Add timestamps whose certificates are not in the order that DER demands."""
+    key, root = Key.generate("eddsa"), Authority("tsa root")
+    (vectors.folder / "tsa-signer.pub.pem").write_bytes(key.public_pem)
+    (vectors.folder / "tsa-root.pem").write_bytes(root.pem)
+    (vectors.folder / "tsa-other-root.pem").write_bytes(Authority("tsa root").pem)
+    policy = {"timestamp_trust": ["tsa-root.pem"], "needs_timestamp": True}
+    policy["trust"] = ["tsa-signer.pub.pem"]
+    # The encodings of certificates differ first in their lengths.
+    others = sorted((Authority(name) for name in ("x", "a longer name")), key=lambda a: len(a.der))
+    added = [others[1].pem, root.pem, others[0].pem]
+    with tempfile.TemporaryDirectory() as folder:
+        authority = TimeAuthority(folder, root, added)
+        signature = cbor2.loads(message(key, {1: -8})).value[3]
+        token = authority.raw_token(cbor2.dumps(signature))
+        other = authority.raw_token(b"another")
+        changed = token[:-1] + bytes([token[-1] ^ 1])
+        untrusted = {**policy, "timestamp_trust": ["tsa-other-root.pem"]}
+        for name, verdict, one, trust in (
+            ("valid-unsorted", "verified", token, policy),
+            ("unsorted-of-another", "timestamp-mismatch", other, policy),
+            ("unsorted-untrusted", "timestamp-untrusted", token, untrusted),
+            ("unsorted-changed", "timestamp-untrusted", changed, policy),
+            ("unsorted-cut-off", "timestamp-malformed", token[:-1], policy),
+        ):
+            statement = message(key, {1: -8}, unprotected={270: one})
+            vectors.add(f"tsa-{name}", verdict, statement, **trust)
 
 
 def add(vectors, key, certified):

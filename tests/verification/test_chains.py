@@ -1,6 +1,9 @@
 """Certificate chains that do not lead to a trusted root."""
 
+import subprocess
+import tempfile
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from cryptography import x509
@@ -10,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed25519, rsa
 from tests.vectors.certificates import Authority, certificate
 from tests.vectors.statements import Key
 from vacr.errors import InvalidStatement
-from vacr.signing.keys import generate_key
+from vacr.signing.keys import encode_private_pem, generate_key
 from vacr.verification.certificates import check_certificate_chain
 
 
@@ -61,6 +64,20 @@ def test_forgeable_authority_is_refused(kind, place):
     with pytest.raises(InvalidStatement) as caught:
         check_certificate_chain([signer, middle], [root], None)
     assert caught.value.reason == "authority-key-weak"
+
+
+def test_self_signature_of_a_trusted_root_may_be_weak():
+    key = rsa.generate_private_key(65537, 2048)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "key.pem").write_bytes(encode_private_pem(key))
+        command = "openssl req -x509 -key key.pem -sha1 -subj /CN=root -days 9 -out root.pem"
+        subprocess.run(command.split(), cwd=folder, check=True, capture_output=True)
+        root = x509.load_pem_x509_certificate((folder / "root.pem").read_bytes())
+    assert root.signature_hash_algorithm.name == "sha1"
+    signer = certify("signer", key, "root", key, is_authority=False)
+    for chain in ([signer], [signer, root]):
+        assert check_certificate_chain(chain, [root], None) == [signer, root]
 
 
 @pytest.mark.parametrize("curve", [ec.SECP224R1(), ec.SECP256R1(), ec.BrainpoolP384R1()])

@@ -1,5 +1,6 @@
 """Verified receipts, and forged ones."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import cbor2
@@ -7,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.transparency.ccf_ledger import CcfLedger
 from tests.transparency.logs import Log
 from vacr.errors import InvalidStatement
 from vacr.signing.cose import parse_sign1
-from vacr.signing.keys import KeySigner, generate_key
+from vacr.signing.keys import KeySigner, compute_thumbprint, generate_key
 from vacr.signing.statement import sign
 from vacr.transparency.receipt import add_receipt
 from vacr.verification.policy import Policy, VerificationFailed
@@ -37,7 +39,7 @@ def list_findings(found):
 
 
 @pytest.mark.parametrize("kind", ["es256", "eddsa", "es384", "ps256", "ml-dsa-65"])
-def test_receipt_proves_log_position_and_time(kind):
+def test_receipt_proves_log_and_time_but_not_its_position(kind):
     log = Log(kind=kind, began=int(TIME.timestamp()))
     log.fill(6)
     found = verify_statement(
@@ -53,9 +55,8 @@ def test_receipt_proves_log_position_and_time(kind):
         TIME,
     )
     assert found.logged_at == TIME
-    assert list_findings(found) == [
-        ("passed", "in https://log.example, entry 7 of 8, 2026-11-12T00:00:00Z")
-    ]
+    assert list_findings(found) == [("passed", "in https://log.example, 2026-11-12T00:00:00Z")]
+    assert one.position == "entry 7 of 8"
 
 
 def test_the_earliest_of_several_receipts_counts():
@@ -67,7 +68,10 @@ def test_the_earliest_of_several_receipts_counts():
     assert (len(found.receipts), found.logged_at) == (2, TIME - timedelta(minutes=1))
     found = verify_statement(both)
     assert (len(found.receipts), found.logged_at) == (1, TIME)
-    assert list_findings(found)[1] == ("not decidable", "1 more from untrusted logs, not checked")
+    assert list_findings(found)[1] == (
+        "not decidable",
+        "1 more receipt from an untrusted log, not checked",
+    )
 
 
 def test_no_log_is_trusted_unless_named():
@@ -124,3 +128,42 @@ def test_any_receipts_verify_or_raise_our_error(value):
     with pytest.raises(VerificationFailed) as caught:
         verify_statement(cbor2.dumps(cbor2.CBORTag(18, parts)))
     assert caught.value.reason.startswith(("receipt-", "cbor"))
+
+
+def add_ccf_receipt(**claims):
+    ledger = CcfLedger(began=int(TIME.timestamp()))
+    ledger.fill(3)
+    index = ledger.add(STATEMENT)
+    receipt = ledger.receipt(index, header=ledger.header(**claims))
+    return ledger, add_receipt(STATEMENT, receipt)
+
+
+def test_ccf_receipt_names_its_transaction():
+    ledger, transparent = add_ccf_receipt()
+    found = verify_statement(transparent, replace(POLICY, log_keys=(ledger.key,)))
+    time = "2026-11-12T00:00:00Z"
+    assert list_findings(found) == [("passed", f"in ledger.example, transaction 2.4, {time}")]
+    (receipt,) = found.receipts
+    assert (receipt.index, receipt.size, found.logged_at) == (None, None, TIME)
+
+
+def test_receipt_of_an_unnamed_log_counts_by_its_key():
+    ledger, transparent = add_ccf_receipt(iss=None, sub=None, iat=None)
+    found = verify_statement(transparent, replace(POLICY, log_keys=(ledger.key,)))
+    key = compute_thumbprint(ledger.key).hex()[:16]
+    assert list_findings(found) == [("passed", f"in the log of key {key}, transaction 2.4")]
+    with pytest.raises(VerificationFailed, match="one does not name its log, by key") as caught:
+        verify_statement(transparent)
+    assert caught.value.reason == "receipt-untrusted"
+    assert ledger.kid[:16].decode() in str(caught.value)
+    assert "--log-key" in caught.value.hint
+
+
+def test_new_ccf_receipt_replaces_the_older_one_of_its_key():
+    ledger, transparent = add_ccf_receipt()
+    ledger.fill(1)
+    newer = ledger.receipt(3)
+    renewed = parse_sign1(add_receipt(transparent, newer, ledger.key))
+    assert renewed.unprotected[394] == [newer]
+    kept = parse_sign1(add_receipt(transparent, LOG.receipt(STATEMENT), LOG.key))
+    assert len(kept.unprotected[394]) == 2

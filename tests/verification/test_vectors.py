@@ -10,6 +10,7 @@ from vacr.signing.cose import ALGORITHM_NUMBERS
 from vacr.signing.keys import parse_public_keys
 from vacr.signing.statement import parse_pem_certificates
 from vacr.verification.policy import Policy, VerificationFailed
+from vacr.verification.trust_store_file import parse_trust_store
 from vacr.verification.verifying import verify
 
 FOLDER = Path(__file__).parents[1] / "vectors"
@@ -31,7 +32,7 @@ def build_policy(asked):
     more = {
         name: value
         for name, value in asked.items()
-        if name not in ("trust", "algorithms", "timestamp_trust", "log_trust")
+        if name not in ("trust", "algorithms", "timestamp_trust", "log_trust", "trust_store")
     }
     if "algorithms" in asked:
         more["algorithms"] = frozenset(
@@ -42,6 +43,9 @@ def build_policy(asked):
         for name in asked.get("timestamp_trust", ())
         for one in parse_pem_certificates(read(name))
     ]
+    if "trust_store" in asked:
+        name = asked["trust_store"]
+        more["trust_store"] = parse_trust_store(read(name), name)
     logs = [one for name in asked.get("log_trust", ()) for one in parse_public_keys(read(name))]
     return Policy(
         keys=tuple(trusted),

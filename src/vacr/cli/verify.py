@@ -8,9 +8,9 @@
     >>> run_command_line(["verify", "claude-code.acr.json", "--trust", "keys/signing.pub.pem"])
     ✓ structure: COSE_Sign1, hash-envelope
     ✓ algorithm: EdDSA
-    ✓ trust: key ...
+    ✓ trust: signed by a key you gave ...
     ✓ attribution: recomputed, identical
-    claude-code.acr.json: verified: key ... signed record ...
+    claude-code.acr.json: verified: a key you gave ... signed record ...
     0
 
 For one statement, a line per check is printed; for several, a line per statement.
@@ -29,23 +29,27 @@ from vacr.cli.options import (
     Verb,
     entry_rule_option,
     get_verb_arguments,
+    load_stores,
     log_key_option,
-    trust_option,
+    trust_options,
     voice_options,
 )
 from vacr.console import Voice, align_columns, get_terminal_width
 from vacr.errors import UsageError
 from vacr.evidence import Tier
 from vacr.files import STDIN
-from vacr.verification import CHECK_FAILED, CHECK_PASSED, CHECK_UNDECIDED
+from vacr.verification import CHECK_FAILED, CHECK_PASSED, CHECK_UNDECIDED, ROLE_VERIFIER
 from vacr.workflows import (
     EXIT_NOT_VERIFIED,
     VerificationOptions,
+    abbreviate_home,
     build_verdict_rows,
+    describe_signer,
     find_proven_time,
     find_statement_pairs,
     format_verdict_totals,
     judge_statements,
+    load_trust_stores,
     load_verification_policy,
 )
 
@@ -54,8 +58,13 @@ _OUTCOME_MARKS = {CHECK_PASSED: "✓", CHECK_FAILED: "✗", CHECK_UNDECIDED: "?"
 
 @click.command(no_args_is_help=True, cls=Verb)
 @click.argument("files", nargs=-1, required=True, metavar="FILE|FOLDER...", type=PATH)
-@trust_option
-@click.option("--issuer", metavar="URI", help="Require that the statement names this issuer.")
+@trust_options
+@click.option(
+    "--issuer",
+    metavar="URI",
+    help="Require that the statement names this issuer, and that the trust store or the "
+    "certificate binds it to the signer.",
+)
 @click.option("--subject", metavar="TEXT", help="Require that the statement names this subject.")
 @click.option(
     "--alg",
@@ -80,6 +89,11 @@ _OUTCOME_MARKS = {CHECK_PASSED: "✓", CHECK_FAILED: "✗", CHECK_UNDECIDED: "?"
     help="Public key of a trusted log, or the log's folder; repeatable. Requires a receipt from "
     "one of these logs."
 )
+@click.option(
+    "--require-receipt",
+    is_flag=True,
+    help="Fail if the statement has no receipt from a log that you trust.",
+)
 @entry_rule_option
 @click.option(
     "--schema-version",
@@ -95,7 +109,7 @@ _OUTCOME_MARKS = {CHECK_PASSED: "✓", CHECK_FAILED: "✗", CHECK_UNDECIDED: "?"
 @click.option(
     "--base",
     metavar="REPOSITORY[@REVISION]",
-    help="Repository that the attribution was computed with.",
+    help="Git repository that the attribution was computed with, to compute it again.",
 )
 @click.option(
     "--require-evidence",
@@ -122,7 +136,11 @@ _OUTCOME_MARKS = {CHECK_PASSED: "✓", CHECK_FAILED: "✗", CHECK_UNDECIDED: "?"
     multiple=True,
     help="Public key of an evidence verifier whose results you accept; repeatable.",
 )
-@click.option("--nonce", metavar="HEX", help="Nonce that the evidence must contain.")
+@click.option(
+    "--nonce",
+    metavar="HEX",
+    help="Nonce that you sent to the attester; the evidence must contain it.",
+)
 @click.option(
     "--require-hardware",
     is_flag=True,
@@ -132,6 +150,7 @@ _OUTCOME_MARKS = {CHECK_PASSED: "✓", CHECK_FAILED: "✗", CHECK_UNDECIDED: "?"
 def command(
     files: tuple[str, ...],
     trust: tuple[str, ...],
+    trust_store: tuple[str, ...],
     issuer: str | None,
     subject: str | None,
     alg: tuple[str, ...],
@@ -139,6 +158,7 @@ def command(
     timestamp_trust: tuple[str, ...],
     require_timestamp: bool,
     log_key: tuple[str, ...],
+    require_receipt: bool,
     entry_rule: str,
     schema_version: str | None,
     source: str | None,
@@ -155,13 +175,16 @@ def command(
 ) -> int:
     """Verify signed records and sessions, against keys that you trust.
 
-    FILE is a statement, or a file with a statement FILE.cose. No key is trusted by default. ✓ means
+    FILE is a statement, or a file with a statement FILE.cose. Without --trust and --trust-store,
+    your own trust store and the approved store of this project count; see vacr trust. ✓ means
     passed, ✗ failed, ? undecided: something needed for the check is missing. In a FOLDER, all
     statements are verified, and a record without a statement fails.
 
     \b
     Example:
+      vacr verify abc.acr.json
       vacr verify abc.acr.json --trust keys/signing.pub.pem
+      vacr verify abc.acr.json --trust-store team.toml --require-receipt
       vacr verify abc.acr.json --trust ca.pem --issuer https://example.org \\
         --source abc.jsonl
       vacr verify abc.acr.json --trust keys/signing.pub.pem --log-key mylog/
@@ -181,13 +204,20 @@ def command(
             "cannot verify standard input: there is no statement file next to it",
             hint="Name the file, or its statement.",
         )
+    stores = load_stores(trust, trust_store, voice)
     evidence_options = None
     if require_evidence is not None:
         from vacr.workflows import EvidenceOptions
 
-        evidence_options = EvidenceOptions(require_evidence, *evidence_settings)
+        store = load_trust_stores(stores)
+        evidence_options = EvidenceOptions(
+            require_evidence,
+            *evidence_settings,
+            store_verifiers=store is not None and bool(store.list_parties(ROLE_VERIFIER)),
+        )
     options = VerificationOptions(
         trust=trust,
+        stores=stores,
         issuer=issuer,
         subject=subject,
         algorithms=alg,
@@ -198,6 +228,7 @@ def command(
         source=source,
         base=base,
         log_keys=log_key,
+        needs_receipt=require_receipt,
         entry_rule=entry_rule,
         evidence=evidence_options,
     )
@@ -214,6 +245,9 @@ def command(
             f"no statements found in {', '.join(files)}",
             "Statements end in .cose. To create one: vacr sign FILE --key KEY",
         )
+    for file in stores:
+        if file.is_default:
+            voice.result(f"trust store: {abbreviate_home(file.path)}")
     again = shlex.join(["vacr", "verify", *get_verb_arguments()])
     voice.result(f"To repeat: {again}")
     verified = sum(verdict["verified"] for verdict in verdicts)
@@ -233,17 +267,26 @@ def _report_verdict(verdict: dict[str, Any], voice: Voice) -> None:
             f"{name}: not verified ({verdict['reason']}): {verdict['message']}", verdict["hint"]
         )
         return
+    for receipt in verdict["receipts"]:
+        if receipt["index"] is not None:
+            voice.result(
+                f"  not signed: the receipt names entry {receipt['index']} of {receipt['size']}"
+            )
     proven, claimed = find_proven_time(verdict), verdict["issued-at"]
     when = f", claimed time: {claimed}" if claimed else ""
     if proven:
         when = f" {proven}"
     payload = f"record {verdict['record']}" if verdict["record"] else "these bytes"
-    voice.result(f"{name}: verified: {verdict['signer']} signed {payload}{when}")
+    voice.result(f"{name}: verified: {describe_signer(verdict)} signed {payload}{when}")
 
 
 def _report_verdicts(verdicts: list[dict[str, Any]], voice: Voice) -> None:
-    """Print a line about each statement, and the totals."""
+    """Print a line about each statement, the reason of each failure below it, and the totals."""
     width = get_terminal_width(sys.stdout)
-    for line in align_columns(build_verdict_rows(verdicts), right=frozenset(), width=width):
-        voice.result(line)
+    head, *rows = align_columns(build_verdict_rows(verdicts), right=frozenset(), width=width)
+    voice.result(head)
+    for verdict, row in zip(verdicts, rows, strict=True):
+        voice.result(row)
+        if verdict.get("message"):
+            voice.result(f"   {verdict['message']}")
     voice.result(format_verdict_totals(verdicts))

@@ -90,7 +90,8 @@ def create_evidence(
 ) -> bytes:
     """Return evidence about a record: a CWT, with the quote of a TPM if there is a quoter.
 
-    `nonce` is the verifier's challenge, and `issued_at` the time in seconds since 1970.
+    `nonce` is the verifier's challenge, and `issued_at` the time in seconds since 1970. `subject`
+    has the record and the measurements.
 
     Raises:
         UsageError: the nonce is too short or too long.

@@ -61,6 +61,7 @@ EndorsementKey = rsa.RSAPublicKey | ec.EllipticCurvePublicKey
 SECRET_LENGTH, SEED_LENGTH = 32, 32
 """The number of random bytes that `create_challenge` needs for the secret and for the seed."""
 
+_DO_NOT_ENDORSE_HINT = "Do not endorse this TPM."
 _EK_USAGE = "2.23.133.8.1"
 _EK_RSA_BITS = 2048
 _P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
@@ -94,7 +95,7 @@ def create_challenge(
     """Check an attester's request for an endorsement, and create the challenge for its TPM.
 
     `roots` and `intermediates` are certificates of TPM makers. `random` are a fresh secret and a
-    fresh seed of 32 bytes each.
+    fresh seed of 32 bytes each. Certificates must be valid at the time `now`.
 
     Raises:
         InvalidStatement: the request is malformed, the EK certificate is not trusted, or the
@@ -129,6 +130,7 @@ def _parse_restricted_key(public: bytes) -> AttestationKey:
         raise InvalidStatement(
             "the attestation key is not restricted: it could sign anything, or leave its TPM",
             reason="attestation-key",
+            hint=_DO_NOT_ENDORSE_HINT,
         )
     return key
 
@@ -150,7 +152,9 @@ def _check_ek_path(
     for _ in range(_MAX_EK_PATH_LENGTH):
         if not current.not_valid_before_utc <= now <= current.not_valid_after_utc:
             raise InvalidStatement(
-                "a certificate of the TPM is expired or not yet valid", reason="ek-expired"
+                "a certificate of the TPM is expired or not yet valid",
+                reason="ek-expired",
+                hint="Check the clock of this machine. Otherwise, do not endorse this TPM.",
             )
         issuer = next(
             (
@@ -173,6 +177,7 @@ def _check_ek_path(
 
 
 def _check_ek_authority(certificate: x509.Certificate) -> None:
+    """Raise InvalidStatement unless a certificate belongs to an authority (basic constraints)."""
     try:
         is_authority = certificate.extensions.get_extension_for_class(
             x509.BasicConstraints
@@ -183,10 +188,12 @@ def _check_ek_authority(certificate: x509.Certificate) -> None:
         raise InvalidStatement(
             "a certificate in the TPM's chain does not belong to an authority",
             reason="ek-untrusted",
+            hint=_DO_NOT_ENDORSE_HINT,
         )
 
 
 def _is_issued_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
+    """Return whether the issuer named and signed a certificate; False if that cannot be checked."""
     try:
         certificate.verify_directly_issued_by(issuer)
     except (InvalidSignature, ValueError, TypeError, UnsupportedAlgorithm):
@@ -195,14 +202,15 @@ def _is_issued_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bo
 
 
 def _compute_certificate_digest(certificate: x509.Certificate) -> bytes:
+    """Return the SHA-256 of a certificate in DER."""
     return hashlib.sha256(certificate.public_bytes(Encoding.DER)).digest()
 
 
 def create_endorsement(kept: bytes, answer: bytes, signer: Signer, issued_at: int) -> bytes:
     """Return a signed endorsement, if the attester's answer contains the secret of the challenge.
 
-    `kept` is the message that `create_challenge` returned to keep. The right secret proves that
-    the attestation key is in the TPM.
+    `kept` is the message that `create_challenge` returned to keep. The right secret proves that the
+    attestation key is in the TPM. `issued_at` is the time in seconds since 1970.
 
     Raises:
         InvalidStatement: a message is malformed, or the answer has another secret.
@@ -212,6 +220,8 @@ def create_endorsement(kept: bytes, answer: bytes, signer: Signer, issued_at: in
         raise InvalidStatement(
             "wrong answer: the attestation key is not in the TPM of the request",
             reason="enrolment-answer",
+            hint="Repeat the steps from vacr endorse request. If it fails again, do not endorse "
+            "this TPM.",
         )
     claims = {
         EAT_IAT: issued_at,
@@ -236,13 +246,16 @@ def get_endorsed_key_name(data: bytes, trusted: Sequence[PublicKey]) -> bytes:
     check_evidence_schema(token.claims, "endorsement", "claims of an endorsement")
     if not any(_is_signed_by(token, key) for key in trusted):
         raise InvalidStatement(
-            "the endorsement is not signed by a trusted endorser", reason="endorsement-untrusted"
+            "the endorsement is not signed by a trusted endorser",
+            reason="endorsement-untrusted",
+            hint="Trust the endorser: list its key under endorser-keys in the policy.",
         )
     name: bytes = token.claims[CLAIM_ENDORSED_KEY]
     return name
 
 
 def _is_signed_by(token: CborToken, key: PublicKey) -> bool:
+    """Return whether a key signed a token."""
     try:
         token.check(key)
     except InvalidStatement:
@@ -251,9 +264,10 @@ def _is_signed_by(token: CborToken, key: PublicKey) -> bool:
 
 
 def encode_enrolment(kind: str, value: dict[str, Any], indicator: int | None = None) -> bytes:
-    """Return a message of an enrolment in a CMW wrapper.
+    """Return a message of an enrolment, with the parts `value`, in a CMW wrapper as CBOR.
 
-    `kind` is `request`, `challenge`, `secret` or `answer`; `indicator` is for the wrapper.
+    `kind` is `request`, `challenge`, `secret` or `answer`; `indicator` is for the wrapper, and
+    `None` leaves it out.
     """
     return encode_cmw_cbor(
         CmwRecord(ENROLMENT_MEDIA_TYPES[kind], encode_deterministic_cbor(value), indicator)
@@ -344,7 +358,10 @@ def _encrypt_rsa_seed(ek: rsa.RSAPublicKey, random: bytes) -> tuple[bytes, bytes
 
 
 def _agree_ecc_seed(ek: ec.EllipticCurvePublicKey, random: bytes) -> tuple[bytes, bytes]:
-    """Return a seed, and a public point; the TPM can compute the same seed from it (KDFe)."""
+    """Return a seed, and a public point; the TPM can compute the same seed from it (KDFe).
+
+    `random` determines the point, and `ek` is the key of the TPM.
+    """
     # Twice as many bits as the order has make all scalars equally likely.
     scalar = int.from_bytes(hashlib.sha512(random).digest(), "big") % (_P256_ORDER - 1) + 1
     ephemeral = ec.derive_private_key(scalar, ec.SECP256R1())

@@ -263,6 +263,7 @@ def encode_reference_values(
 
 
 def _build_reference_value(component: Component) -> dict[str, Any]:
+    """Return a component as a map for CBOR; a missing version or manifest is left out."""
     value: dict[str, Any] = {"name": component.name, "digest": component.digest}
     if component.version is not None:
         value["version"] = component.version
@@ -326,6 +327,7 @@ def _extract_reference_payload(value: bytes, trusted: Sequence[PublicKey]) -> by
 
 
 def _is_signed_by(message: Any, key: PublicKey) -> bool:
+    """Return whether a key signed a parsed COSE_Sign1 message."""
     try:
         verify_signature(
             message.protected.get(HEADER_ALG),

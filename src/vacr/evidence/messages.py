@@ -122,7 +122,10 @@ class RatsMessages:
     endorsements: tuple[bytes, ...] = ()
 
     def wrapped(self) -> WrappedMessage:
-        """Return a single message as a CMW record, and several as a CMW collection."""
+        """Return a single message as a CMW record, and several as a CMW collection.
+
+        Without any message, the collection is empty.
+        """
         members: dict[str | int, WrappedMessage] = {
             name: _wrap_token(token, INDICATOR_ENDORSEMENTS)
             for name, token in _name_endorsements(self.endorsements).items()
@@ -136,7 +139,7 @@ class RatsMessages:
     def encode(self, form: str) -> bytes:
         """Encode the messages in a wrapper (`cbor`, `json`), or a single token (`cwt`, `jwt`).
 
-        A bare token is returned as it is, and not converted.
+        There must be at least one message. A bare token is returned as it is, and not converted.
 
         Raises:
             UsageError: the form is `cwt` or `jwt`, but there are several messages.
@@ -294,6 +297,8 @@ def attach_message(statement: bytes, wrapped: WrappedMessage, record: bytes) -> 
 def find_attached_message(message: Sign1) -> bytes | None:
     """Return the wrapped message in a statement's unprotected header as CBOR, or None.
 
+    Its signature is not verified.
+
     Raises:
         InvalidStatement: the message is malformed, or in the protected header.
     """
@@ -327,6 +332,7 @@ def check_evidence_schema(value: Any, rule: str, subject: str) -> None:
 
 @cache
 def _load_schema_checker(rule: str) -> Checker:
+    """Return the checker for a rule of evidence.cddl, for values from CBOR."""
     text = resources.files("vacr.evidence").joinpath("evidence.cddl").read_text("utf-8")
     return compile_cddl(text, name="evidence.cddl").checker(rule, json=False)
 
@@ -399,8 +405,10 @@ def parse_cmw_value(value: Any, *, is_json: bool = False, depth: int = 0) -> Wra
     raise _make_cmw_error("a value is neither a CMW record nor a tag nor a collection")
 
 
-def _parse_cmw_record(value: Any, *, is_json: bool) -> CmwRecord:
+def _parse_cmw_record(value: list[Any] | tuple[Any, ...], *, is_json: bool) -> CmwRecord:
     """Parse a CMW record `[type, value]` or `[type, value, indicator]`.
+
+    `is_json` means that it is decoded JSON, not CBOR.
 
     Raises:
         InvalidStatement: the record is malformed.
@@ -458,6 +466,8 @@ def _parse_cmw_tag(value: cbor2.CBORTag) -> CmwRecord:
 def _parse_cmw_collection(value: dict[Any, Any], *, is_json: bool, depth: int) -> CmwCollection:
     """Parse a collection and its members; it must not be empty or nested too deeply.
 
+    `is_json` means that it is decoded JSON, not CBOR, and `depth` counts the collections around it.
+
     Raises:
         InvalidStatement: the collection or one of its members is malformed.
     """
@@ -481,6 +491,7 @@ def _parse_cmw_collection(value: dict[Any, Any], *, is_json: bool, depth: int) -
 
 
 def _make_cmw_error(problem: str) -> InvalidStatement:
+    """Return the error that data is not a CMW wrapper; `problem` describes the malformed part."""
     return InvalidStatement(f"not a wrapped message (CMW): {problem}", reason="cmw-malformed")
 
 
@@ -512,6 +523,11 @@ def encode_cmw_json(wrapped: WrappedMessage) -> bytes:
 
 
 def _build_cmw_json(wrapped: WrappedMessage) -> Any:
+    """Return a CMW wrapper as lists and dicts for JSON, with the messages in base64url.
+
+    Raises:
+        UsageError: a type or a name is a number, which only CBOR supports.
+    """
     if isinstance(wrapped, CmwRecord):
         if not isinstance(wrapped.type, str):
             raise UsageError(

@@ -178,7 +178,10 @@ def _build_policy(rules: dict[str, Any], name: str) -> AppraisalPolicy:
 
 
 def _load_policy_keys(rules: dict[str, Any], member: str, folder: Path) -> tuple[PublicKey, ...]:
-    """Load the public keys in all files that a rule lists; empty without that rule."""
+    """Load the public keys in all files that a rule lists; empty without that rule.
+
+    `member` is the rule; its paths are relative to `folder`.
+    """
     return tuple(key for path in rules.get(member, ()) for key in load_trusted_keys(folder / path))
 
 
@@ -261,7 +264,7 @@ def _load_endorsed_keys(path: Path, endorser_keys: tuple[PublicKey, ...]) -> lis
         raise UnreadableInput(
             error.message,
             where=str(path),
-            hint="The policy lists trusted endorsers in endorser-keys.",
+            hint="Trust the endorser: list its key under endorser-keys in the policy.",
         ) from error
 
 

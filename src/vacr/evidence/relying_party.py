@@ -44,6 +44,8 @@ EVIDENCE_MISSING_HINT = (
     "vacr appraise need evidence."
 )
 """The hints if there is only evidence, and if there is only a result."""
+_NEW_RESULT_HINT = "Ask the verifier for a new result about this record: vacr appraise --record."
+_SEE_CHECKS_HINT = "To see all checks of the evidence: vacr appraise EVIDENCE --policy FILE."
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ def check_evidence_requirement(
     """Check that evidence or a result satisfies a requirement, and describe it in a line.
 
     `data` is the encoded message, or None if none was found. `record` is the SHA-256 of the record,
-    and `journal` the journal head that the record names.
+    and `journal` the journal head that the record names. Results are judged as of `now`.
 
     Raises:
         InvalidStatement: the message is missing, malformed, or does not satisfy the requirement.
@@ -120,18 +122,25 @@ def _check_passport(
         raise InvalidStatement(
             "the attestation result is not about the evidence given with it",
             reason="result-evidence",
+            hint=_NEW_RESULT_HINT,
         )
     if result.record != record:
         raise InvalidStatement(
-            "the attestation result is about a different record", reason="result-record"
+            "the attestation result is about a different record",
+            reason="result-record",
+            hint=_NEW_RESULT_HINT,
         )
     if journal is not None and result.journal != journal.claim():
         raise InvalidStatement(
-            "the record and the attestation result name different journals", reason="result-journal"
+            "the record and the attestation result name different journals",
+            reason="result-journal",
+            hint=_NEW_RESULT_HINT,
         )
     if requirement.nonce is not None and result.nonce != requirement.nonce:
         raise InvalidStatement(
-            "the attestation result is for a different nonce", reason="result-nonce"
+            "the attestation result is for a different nonce",
+            reason="result-nonce",
+            hint="Use the nonce that you sent to the attester, or ask for new evidence.",
         )
     _check_result_validity(result, now)
     description = describe_result(result)
@@ -142,6 +151,7 @@ def _check_passport(
             f"the attestation result is {description}, but {requirement.tier.label} is required; "
             f"{subject} is {status.label}",
             reason=f"evidence-{status.label}",
+            hint=_SEE_CHECKS_HINT,
         )
     _check_hardware(result.vector, description, requirement)
     return description
@@ -159,11 +169,12 @@ def _check_result_validity(result: AttestationResult, now: datetime) -> None:
             if result.expires_at is None
             else f"the attestation result expired at {_format_time(result.expires_at)}"
         )
-        raise InvalidStatement(problem, reason="result-expired")
+        raise InvalidStatement(problem, reason="result-expired", hint=_NEW_RESULT_HINT)
     if result.issued_at > now.timestamp() + MAX_CLOCK_SKEW:
         raise InvalidStatement(
             f"the attestation result is dated in the future: {_format_time(result.issued_at)}",
             reason="result-in-future",
+            hint="Check the clock of this machine, or ask the verifier for a new result.",
         )
 
 
@@ -187,7 +198,11 @@ def _run_background_check(
         InvalidStatement: the appraisal does not satisfy the requirement.
     """
     if messages.evidence is None or requirement.policy is None or requirement.nonce is None:
-        raise InvalidStatement("cannot appraise evidence without its nonce", reason="nonce-missing")
+        raise InvalidStatement(
+            "cannot appraise evidence without its nonce",
+            reason="nonce-missing",
+            hint="Add --nonce HEX: the nonce that you sent to the attester.",
+        )
     appraisal = appraise_evidence(
         messages.evidence,
         requirement.policy,
@@ -204,6 +219,7 @@ def _run_background_check(
         raise InvalidStatement(
             f"the evidence is {status.label}{cause}, but {requirement.tier.label} is required",
             reason=reason,
+            hint=_SEE_CHECKS_HINT,
         )
     caveat = describe_storage_caveat(appraisal.key_storage, appraisal.vector)
     description = f"{status.label} by {appraisal.policy}{caveat}"

@@ -111,7 +111,10 @@ _KEY_STORAGE_CAVEATS: dict[str | None, str] = {
 
 
 def get_tier(value: int) -> Tier:
-    """Return the tier of a trust value: 2 affirms, 33 and -33 warn, 97 contraindicates.
+    """Return the tier of a trust value, a number from -128 to 127 (draft-ietf-rats-ar4si).
+
+    -1 to 1 make no claim, 2 to 31 affirm, 32 to 95 warn, and 96 to 127 contraindicate. Negative
+    values follow one step later: -33 is the first to warn, -97 the first to contraindicate.
 
     Raises:
         ValueError: the value is out of range.
@@ -200,11 +203,16 @@ class Appraisal:
         *,
         stands: bool = False,
     ) -> None:
-        """Add a check that compared the evidence with a known value."""
+        """Add a check that compared the evidence with a known value.
+
+        `name` and `finding` are for people, `reason` is the code of a failure. `value` is the trust
+        value for `claim`, a claim of the trust vector. A check that `stands` keeps a good finding
+        even if the evidence turns out to be invalid.
+        """
         self.checks.append(AppraisalCheck(name, claim, value, finding, reason, stands=stands))
 
     def add_undecided(self, name: str, claim: str, finding: str) -> None:
-        """Add a check without a known value to compare with; it makes no claim."""
+        """Add an undecided check: it has no known value to compare with, and makes no claim."""
         self.checks.append(AppraisalCheck(name, claim, TRUST_NO_CLAIM, finding, decided=False))
 
     def add_unbound(self, name: str, finding: str, reason: str) -> None:
@@ -291,11 +299,14 @@ class AttestationResult:
 
     @property
     def status(self) -> Tier:
-        """The worst status in the result; it decides."""
+        """The worst of the statuses, which decides; a result has at least one."""
         return max((tier for _, tier in self.statuses), key=rank_tier)
 
     def find_insufficient_status(self, required: Tier) -> tuple[str, Tier] | None:
-        """Return the worst status below a required tier and what it is about, or None."""
+        """Return the subject and the tier of the worst status below a required tier.
+
+        Return None if every status is sufficient.
+        """
         insufficient = [
             (subject, tier)
             for subject, tier in self.statuses
@@ -444,6 +455,8 @@ def _list_submodules(modules: dict[Any, Any], prefix: str = "") -> list[tuple[st
 def _parse_submodule_status(name: str, module: Any) -> Tier:
     """Return the status of a submodule, which its vector must allow.
 
+    Without a vector, every status is allowed.
+
     Raises:
         InvalidStatement: the status is missing, unknown or better than the vector allows, or the
             vector is malformed.
@@ -529,18 +542,26 @@ def build_json_claims(claims: dict[int, Any]) -> dict[str, Any]:
 
 
 def _build_json_claim(label: int, value: Any) -> Any:
-    """Convert the value of a claim for JSON; most values stay the same."""
+    """Convert the value of a claim for JSON; most values stay the same.
+
+    `label` is the CBOR label of the claim.
+    """
     build = _JSON_CLAIM_BUILDERS.get(label)
     return value if build is None else build(value)
 
 
 def _build_json_vector(vector: dict[int, int]) -> dict[str, int]:
+    """Return a trust vector with the names of its claims instead of their numbers.
+
+    Unknown numbers are left out.
+    """
     return {
         name: vector[number] for name, number in TRUST_VECTOR_CLAIMS.items() if number in vector
     }
 
 
 def _build_json_journal(journal: dict[str, Any]) -> dict[str, Any]:
+    """Return a journal head for JSON, with its hashes in base64url."""
     return {
         name: encode_base64url(item) if isinstance(item, bytes) else item
         for name, item in journal.items()
@@ -596,7 +617,10 @@ def _refuse_old_names(claims: dict[str, Any]) -> None:
 
 
 def _parse_json_claim(label: int, value: Any) -> Any:
-    """Convert the value of a claim from JSON; most values stay the same."""
+    """Convert the value of a claim from JSON; most values stay the same.
+
+    `label` is the CBOR label of the claim.
+    """
     parse = _JSON_CLAIM_PARSERS.get(label)
     return value if parse is None else parse(value)
 
@@ -615,6 +639,7 @@ def _parse_json_vector(value: Any) -> Any:
 
 
 def _parse_json_submodules(value: Any) -> dict[str, Any]:
+    """Return the submodules with ours converted from JSON, and of others only their statuses."""
     return {
         name: parse_json_claims(module) if name == EAR_SUBMODULE else _parse_json_foreign(module)
         for name, module in value.items()
@@ -636,16 +661,19 @@ def _parse_json_foreign(module: Any) -> Any:
 
 
 def _parse_json_verifier_id(value: Any) -> dict[int, Any]:
+    """Return the verifier's id by CBOR labels."""
     return {number: value[name] for number, name in _VERIFIER_ID_MEMBERS.items() if name in value}
 
 
 def _parse_json_record(value: Any) -> list[Any]:
+    """Return the digest of a record from JSON, with its hash as bytes."""
     name, digest = value
     algorithm = NAMED_INFO_SHA256 if name == _JSON_HASH_NAME else name
     return [algorithm, decode_base64url(digest)]
 
 
 def _parse_json_journal(value: Any) -> dict[str, Any]:
+    """Return a journal head from JSON, with its hashes as bytes."""
     return {
         "identity": decode_base64url(value["identity"]),
         "frames": value["frames"],

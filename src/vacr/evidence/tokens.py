@@ -347,10 +347,16 @@ def _parse_jwt_object(part: bytes) -> dict[str, Any]:
 
 
 def _encode_jwt_part(data: bytes) -> bytes:
+    """Return a part of a JWT: bytes in base64url."""
     return encode_base64url(data).encode()
 
 
 def _decode_jwt_part(part: bytes) -> bytes:
+    """Return the bytes of a part of a JWT.
+
+    Raises:
+        InvalidStatement: the part is not base64url.
+    """
     try:
         return decode_base64url(part.decode())
     except ValueError as error:

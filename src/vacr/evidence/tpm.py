@@ -122,7 +122,7 @@ class Tpm:
         """Return the certificate of the endorsement key, in DER, that the maker stored in the TPM.
 
         Raises:
-            Unreachable: the TPM has no such certificate.
+            Unreachable: the TPM has no such certificate, or it cannot be read.
         """
         with tempfile.TemporaryDirectory(prefix="vacr-tpm-") as name:
             folder, first_problem = Path(name), ""
@@ -134,8 +134,10 @@ class Tpm:
                     continue
                 return _strip_padding((folder / "certificate").read_bytes())
         raise Unreachable(
-            f"the TPM has no certificate from its maker, for RSA or for P-256 ({first_problem})",
-            hint="Trust its attestation key directly instead: vacr attest --attestation-key",
+            "cannot read a maker's certificate from the TPM, for RSA or for P-256 "
+            f"({first_problem})",
+            hint="Write its key with vacr attest --attestation-key -o ak.pub.pem, and list it "
+            "under attestation-keys in the verifier's policy.",
         )
 
     def activate(self, credential: bytes, ek: str = EK_RSA) -> bytes:
@@ -205,7 +207,10 @@ class Tpm:
                 check=False,
             )
         except OSError as error:
-            raise Unreachable(f"cannot run {tool}: {error.strerror or error}") from error
+            raise Unreachable(
+                f"cannot run {tool}: {error.strerror or error}",
+                hint="Install tpm2-tools again (apt install --reinstall tpm2-tools).",
+            ) from error
         except subprocess.TimeoutExpired as error:
             raise Unreachable(
                 f"the TPM did not answer within {_TIMEOUT_SECONDS} seconds", hint=_TPM_HINT

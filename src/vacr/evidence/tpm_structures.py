@@ -224,7 +224,7 @@ def parse_quote(data: bytes) -> Quote:
     digest = reader.read_sized()
     reader.expect_end()
     if len(digest) != _DIGEST_LENGTH:
-        raise reader.error("the digest has the wrong length")
+        raise reader.error(f"the PCR digest has {len(digest)} bytes instead of {_DIGEST_LENGTH}")
     return Quote(
         signer,
         extra_data,
@@ -304,6 +304,7 @@ class _StructureReader:
     """Reads a structure from its first byte to its last; `description` names it in errors."""
 
     def __init__(self, data: bytes, description: str) -> None:
+        """Start at the first byte of the data."""
         self.data, self.position, self.description = data, 0, description
 
     def read(self, count: int) -> bytes:

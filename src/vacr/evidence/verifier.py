@@ -24,6 +24,7 @@ affirmed only if the TPM's maker certified it and the attestation key was shown 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -183,6 +184,7 @@ def _check_profile(claims: dict[Any, Any], policy: AppraisalPolicy) -> None:
         raise InvalidStatement(
             f"the policy does not accept evidence of the profile {profile!r}",
             reason="profile",
+            hint="List this profile under profiles in the policy, if you know it.",
         )
 
 
@@ -233,7 +235,8 @@ def _add_endorsed_keys(
         try:
             names.add(get_endorsed_key_name(endorsement, policy.endorser_keys))
         except InvalidStatement as error:
-            appraisal.add_undecided("endorsement", "hardware", f"ignored: {error.message}")
+            reason = f"The endorsement does not count: {error.message}. {error.hint}".rstrip()
+            appraisal.add_undecided("endorsement", "hardware", reason)
     return replace(policy, endorsed=frozenset(names))
 
 
@@ -434,6 +437,7 @@ def _check_pcrs(reported: dict[int, bytes], policy: AppraisalPolicy, appraisal: 
 
 
 def _is_known_key(key: PublicKey, known: tuple[PublicKey, ...]) -> bool:
+    """Return whether a key is one of the known keys, by its thumbprint."""
     thumbprint = compute_thumbprint(key)
     return any(compute_thumbprint(candidate) == thumbprint for candidate in known)
 
@@ -462,7 +466,8 @@ def _check_journal(
             finding += ", claimed by the evidence; the record names none to compare with"
             appraisal.add_undecided("journal", "sourced-data", finding)
     elif "journal" not in policy.required:
-        appraisal.add_undecided("journal", "sourced-data", "not used for this recording")
+        finding = "the evidence names no journal, and none is required"
+        appraisal.add_undecided("journal", "sourced-data", finding)
 
 
 def _check_required_claims(
@@ -535,8 +540,11 @@ def _parse_measured_components(claims: dict[Any, Any]) -> list[Component]:
     manifests = claims[CLAIM_MANIFESTS]
     components = [decode_component(body, manifests) for _, body in claims[EAT_MEASUREMENTS]]
     names = [component.name for component in components]
-    if len(set(names)) < len(names):
-        raise InvalidStatement("a component was measured twice", reason="evidence-malformed")
+    if repeated := [name for name, count in Counter(names).items() if count > 1]:
+        raise InvalidStatement(
+            f"the evidence measures the component {repeated[0]} twice",
+            reason="evidence-malformed",
+        )
     if manifests.keys() - set(names):
         raise InvalidStatement(
             "the evidence lists files of a component that was not measured",

@@ -9,11 +9,15 @@ if TYPE_CHECKING:
     from vacr.log.admission import AllowedTokens as AllowedTokens
     from vacr.log.admission import RateLimiter as RateLimiter
     from vacr.log.admission import RegistrationPolicy as RegistrationPolicy
+    from vacr.log.cosigning import WitnessAddress as WitnessAddress
     from vacr.log.folder import LogFolder as LogFolder
     from vacr.log.folder import create_log as create_log
     from vacr.log.folder import open_database_log as open_database_log
     from vacr.log.folder import open_log_folder as open_log_folder
     from vacr.log.folder import rotate_log_keys as rotate_log_keys
+    from vacr.log.fork import ForkGuard as ForkGuard
+    from vacr.log.fork import LogForked as LogForked
+    from vacr.log.fork import find_fork as find_fork
     from vacr.log.fsck import run_fsck as run_fsck
     from vacr.log.http_server import ServiceStop as ServiceStop
     from vacr.log.http_server import TlsFiles as TlsFiles
@@ -36,7 +40,6 @@ if TYPE_CHECKING:
     from vacr.log.monitor import write_log_evidence as write_log_evidence
     from vacr.log.publishing import Publisher as Publisher
     from vacr.log.publishing import ReaderPool as ReaderPool
-    from vacr.log.publishing import WitnessAddress as WitnessAddress
     from vacr.log.registration import RegistrationEndpoint as RegistrationEndpoint
     from vacr.log.registration import ServiceMetrics as ServiceMetrics
     from vacr.log.service import LogService as LogService
@@ -53,12 +56,18 @@ __getattr__, __dir__, __all__ = export_lazily(
             "RateLimiter",
             "RegistrationPolicy",
         ),
+        "cosigning": ("WitnessAddress",),
         "folder": (
             "LogFolder",
             "create_log",
             "open_database_log",
             "open_log_folder",
             "rotate_log_keys",
+        ),
+        "fork": (
+            "ForkGuard",
+            "LogForked",
+            "find_fork",
         ),
         "fsck": ("run_fsck",),
         "http_server": (
@@ -89,7 +98,6 @@ __getattr__, __dir__, __all__ = export_lazily(
         "publishing": (
             "Publisher",
             "ReaderPool",
-            "WitnessAddress",
         ),
         "registration": (
             "RegistrationEndpoint",

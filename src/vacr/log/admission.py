@@ -53,13 +53,17 @@ from vacr.signing import (
 )
 from vacr.transparency import MAX_ENTRY_SIZE, build_log_entry
 from vacr.verification import (
+    ROLE_SIGNER,
     Policy,
     TrustedSigner,
+    TrustStore,
     check_algorithm,
     check_claims,
+    check_party_validity,
     check_signature,
     check_validity_period,
     detect_profile,
+    is_issuer_bound,
     list_candidate_signers,
 )
 
@@ -171,9 +175,12 @@ class RegistrationPolicy:
     """The registration policy of a log."""
 
     policy: Policy
-    """The keys and authorities that may register; if it names none, every key may."""
+    """The keys, authorities and signers of a trust store that may register.
+
+    If it names none, every key may.
+    """
     issuers: frozenset[str] = frozenset()
-    """The issuers that statements may name; if empty, any."""
+    """The issuers that statements may name, if they are bound to the signer; if empty, any."""
     max_entry_size: int = MAX_ENTRY_SIZE
     """The maximum size of an entry, in bytes."""
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -182,7 +189,9 @@ class RegistrationPolicy:
 
     def __post_init__(self) -> None:
         """Index the policy's keys by thumbprint."""
-        signers = map(TrustedSigner, self.policy.keys)
+        store = self.policy.trust_store or TrustStore()
+        keys = (*self.policy.keys, *store.list_keys(ROLE_SIGNER))
+        signers = [TrustedSigner(key, party=store.find_by_key(key, ROLE_SIGNER)) for key in keys]
         self._known_signers = {signer.thumbprint: signer for signer in signers}
 
     def admit(self, statement: bytes) -> bytes:
@@ -229,6 +238,13 @@ class RegistrationPolicy:
                 f"this log does not accept statements of the issuer {claims[CLAIM_ISS]}",
                 reason="issuer",
             )
+        if self.issuers and not is_issuer_bound(claims[CLAIM_ISS], signer):
+            raise InvalidStatement(
+                f"nothing binds the issuer {claims[CLAIM_ISS]} to the key that signed",
+                reason="issuer-unbound",
+            )
+        if signer.party is not None:
+            check_party_validity(signer.party, now)
         if signer.path:
             check_validity_period(signer.path, now)
 
@@ -246,7 +262,7 @@ class RegistrationPolicy:
         known = self._known_signers.get(kid) if type(kid) is bytes and not has_chain else None
         if known is not None:
             return [known]
-        if self.policy.keys or self.policy.roots:
+        if self.policy.keys or self.policy.roots or self.policy.trust_store is not None:
             return list_candidate_signers(message, algorithm, self.policy)
         key = find_carried_key(message)
         if key is None:

@@ -6,6 +6,8 @@
     keys/              the private keys
     receipt-keys.pem   the public keys that verify receipts, to be given to others
     public/            checkpoint and tiles, as any web server can serve them
+    witnessed/         the last checkpoint that each witness cosigned
+    fork.json          only after a witness proved a fork: the evidence
 
 This module creates such folders, opens them and rotates their keys. Creation is all or nothing: a
 folder appears under its name only when it is complete and synced.
@@ -21,8 +23,8 @@ folder appears under its name only when it is complete and synced.
 
 Opening a log for appending also checks that its database was not rolled back. A log that continued
 from an older copy would fork: its new entries would take the positions of lost entries, and others
-still hold receipts for these. So the last published checkpoint is kept outside the database and
-compared with it.
+still hold receipts for these. So the last published checkpoint, and the last one that each witness
+cosigned, are kept outside the database and compared with it.
 """
 
 from __future__ import annotations
@@ -46,7 +48,13 @@ from vacr.files import (
     sync_folder,
     write_durable_file,
 )
-from vacr.log.keyring import Keyring, LogKeyPair, read_log_descriptions, write_receipt_keys
+from vacr.log.keyring import (
+    KEYS_FOLDER_NAME,
+    Keyring,
+    LogKeyPair,
+    read_log_descriptions,
+    write_receipt_keys,
+)
 from vacr.log.ledger import Ledger
 from vacr.log.storage import Batch, LogDamaged, LogReader, LogStorage, SqliteStorage, StoredHead
 from vacr.signing import PublicKey, compute_thumbprint, parse_sign1
@@ -69,6 +77,8 @@ _MAX_LOG_FILE_SIZE = 1 << 16
 _LOG_FILE_MODE = 0o644
 _SECRET_LOG_FILE_MODE = 0o600
 """For a file with a database address, which may contain a password."""
+WITNESSED_SUFFIX = ".checkpoint"
+"""The end of the names of files with cosigned checkpoints."""
 _UNSAFE_NAME_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]+")
 _RESTORE_DATABASE_HINT = (
     "Restore the newest copy of the database. If it is lost, the entries after this copy are lost "
@@ -91,6 +101,16 @@ class LogFolder:
         return Keyring(self.path)
 
     @property
+    def keys(self) -> Path:
+        """The folder of the private keys."""
+        return self.path / KEYS_FOLDER_NAME
+
+    @property
+    def log_file(self) -> Path:
+        """The file that names the database."""
+        return self.path / _LOG_FILE_NAME
+
+    @property
     def public(self) -> Path:
         """The folder of the published checkpoint and tiles."""
         return self.path / "public"
@@ -99,6 +119,22 @@ class LogFolder:
     def checkpoint(self) -> Path:
         """The file of the last published checkpoint."""
         return self.public / "checkpoint"
+
+    @property
+    def witnessed(self) -> Path:
+        """The folder of the last checkpoint that each witness cosigned."""
+        return self.path / "witnessed"
+
+    def list_checkpoints(self) -> list[Path]:
+        """Return the files of checkpoints that others have seen: the published and cosigned ones.
+
+        Files that do not exist are left out.
+        """
+        return [
+            path
+            for path in (self.checkpoint, *sorted(self.witnessed.glob(f"*{WITNESSED_SUFFIX}")))
+            if path.exists()
+        ]
 
     def storage(self) -> LogStorage:
         """Open the database for reading and writing.
@@ -128,12 +164,13 @@ class LogFolder:
         Raises:
             StorageFailed: the database cannot be opened.
             UsageError: the keys are missing.
-            LogDamaged: the database is older than the last published checkpoint.
+            LogDamaged: the database is older than a published or cosigned checkpoint.
         """
         ledger = Ledger(self.storage, self.keyring, clock)
         try:
             descriptions = read_log_descriptions(ledger.storage)
-            check_not_rolled_back(ledger.storage, descriptions, self.checkpoint)
+            for path in self.list_checkpoints():
+                check_not_rolled_back(ledger.storage, descriptions, path)
             ledger.keyring.sync_files(descriptions)
         except BaseException:
             ledger.close()
@@ -155,15 +192,12 @@ def check_not_rolled_back(
 ) -> None:
     """Check that a log's database contains the tree of the checkpoint file at `path`.
 
-    `descriptions` have the log's keys. Without a file at `path`, no checkpoint was published yet,
-    and the check passes.
+    `descriptions` have the log's keys.
 
     Raises:
         LogDamaged: the database lacks published entries or has another root for that size; or the
             checkpoint cannot be read, is malformed, or is not signed by a key of the log.
     """
-    if not path.exists():
-        return
     keys = [
         build_verifier_key(description.origin, description.checkpoint_key)
         for description in descriptions

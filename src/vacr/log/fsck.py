@@ -4,13 +4,16 @@ Disks lose bits and administrators restore wrong copies, so a log must be able t
 integrity. The check reads all entries once, in bounded memory, and compares
 
 - their leaf hashes with the tiles and with the index,
-- the roots of the growing tree with every signed head, and
-- the published files with the database.
+- the roots of the growing tree with every signed head,
+- the published files with the database, and
+- the checkpoints that witnesses cosigned with the tree.
+
+It also checks that nobody else can read the private keys.
 
 A head that was deleted is noticed if a tree of its size was published. No receipt or checkpoint
 that was handed out depends on the other heads.
 
-    >>> from contextlib import closing
+    >>> from contextlib import closing, suppress
     >>> from vacr.log import create_log, run_fsck
     >>> folder = create_log("mylog")
     >>> with closing(folder.ledger()) as ledger:
@@ -22,14 +25,16 @@ that was handed out depends on the other heads.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from vacr.errors import InvalidStatement, UnreadableInput, UsageError, VacrError
 from vacr.files import read_bytes
-from vacr.log.folder import LogFolder, check_not_rolled_back
+from vacr.log.folder import LogFolder, check_not_rolled_back, open_log_folder
+from vacr.log.fork import ForkGuard
 from vacr.log.keyring import read_log_descriptions
 from vacr.log.publishing import (
     ENTRIES_LEVEL,
@@ -51,6 +56,7 @@ from vacr.signing import (
     CLAIM_SUB,
     HEADER_CWT_CLAIMS,
     RECEIPT_KEYS_FILE,
+    check_secret_permissions,
     choose_algorithm_number,
     compute_thumbprint,
     encode_sig_structure,
@@ -73,6 +79,7 @@ from vacr.transparency import (
 )
 
 _MAX_LISTED_FINDINGS = 100
+_GROUP_AND_OTHER_WRITE_BITS = 0o022
 
 ProgressCallback = Callable[[int, int], None]
 """Called with the number of checked entries and the number of all entries."""
@@ -143,8 +150,31 @@ def _check_storage(
     # database as it is now.
     with closing(folder.reader()) as current:
         file_count = _check_published_files(current, folder, findings)
-    remarks = tuple(_describe_missing_keys(storage, folder, head))
+    has_exposed_keys = _check_key_permissions(folder, findings)
+    remarks = () if has_exposed_keys else tuple(_describe_missing_keys(storage, folder, head))
     return FsckResult(head.head.size, head_count, file_count, findings, remarks)
+
+
+def _check_key_permissions(folder: LogFolder, findings: Findings) -> bool:
+    """Check that only the owner can read the log's secrets and replace its keys.
+
+    Return whether somebody else can; each such file is added to `findings`.
+    """
+    count = len(findings.problems) + findings.more
+    secrets = sorted(folder.keys.glob("*.pem"))
+    with suppress(UnreadableInput):
+        if open_log_folder(str(folder.path)).database is not None:
+            secrets.append(folder.log_file)  # the address of a database may contain a password
+    for path in secrets:
+        try:
+            check_secret_permissions(str(path))
+        except UsageError as error:
+            findings.add(f"{error.message}; {error.hint}")
+    if sys.platform != "win32" and folder.keys.is_dir():
+        mode = folder.keys.stat().st_mode
+        if mode & _GROUP_AND_OTHER_WRITE_BITS:
+            findings.add(f"other users can replace the keys in {folder.keys}; chmod 700 it")
+    return len(findings.problems) + findings.more > count
 
 
 def _describe_missing_keys(
@@ -364,6 +394,7 @@ def _check_published_files(storage: LogReader, folder: LogFolder, findings: Find
         findings.add(str(error))
         return 0
     _check_receipt_keys_file(folder.path / RECEIPT_KEYS_FILE, descriptions, findings)
+    _check_witnessed_heads(storage, folder, descriptions, findings)
     if not folder.public.is_dir():
         return 0
     _check_published_checkpoint(storage, folder, descriptions, findings)
@@ -393,6 +424,28 @@ def _check_receipt_keys_file(
         findings.add(f"{path} does not contain the receipt keys of the log")
 
 
+def _check_witnessed_heads(
+    storage: LogReader,
+    folder: LogFolder,
+    descriptions: list[LogDescription],
+    findings: Findings,
+) -> None:
+    """Check that the tree contains every cosigned checkpoint, and that no fork was proven.
+
+    Anything wrong is added to `findings`.
+    """
+    for path in folder.list_checkpoints():
+        if path == folder.checkpoint:
+            continue  # `_check_published_checkpoint` checks it.
+        try:
+            check_not_rolled_back(storage, descriptions, path)
+        except VacrError as error:
+            findings.add(f"a witness cosigned another tree: {error}")
+    fork = ForkGuard(folder.path).fork
+    if fork is not None:
+        findings.add(str(fork))
+
+
 def _check_published_checkpoint(
     storage: LogReader,
     folder: LogFolder,
@@ -403,6 +456,8 @@ def _check_published_checkpoint(
 
     Anything wrong is added to `findings`.
     """
+    if not folder.checkpoint.exists():
+        return
     try:
         check_not_rolled_back(storage, descriptions, folder.checkpoint)
     except VacrError as error:

@@ -35,7 +35,7 @@ from vacr.signing import (
     PrivateKey,
     PublicKey,
     Signer,
-    check_key_permissions,
+    check_secret_permissions,
     compute_thumbprint,
     encode_private_pem,
     encode_public_pem,
@@ -44,13 +44,15 @@ from vacr.signing import (
 )
 from vacr.transparency import (
     LogDescription,
+    VerifierKey,
+    build_verifier_key,
     compute_log_identity,
     parse_description,
     parse_first_description,
     parse_next_description,
 )
 
-_KEYS_FOLDER_NAME = "keys"
+KEYS_FOLDER_NAME = "keys"
 _KEYS_FOLDER_MODE = 0o700
 _KEY_FILE_MODE = 0o600
 
@@ -109,11 +111,11 @@ class Keyring:
         path = _build_key_path(self.folder, key)
         if not path.is_file():
             hint = (
-                f"Copy {_KEYS_FOLDER_NAME}/{path.name} from the folder of the log, "
-                "or name that folder."
+                f"Copy {KEYS_FOLDER_NAME}/{path.name} here, from a backup or from another server "
+                "of the same log."
             )
             raise UsageError(f"the log's {use} key is missing", where=str(self.folder), hint=hint)
-        check_key_permissions(str(path))
+        check_secret_permissions(str(path))
         private_key = parse_private_key(read_bytes(path))
         if compute_thumbprint(private_key.public_key()) != compute_thumbprint(key):
             raise UnreadableInput("the key does not match its file name", where=str(path))
@@ -155,21 +157,21 @@ class LogKeyPair:
         Raises:
             UnreadableInput: the folder does not contain exactly one key of each kind.
         """
-        paths = sorted((folder / _KEYS_FOLDER_NAME).glob("*.pem"))
+        paths = sorted((folder / KEYS_FOLDER_NAME).glob("*.pem"))
         keys = [parse_private_key(read_bytes(path)) for path in paths]
         checkpoint_keys = [key for key in keys if isinstance(key, ed25519.Ed25519PrivateKey)]
         receipt_keys = [key for key in keys if not isinstance(key, ed25519.Ed25519PrivateKey)]
         if len(checkpoint_keys) != 1 or len(receipt_keys) != 1:
             raise UnreadableInput(
                 "the folder must contain exactly two keys, one ES256 key and one Ed25519 key",
-                where=str(folder / _KEYS_FOLDER_NAME),
+                where=str(folder / KEYS_FOLDER_NAME),
                 hint="Name another folder: vacr log init creates the keys of a new log.",
             )
         return cls(receipt_keys[0], checkpoint_keys[0])
 
     def save(self, folder: Path) -> None:
         """Write both keys durably to `keys/` in a log folder, readable by the owner only."""
-        (folder / _KEYS_FOLDER_NAME).mkdir(mode=_KEYS_FOLDER_MODE, exist_ok=True)
+        (folder / KEYS_FOLDER_NAME).mkdir(mode=_KEYS_FOLDER_MODE, exist_ok=True)
         for key in (self.receipt, self.checkpoint):
             path = _build_key_path(folder, key.public_key())
             write_durable_file(path, encode_private_pem(key), mode=_KEY_FILE_MODE)
@@ -229,6 +231,27 @@ def read_log_descriptions(reader: LogReader) -> list[LogDescription]:
     return descriptions
 
 
+def read_checkpoint_keys(reader: LogReader, size: int) -> list[VerifierKey]:
+    """Return the keys that may have signed a checkpoint over a log's first `size` entries.
+
+    There are two for a tree that ends with the description of new keys. For a size beyond the log,
+    it is the current key. Return an empty list for size 0.
+
+    Raises:
+        LogDamaged: a description is missing or invalid.
+        InvalidStatement: the first entry does not describe a log.
+    """
+    descriptions = read_log_descriptions(reader)
+    positions = [0, *_list_later_descriptions(reader)]
+    first_sizes = [position + 1 for position in positions]
+    last_sizes = [*first_sizes[1:], size]
+    return [
+        build_verifier_key(description.origin, description.checkpoint_key)
+        for description, first, last in zip(descriptions, first_sizes, last_sizes, strict=True)
+        if first <= size <= last
+    ]
+
+
 def _list_later_descriptions(reader: LogReader) -> list[int]:
     """Return the positions of all descriptions but the first, in ascending order."""
     positions = []
@@ -257,4 +280,4 @@ def _build_key_path(folder: Path, key: PublicKey) -> Path:
     """Return the path of a private key, such as `keys/receipt-0123456789abcdef.pem`."""
     use = "checkpoint" if isinstance(key, ed25519.Ed25519PublicKey) else "receipt"
     name = f"{use}-{compute_thumbprint(key).hex()[:16]}.pem"
-    return folder / _KEYS_FOLDER_NAME / name
+    return folder / KEYS_FOLDER_NAME / name

@@ -27,7 +27,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Generic, TypeVar
 
@@ -53,6 +53,7 @@ from vacr.transparency import (
     TreeHead,
     build_consistency_path,
     build_inclusion_path,
+    build_twin_entry,
     compute_right_edge,
     compute_root,
     encode_receipt_header,
@@ -82,6 +83,8 @@ class PlacedEntry:
     """Empty for the only entry of a log, which cannot have a receipt yet."""
     new: bool
     """False if the entry was in the log before."""
+    twin: bytes | None = None
+    """The logged entry, if it has the other form of the submitted entry's ECDSA signature."""
 
 
 Ticket = TypeVar("Ticket")
@@ -120,6 +123,8 @@ class Ledger:
         self.last_head: TreeHead | None = None
         """The newest head that was read or committed: the log may only grow from there."""
         self.tree: GrowingTree | None = None
+        self.tiles = TileCache(self.storage)
+        """The older tiles of `tree`."""
         self.signer: Signer | None = None
         try:
             self._load_tree(self.storage, _read_head(self.storage))
@@ -134,8 +139,10 @@ class Ledger:
     def append(self, entries: Sequence[bytes], *, replaced: int | None = None) -> list[PlacedEntry]:
         """Append entries, all or none, and return their positions and receipts in the same order.
 
-        An entry that is in the log already keeps its position. In a key rotation, the last entry is
-        a new description of the log, and `replaced` is the position of the previous description.
+        An entry that is in the log already keeps its position. So does a statement that is in the
+        log with the other form of its ECDSA signature, which anybody can compute. In a key
+        rotation, the last entry is a new description of the log, and `replaced` is the position of
+        the previous description.
 
         Raises:
             UsageError: the description at `replaced` is not the newest any more.
@@ -172,15 +179,9 @@ class Ledger:
                     "another process has replaced the keys of the log meanwhile",
                     hint="If you still want new keys, run the command again.",
                 )
-            positions_by_leaf = find_leaf_positions(transaction, tree.node, leaves)
-            new_indexes: list[int] = []
-            positions = []
-            for index, leaf in enumerate(leaves):
-                position = positions_by_leaf.get(leaf)
-                if position is None:
-                    position = positions_by_leaf[leaf] = tree.add(leaf)
-                    new_indexes.append(index)
-                positions.append(position)
+            places = _find_places(transaction, tree, entries, leaves)
+            new_indexes = [index for index, place in enumerate(places) if place.is_new]
+            positions = [place.position for place in places]
             if new_indexes:
                 description = positions[-1] if replaced is not None else before.description
                 after = self._sign_head(tree, before, description)
@@ -195,7 +196,12 @@ class Ledger:
                 self.head = after
         # Only now is the batch committed, and only now may a receipt exist.
         self.last_head = after.head if new_indexes else before.head
-        return self._build_placed_entries(tree, positions, before.head.size)
+        if new_indexes:
+            self.tiles.keep(batch.tiles)
+        placed = self._build_placed_entries(tree, positions, before.head.size)
+        return [
+            replace(entry, twin=place.twin) for entry, place in zip(placed, places, strict=True)
+        ]
 
     def _load_current_tree(self, transaction: LogTransaction) -> tuple[GrowingTree, StoredHead]:
         """Return the tree and its head, reloaded if another writer has appended to the log."""
@@ -218,13 +224,14 @@ class Ledger:
             if len(hashes) < width * HASH_SIZE:
                 raise LogDamaged(f"tile {level}/{number} is missing or truncated")
             last_tiles.append(Tile(hashes[: width * HASH_SIZE]))
-        tree = GrowingTree(size, last_tiles, TileCache(reader))
+        tiles = TileCache(reader)
+        tree = GrowingTree(size, last_tiles, tiles)
         if tree.root() != head.head.root:
             raise LogDamaged("the stored tree does not match the signed root")
         self._check_only_grew(tree, size)
         if self.head is None or self.head.description != head.description:
             self.signer = self.keyring.load_signer(reader, head)
-        self.head, self.last_head, self.tree = head, head.head, tree
+        self.head, self.last_head, self.tree, self.tiles = head, head.head, tree, tiles
         return tree
 
     def _check_only_grew(self, tree: GrowingTree, size: int) -> None:
@@ -333,12 +340,17 @@ class TileCache:
             if hashes is None or len(hashes) % HASH_SIZE:
                 raise LogDamaged(f"tile {level}/{number} is missing or truncated")
             tile = Tile(hashes)
-            if len(self.cached) >= _MAX_CACHED_TILES:
-                oldest = next(iter(self.cached))
-                self.cached.pop(oldest)
-            if tile.is_full:
-                self.cached[level, number] = tile
+            self.keep({(level, number): tile})
         return tile
+
+    def keep(self, tiles: dict[tuple[int, int], Tile]) -> None:
+        """Keep the full ones of these stored tiles, so that they are not read and hashed again."""
+        for place, tile in tiles.items():
+            if tile.is_full:
+                if len(self.cached) >= _MAX_CACHED_TILES:
+                    oldest = next(iter(self.cached))
+                    self.cached.pop(oldest)
+                self.cached[place] = tile
 
 
 def find_leaf_positions(
@@ -353,6 +365,38 @@ def find_leaf_positions(
     # The index has only the beginning of each hash, so the tree decides which candidates match.
     candidates = ((node(0, position), position) for _, position in reader.positions(prefixes))
     return {leaf: position for leaf, position in candidates if leaf in wanted}
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The position of an entry in a tree that is about to be signed."""
+
+    position: int
+    is_new: bool
+    twin: bytes | None = None
+    """The entry at this position, if it is the twin of the submitted one."""
+
+
+def _find_places(
+    reader: LogReader, tree: GrowingTree, entries: Sequence[bytes], leaves: Sequence[bytes]
+) -> list[_Place]:
+    """Return the places of entries with these leaf hashes, and add the new ones to the tree.
+
+    An entry is not new if the log, or the part of `entries` before it, has it or its twin.
+    """
+    twins = [build_twin_entry(entry) for entry in entries]
+    twin_leaves = [hash_leaf(twin) if twin is not None else b"" for twin in twins]
+    positions = find_leaf_positions(reader, tree.node, [*leaves, *filter(None, twin_leaves)])
+    places = []
+    for leaf, twin, twin_leaf in zip(leaves, twins, twin_leaves, strict=True):
+        if leaf in positions:
+            places.append(_Place(positions[leaf], is_new=False))
+        elif twin_leaf in positions:
+            places.append(_Place(positions[twin_leaf], is_new=False, twin=twin))
+        else:
+            positions[leaf] = tree.add(leaf)
+            places.append(_Place(positions[leaf], is_new=True))
+    return places
 
 
 class NoReceiptYet(UsageError):  # noqa: N818 - names a state, which ends with the next entry
@@ -464,6 +508,10 @@ class Sequencer(Generic[Ticket]):
             self.queue.append((entry, ticket))
             if len(self.queue) == 1:
                 self.changed.notify()
+
+    def count_free_places(self) -> int:
+        """Return how many more entries the queue can take."""
+        return self.capacity - len(self.queue)
 
     def close(self) -> None:
         """Append the entries that still wait, end the thread and close the ledger."""

@@ -197,7 +197,11 @@ class PostgresStorage:
             last_size = page[-1].head.size
 
     def _select_heads(self, query: str, *parameters: Any) -> Iterator[StoredHead]:
-        """Yield the heads that a query returns."""
+        """Yield the heads that a query returns; it runs when the first one is requested.
+
+        Raises:
+            StorageFailed: the database cannot be read.
+        """
         with self._translate_errors():
             rows = self._fetch_rows(query, parameters)
         for size, root, protected, signature, time, description in rows:

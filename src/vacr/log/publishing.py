@@ -15,63 +15,55 @@ committed meanwhile are published together. The files can be rebuilt from the da
     >>> sorted(str(path.relative_to(folder.public)) for path in folder.public.rglob("000.p/*"))
     ['tile/0/000.p/1', 'tile/entries/000.p/1']
 
-Witnesses cosign checkpoints (C2SP tlog-witness; this is the client side). Each witness has its own
-thread, so that a silent witness holds up neither the log nor the other witnesses. A witness that
-has not cosigned the newest checkpoint is asked again, after growing pauses.
+Witnesses cosign checkpoints (see `vacr.log.cosigning`). A checkpoint stays published until they
+have answered, two seconds at most, and a cosigned one stays for a second: in a busy log, nobody
+could fetch one otherwise.
 """
 
 from __future__ import annotations
 
 import asyncio
-import http.client
 import logging
+import math
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
-from vacr.errors import InvalidStatement, Unreachable, VacrError, escape_unprintable
+from vacr.errors import VacrError
 from vacr.files import hold_file_lock, make_durable_folder, write_durable_file
+from vacr.log.cosigning import FIRST_WITNESS_PAUSE, CosignatureRequester, WitnessAddress
+from vacr.log.fork import ForkGuard
 from vacr.log.keyring import Keyring
-from vacr.log.ledger import TileCache
 from vacr.log.storage import LogDamaged, LogReader, LogStorage, StorageFailed, StoredHead
-from vacr.registration import HttpClient, HttpResponse, ServiceAccess
 from vacr.transparency import (
     HASH_SIZE,
     TILE_HEIGHT,
     TILE_WIDTH,
     Checkpoint,
-    CheckpointSubmission,
-    SignedNote,
-    VerifierKey,
-    build_consistency_path,
     encode_entry_bundle,
     format_tile_path,
-    make_node_lookup,
     parse_checkpoint,
     parse_signed_note,
-    parse_tree_size,
     sign_checkpoint,
-    verify_cosignature,
 )
 
 ENTRIES_LEVEL = "entries"
 """The name that entry bundles have in the place of a tile's level."""
-FIRST_WITNESS_PAUSE = 2.0
-"""Seconds before a witness is asked again for the same checkpoint; doubled each time."""
-_MAX_WITNESS_PAUSE = 300.0
+_MAX_HOLD_SECONDS = 2.0
+"""How long a checkpoint waits for its cosignatures before a newer one replaces it."""
+_COSIGNED_SECONDS = 1.0
+"""How long a checkpoint stays published after its last cosignature."""
+_HOLD_CHECK_SECONDS = 0.1
 _MIN_PUBLISH_PAUSE = 0.2
 _PUBLISH_INTERVAL = 2.0
 _LOCK_WAIT_SECONDS = 60.0
 _READER_THREADS = 4
-_MAX_REPLY_SIZE = 1 << 16
-_MAX_QUOTED_REPLY_SIZE = 200
-_HTTP_OK, _HTTP_CONFLICT, _HTTP_UNPROVEN = 200, 409, 422
 _log = logging.getLogger("vacr.log")
 
 ReadResult = TypeVar("ReadResult")
@@ -102,6 +94,14 @@ class Publisher:
     interval: float | None = _PUBLISH_INTERVAL
     """Seconds after which to look for new entries, even if none were reported."""
     first_witness_pause: float = FIRST_WITNESS_PAUSE
+    guard: ForkGuard | None = None
+    """Learns of forks that witnesses prove."""
+    witnessed: Path | None = None
+    """Where to keep the last checkpoint that each witness cosigned, or None to keep none."""
+    changed_at: float = field(default=-math.inf, init=False)
+    """When the published checkpoint changed last, by the monotonic clock."""
+    is_held: bool = field(default=False, init=False)
+    """Whether a newer tree waits until the present checkpoint is cosigned."""
 
     def __post_init__(self) -> None:
         """Create the threads."""
@@ -109,7 +109,12 @@ class Publisher:
         """Set when there is something to publish."""
         self.requesters = [
             CosignatureRequester(
-                witness, self.readers, self.due.set, first_pause=self.first_witness_pause
+                witness,
+                self.readers,
+                self.due.set,
+                first_pause=self.first_witness_pause,
+                guard=self.guard,
+                folder=self.witnessed,
             )
             for witness in self.witnesses
         ]
@@ -136,17 +141,22 @@ class Publisher:
         while True:
             # The wait ends by itself to retry after failures, and to find what other processes have
             # appended.
-            self.due.wait(self.interval)
+            self.due.wait(_HOLD_CHECK_SECONDS if self.is_held else self.interval)
             self.due.clear()
-            try:
-                self._publish_exclusively()
-                self.failure = None
-            except VacrError as error:
-                self._record_failure(error)
-            except Exception as error:  # noqa: BLE001 - the thread must survive to try again
-                self._record_failure(VacrError(f"a bug in vacr: {type(error).__name__}: {error}"))
+            self._try_publish()
             if self.stopping.wait(self.pause):
-                return
+                break
+        self._try_publish()  # the entries that were committed or held back meanwhile
+
+    def _try_publish(self) -> None:
+        """Publish, and keep the failure if that is not possible."""
+        try:
+            self._publish_exclusively()
+            self.failure = None
+        except VacrError as error:
+            self._record_failure(error)
+        except Exception as error:  # noqa: BLE001 - the thread must survive to try again
+            self._record_failure(VacrError(f"a bug in vacr: {type(error).__name__}: {error}"))
 
     def _record_failure(self, error: VacrError) -> None:
         """Set `failure`, and write a warning unless it is the same as before."""
@@ -184,6 +194,9 @@ class Publisher:
         size = head.head.size
         if size < self.size:
             raise LogDamaged(f"the log has {size} entries, but {self.size} were already published")
+        self.is_held = size > self.size and self._holds_checkpoint()
+        if self.is_held:
+            size = self.size
         signed_note = self._publish_tree(reader, head) if size > self.size else self.signed_note
         cosignatures = [requester.get_lines(signed_note) for requester in self.requesters]
         note = signed_note + b"".join(cosignatures)
@@ -192,8 +205,25 @@ class Publisher:
         if self.folder is not None:
             write_durable_file(self.folder / "checkpoint", note)
         self.note, self.signed_note, self.size = note, signed_note, size
+        self.changed_at = time.monotonic()
         for requester in self.requesters:
             requester.request(signed_note, size)
+
+    def _holds_checkpoint(self) -> bool:
+        """Return whether the published checkpoint must stay for now, so that it can be cosigned.
+
+        A witness that was too late once is not waited for until it has cosigned again.
+        """
+        if self.stopping.is_set() or not self.requesters:
+            return False
+        age = time.monotonic() - self.changed_at
+        awaited = [requester for requester in self.requesters if requester.is_awaited]
+        if awaited and age < _MAX_HOLD_SECONDS:
+            return True
+        for requester in awaited:
+            requester.is_late = True
+        is_cosigned = self.note != self.signed_note
+        return is_cosigned and age < _COSIGNED_SECONDS
 
     def _publish_tree(self, reader: LogReader, head: StoredHead) -> bytes:
         """Write the new tiles, if there is a folder, and return the signed checkpoint over them."""
@@ -287,227 +317,6 @@ def read_published_size(folder: Path) -> int:
         return parse_checkpoint(note.text).size
     except (OSError, VacrError):
         return 0
-
-
-# --- Cosignatures ---
-
-
-@dataclass(frozen=True, slots=True)
-class WitnessAddress:
-    """A witness that cosigns checkpoints: its URL and its key."""
-
-    url: str
-    key: VerifierKey
-
-
-class CosignatureRequester:
-    """A thread that asks one witness until it has cosigned the newest checkpoint."""
-
-    def __init__(
-        self,
-        witness: WitnessAddress,
-        readers: ReaderPool,
-        on_cosigned: Callable[[], None],
-        *,
-        first_pause: float = FIRST_WITNESS_PAUSE,
-    ) -> None:
-        """Create the thread; it calls `on_cosigned` after each cosignature.
-
-        `first_pause` is the time in seconds before the second request for a checkpoint.
-        """
-        self.witness = witness
-        self.readers = readers
-        self.on_cosigned = on_cosigned
-        self.first_pause = first_pause
-        self.requested = (b"", 0)
-        """The checkpoint to be cosigned, as the log signed it, and its tree size."""
-        self.cosigned = (b"", b"")
-        """The last cosigned checkpoint, and the witness's signature lines for it."""
-        self.witness_size = 0
-        """The tree size that the witness has seen, as far as we know."""
-        self.failure: VacrError | None = None
-        self.due = threading.Event()
-        self.stopping = False
-        self.thread = threading.Thread(
-            target=self._run, name=f"witness {witness.key.name}", daemon=True
-        )
-
-    def start(self) -> None:
-        """Start the thread."""
-        self.thread.start()
-
-    def close(self) -> None:
-        """Ask the thread to stop, without waiting for a reply that may never come."""
-        self.stopping = True
-        self.due.set()
-
-    def request(self, note: bytes, size: int) -> None:
-        """Make the thread ask for a cosignature of this checkpoint, instead of an older one.
-
-        `size` is the size of the checkpoint's tree.
-        """
-        if note != self.requested[0]:
-            self.requested = (note, size)
-            self.due.set()
-
-    def restore(self, note: bytes, published: bytes) -> None:
-        """Take over the witness's valid lines from a checkpoint that an earlier process published.
-
-        Do nothing if `published` is another checkpoint than `note`, or lacks such lines.
-        """
-        if published.startswith(note):
-            lines = published.removeprefix(note)
-            with suppress(VacrError):
-                self.cosigned = (note, verify_cosignature_lines(note, lines, self.witness.key))
-
-    def get_lines(self, note: bytes) -> bytes:
-        """Return the witness's signature lines for a checkpoint; empty until it has cosigned."""
-        cosigned_note, lines = self.cosigned
-        return lines if cosigned_note == note else b""
-
-    @property
-    def missing(self) -> bool:
-        """Whether the newest checkpoint still lacks a cosignature."""
-        return self.cosigned[0] != self.requested[0]
-
-    def _run(self) -> None:
-        """Ask the witness for each requested checkpoint, after growing pauses, until `close`."""
-        pause = self.first_pause
-        while not self.stopping:
-            is_new = self.due.wait(pause if self.missing else None)
-            self.due.clear()
-            pause = self.first_pause if is_new else min(2 * pause, _MAX_WITNESS_PAUSE)
-            if self.missing and not self.stopping:
-                self._try_request()
-
-    def _try_request(self) -> None:
-        """Ask the witness once, and keep its lines or record the failure."""
-        note, size = self.requested
-        try:
-            lines = self._request_lines(note, size)
-        except VacrError as error:
-            self._record_failure(error)
-        except Exception as error:  # noqa: BLE001 - the thread must survive to try again
-            self._record_failure(VacrError(f"a bug in vacr: {type(error).__name__}: {error}"))
-        else:
-            if self.failure is not None:
-                _log.warning("witness %s cosigns again", self.witness.key.name)
-            self.failure = None
-            self.cosigned = (note, lines)
-            self.on_cosigned()
-
-    def _record_failure(self, error: VacrError) -> None:
-        """Set `failure`, and write a warning unless it is the same as before."""
-        if not self.stopping and (self.failure is None or str(self.failure) != str(error)):
-            _log.warning("witness %s has not cosigned: %s", self.witness.key.name, error)
-        self.failure = error
-
-    def _request_lines(self, note: bytes, size: int) -> bytes:
-        """Return the witness's signature lines for a checkpoint.
-
-        If the witness has seen a tree of another size than expected, up to `size`, ask once more
-        with a proof from that size.
-        """
-        try:
-            lines = self._request_with_proof(self.witness_size, note, size)
-        except WitnessSizeDiffers as other:
-            if other.size > size:
-                raise
-            lines = self._request_with_proof(other.size, note, size)
-        self.witness_size = size
-        return lines
-
-    def _request_with_proof(self, old_size: int, note: bytes, size: int) -> bytes:
-        """Ask the witness for its lines, with a consistency proof from `old_size` to `size`."""
-
-        def build_proof(reader: LogReader) -> list[bytes]:
-            return build_consistency_path(make_node_lookup(TileCache(reader)), old_size, size)
-
-        proof = self.readers.read_here(build_proof)
-        return request_cosignature(note, old_size, proof, self.witness.url, self.witness.key)
-
-
-class WitnessSizeDiffers(Unreachable):
-    """The witness has seen a tree of another size, and needs a proof from that size."""
-
-    def __init__(self, size: int, url: str) -> None:
-        """Keep `size`, the number of entries that the witness at `url` last cosigned."""
-        super().__init__(f"the witness has last cosigned a tree of size {size}", where=url)
-        self.size = size
-
-
-def request_cosignature(
-    note: bytes, old_size: int, proof: Sequence[bytes], witness_url: str, witness_key: VerifierKey
-) -> bytes:
-    """Ask a witness to cosign a checkpoint, and return the verified signature lines to append.
-
-    `note` is the checkpoint as the log signed it. `proof` shows that its tree continues the tree of
-    `old_size`, the last that the witness has seen.
-
-    Raises:
-        WitnessSizeDiffers: the proof must start at another size.
-        InvalidStatement: the witness has seen a tree that this one does not continue, or its
-            cosignature is invalid.
-        Unreachable: the witness does not reply, or refuses for another reason.
-        UsageError: its URL is malformed.
-    """
-    client = HttpClient(witness_url, ServiceAccess())
-    submission = CheckpointSubmission(old_size, proof, note).encode()
-    try:
-        path = client.address.path.rstrip("/") + "/add-checkpoint"
-        headers = {"Content-Type": "text/plain; charset=utf-8"}
-        reply = client.ask("POST", path, submission, headers, _MAX_REPLY_SIZE)
-    except (OSError, UnicodeError, http.client.HTTPException) as error:
-        raise Unreachable(f"the witness does not answer: {error}", where=witness_url) from error
-    if reply.status == _HTTP_OK:
-        return verify_cosignature_lines(note, reply.body, witness_key)
-    if reply.status == _HTTP_CONFLICT:
-        size = _parse_witness_size(reply, witness_url)
-        if size != old_size:
-            raise WitnessSizeDiffers(size, witness_url)
-    reply_text = reply.body[:_MAX_QUOTED_REPLY_SIZE].decode("utf-8", "replace").strip()
-    quoted = escape_unprintable(reply_text)
-    if reply.status in (_HTTP_CONFLICT, _HTTP_UNPROVEN):
-        raise InvalidStatement(
-            f"the witness has seen a different history of this log: {quoted}",
-            reason="witness-refused",
-            where=witness_url,
-        )
-    raise Unreachable(f"the witness refuses to cosign: {reply.status} {quoted}", where=witness_url)
-
-
-def verify_cosignature_lines(note: bytes, lines: bytes, key: VerifierKey) -> bytes:
-    """Return the lines of a witness's key among `lines`, after verifying them.
-
-    `note` is the checkpoint that they cosign. Lines of other keys are dropped.
-
-    Raises:
-        InvalidStatement: the lines of this key are missing or invalid.
-    """
-    text = parse_signed_note(note).text
-    try:
-        own = [
-            signature
-            for signature in parse_signed_note(b"\n\n" + lines).signatures
-            if (signature.name, signature.key_id) == (key.name, key.id)
-        ]
-        verify_cosignature(SignedNote(text, tuple(own)), key)
-    except InvalidStatement as error:
-        raise InvalidStatement(
-            f"the witness's answer lacks a valid cosignature: {error.message}",
-            reason=error.reason,
-        ) from error
-    return "".join(signature.line for signature in own).encode()
-
-
-def _parse_witness_size(reply: HttpResponse, url: str) -> int:
-    """Return the tree size in a witness's reply; raise Unreachable if it has none."""
-    try:
-        return parse_tree_size(reply.body.decode("ascii", "replace").removesuffix("\n"))
-    except InvalidStatement as error:
-        raise Unreachable(
-            "the witness has cosigned a tree of another size, but did not state the size", where=url
-        ) from error
 
 
 # --- Reading while the log is written ---

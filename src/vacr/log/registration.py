@@ -1,8 +1,10 @@
 """The registration endpoint of a log, `POST /entries`: statements in, receipts out.
 
 This is the path that a log spends its time on: one statement in, a wait for its batch, one receipt
-out (SCRAPI). So it is written against ASGI itself, without a web framework. With `always_303`, a
-statement is answered at once with the address under which its receipt will appear.
+out (SCRAPI). So it is written against ASGI itself, without a web framework. Under load, a thread
+checks the statements, so that the event loop can read and answer other requests meanwhile. With
+`always_303`, a statement is answered with the address under which its receipt will appear, as soon
+as it is accepted.
 
 In addresses, an entry is named by the hash of its leaf: two decimal numbers with a dot between.
 SCRAPI leaves the form open, but one client (pyscitt) accepts no other. While an entry waits for its
@@ -23,9 +25,10 @@ from __future__ import annotations
 
 import asyncio
 import re
+import threading
 import time
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,8 +43,9 @@ from vacr.log.admission import (
     check_caller,
     report_internal_error,
 )
+from vacr.log.fork import ForkGuard
 from vacr.log.ledger import BatchResults, LogBusy, PlacedEntry, Sequencer
-from vacr.transparency import hash_leaf
+from vacr.transparency import add_receipt, hash_leaf
 
 AsgiScope = MutableMapping[str, Any]
 AsgiReceive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -51,14 +55,20 @@ _Headers = list[tuple[bytes, bytes]]
 MAX_PENDING_SECONDS = 30
 """How long after its submission an entry may still be on its way; includes clock differences."""
 COSE_CONTENT_TYPE = b"application/cose"
+STATEMENT_CONTENT_TYPE = b"application/scitt-statement+cose"
 _STATEMENT_CONTENT_TYPES = (
     COSE_CONTENT_TYPE,
-    b"application/scitt-statement+cose",
+    STATEMENT_CONTENT_TYPE,
     b"application/octet-stream",
 )
 _MAX_BODY_SIZE = 1 << 18
+_MAX_KNOWN_TWINS = 10_000
 _MAX_BODY_SECONDS = 30
 _RETRY_AFTER_SECONDS = 1
+_MAX_CHECKS_IN_LOOP = 2
+"""How many statements may be checked in the event loop at a time; a thread checks more."""
+_MAX_CHECKS_AT_ONCE = 32
+"""How many statements are checked before their entries are queued: about two milliseconds."""
 _HTTP_UNAVAILABLE = 503
 _UNREAD_BODY_STATUSES = (408, 413)
 _HALF_HASH_SIZE = 16
@@ -72,6 +82,30 @@ _DURATION_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.
 # --- The endpoint ---
 
 
+@dataclass(slots=True)
+class Submission:
+    """A statement on its way into the log."""
+
+    statement: bytes
+    outcome: asyncio.Future[PlacedEntry | None]
+    """Its place in the log; with `always_303`, None as soon as it waits for its batch."""
+    leaf: bytes = b""
+    """The leaf hash of its entry, once the statement is accepted."""
+
+    def finish_soon(self, outcome: VacrError | None) -> None:
+        """Set the outcome from another thread than the event loop's."""
+        self.outcome.get_loop().call_soon_threadsafe(self.finish, outcome)
+
+    def finish(self, outcome: PlacedEntry | VacrError | None) -> None:
+        """Set the outcome, in the event loop's thread, unless the client has disconnected."""
+        if self.outcome.done():
+            return
+        if isinstance(outcome, VacrError):
+            self.outcome.set_exception(outcome)
+        else:
+            self.outcome.set_result(outcome)
+
+
 @dataclass
 class RegistrationEndpoint:
     """The ASGI application that accepts statements."""
@@ -83,12 +117,20 @@ class RegistrationEndpoint:
     rates: RateLimiter = field(default_factory=RateLimiter)
     always_303: bool = False
     """Whether to answer at once with the address of the future receipt."""
-    pending: dict[bytes, asyncio.Future[PlacedEntry]] = field(default_factory=dict)
-    """With `always_303`: entries accepted here that are not yet in the log, by leaf hash."""
-    sequencer: Sequencer[asyncio.Future[PlacedEntry]] | None = None
+    pending: set[bytes] = field(default_factory=set)
+    """With `always_303`: the leaf hashes of accepted entries that are not yet in the log."""
+    sequencer: Sequencer[Submission] | None = None
+    twins: dict[bytes, bytes] = field(default_factory=dict)
+    """With `always_303`: leaf hashes of twins that were not logged → of the logged entries."""
     loop: asyncio.AbstractEventLoop | None = None
     on_batch: Callable[[], None] = lambda: None
     """Called after a batch with new entries was committed."""
+    guard: ForkGuard | None = None
+    """Stops registrations after a proven fork."""
+
+    def __post_init__(self) -> None:
+        """Create the queue of statements to check."""
+        self.unchecked = CheckQueue(self._check)
 
     async def __call__(self, scope: AsgiScope, receive: AsgiReceive, send: AsgiSend) -> None:
         """Answer a request to register a statement, and count it in the metrics."""
@@ -114,65 +156,186 @@ class RegistrationEndpoint:
             Problem: the request is refused, or the log fails.
         """
         check_caller(scope, self.tokens, self.rates)
+        check_not_forked(self.guard)
         _check_content_type(scope)
         statement = await _read_statement_body(receive)
-        entry = self.admission.admit(statement)
-        leaf = hash_leaf(entry)
-        future = self._submit(entry, leaf)
-        if self.always_303:
-            location = _build_location_header(scope, format_entry_name(leaf, int(time.time())))
+        submission = self._submit(statement)
+        placed = await _await_outcome(submission.outcome)
+        if placed is None:
+            name = format_entry_name(submission.leaf, int(time.time()))
+            location = _build_location_header(scope, name)
             return 303, [location, (b"retry-after", b"%d" % _RETRY_AFTER_SECONDS)], b""
-        placed = await _await_placed_entry(future)
+        check_not_forked(self.guard)  # It may have been proven meanwhile.
         if not placed.receipt:
             raise build_no_receipt_problem(409)
-        location = _build_location_header(scope, format_entry_name(leaf))
+        if placed.twin is not None:
+            return _encode_twin_response(scope, placed.twin, placed.receipt)
+        location = _build_location_header(scope, format_entry_name(submission.leaf))
         return 201, [(b"content-type", COSE_CONTENT_TYPE), location], placed.receipt
 
-    def _submit(self, entry: bytes, leaf: bytes) -> asyncio.Future[PlacedEntry]:
-        """Queue an entry, and return the future that its batch will resolve.
+    def _submit(self, statement: bytes) -> Submission:
+        """Queue a statement to be checked, and return its submission.
+
+        Raises:
+            Problem: too many statements are waiting, so this one is not even checked.
+        """
+        sequencer = self.sequencer
+        if sequencer is not None and len(self.unchecked) >= sequencer.count_free_places():
+            raise _build_busy_problem("too many entries are waiting")
+        submission = Submission(statement, asyncio.get_running_loop().create_future())
+        self.unchecked.put(submission)
+        return submission
+
+    def _check(self, submissions: Sequence[Submission]) -> None:
+        """Check statements and queue their entries for the next batch, or refuse; never raise."""
+        accepted = []
+        for submission in submissions:
+            try:
+                entry = self.admission.admit(submission.statement)
+            except Exception as error:  # noqa: BLE001 - the client needs an answer after any error
+                self._refuse(submission, error)
+            else:
+                submission.leaf = hash_leaf(entry)
+                accepted.append((entry, submission))
+        # Only now, so that they get into the same batch.
+        for entry, submission in accepted:
+            try:
+                self._enqueue(entry, submission)
+            except Exception as error:  # noqa: BLE001 - the client needs an answer after any error
+                self._refuse(submission, error)
+
+    def _enqueue(self, entry: bytes, submission: Submission) -> None:
+        """Queue an entry for the next batch.
 
         Raises:
             Problem: the log is not open, or too many entries are waiting.
         """
-        if self.loop is None or self.sequencer is None:
-            raise Problem(
-                _HTTP_UNAVAILABLE,
-                "Unavailable",
-                "the log is not open yet",
-                retry_after=_RETRY_AFTER_SECONDS,
-            )
-        future: asyncio.Future[PlacedEntry] = self.loop.create_future()
-        try:
-            self.sequencer.submit(entry, future)
-        except LogBusy as error:
-            raise Problem(
-                _HTTP_UNAVAILABLE, "Busy", str(error), retry_after=_RETRY_AFTER_SECONDS
-            ) from error
+        if self.sequencer is None:
+            raise _build_busy_problem("the log is not open yet", title="Unavailable")
         if self.always_303:
-            self.pending[leaf] = future
-            # This future is never awaited: fetching its exception keeps asyncio from warning.
-            future.add_done_callback(lambda done: (self.pending.pop(leaf, None), done.exception()))
-        return future
+            self.pending.add(submission.leaf)
+        try:
+            self.sequencer.submit(entry, submission)
+        except LogBusy as error:
+            self.pending.discard(submission.leaf)
+            raise _build_busy_problem(str(error)) from error
+        if self.always_303:
+            submission.finish_soon(None)
 
-    def deliver(self, results: BatchResults[asyncio.Future[PlacedEntry]]) -> None:
+    def _refuse(self, submission: Submission, error: Exception) -> None:
+        """Answer a statement with a problem."""
+        problem = error if isinstance(error, Problem) else report_internal_error(error)
+        submission.finish_soon(problem)
+
+    def deliver(self, results: BatchResults[Submission]) -> None:
         """Hand the results of a batch to the event loop; the sequencer's thread calls this."""
         if self.loop is not None and not self.loop.is_closed():
-            self.loop.call_soon_threadsafe(self._resolve_futures, results)
+            self.loop.call_soon_threadsafe(self._finish_submissions, results)
 
-    def _resolve_futures(self, results: BatchResults[asyncio.Future[PlacedEntry]]) -> None:
-        """Set the result or error of each waiting request, in the event loop's thread."""
-        has_new_entries = False
-        for future, result in results:
-            if isinstance(result, VacrError):
-                if not future.done():
-                    future.set_exception(result)
-                continue
-            has_new_entries = has_new_entries or result.new
-            self.metrics.entries += result.new
-            if not future.done():  # it is done already if the client has disconnected
-                future.set_result(result)
-        if has_new_entries:
+    def _finish_submissions(self, results: BatchResults[Submission]) -> None:
+        """Set the outcome of each waiting request, in the event loop's thread."""
+        new_entries = 0
+        for submission, result in results:
+            if not isinstance(result, VacrError):
+                new_entries += result.new
+                self._note_twin(submission.leaf, result)
+            self.pending.discard(submission.leaf)
+            submission.finish(result)
+        self.metrics.entries += new_entries
+        if new_entries:
             self.on_batch()
+
+    def _note_twin(self, leaf: bytes, placed: PlacedEntry) -> None:
+        """With `always_303`, note under which hash the log has an entry as a twin."""
+        if not self.always_303 or placed.twin is None:
+            return
+        if len(self.twins) >= _MAX_KNOWN_TWINS:
+            self.twins.pop(next(iter(self.twins)))
+        self.twins[leaf] = hash_leaf(placed.twin)
+
+
+def _encode_twin_response(
+    scope: AsgiScope, twin: bytes, receipt: bytes
+) -> tuple[int, _Headers, bytes]:
+    """Return the response for a statement that is logged with its other signature.
+
+    A receipt alone would be of no use to the client: it is for other bytes.
+    """
+    location = _build_location_header(scope, format_entry_name(hash_leaf(twin)))
+    headers = [(b"content-type", STATEMENT_CONTENT_TYPE), location]
+    return 200, headers, add_receipt(twin, receipt)
+
+
+def check_not_forked(guard: ForkGuard | None) -> None:
+    """Check that a receipt may be issued; raise Problem after a proven fork."""
+    if guard is not None and guard.fork is not None:
+        raise build_unavailable_problem(guard.fork)
+
+
+class CheckQueue:
+    """The statements that wait to be checked.
+
+    A few are checked at once in the event loop: a single caller waits for no other thread. More are
+    checked in a thread: verifying a signature takes most of the time, and leaves the interpreter
+    to other threads. Only one thread checks at a time.
+    """
+
+    def __init__(self, check: Callable[[Sequence[Submission]], None]) -> None:
+        """Start empty; `check` checks some statements, and never raises."""
+        self.check = check
+        self.waiting: deque[Submission] = deque()
+        self.is_scheduled = False
+        self.checking = threading.Lock()
+        self.due = threading.Event()
+        self.stopping = False
+        self.thread: threading.Thread | None = None
+
+    def __len__(self) -> int:
+        """Return how many statements are waiting."""
+        return len(self.waiting)
+
+    def put(self, submission: Submission) -> None:
+        """Add a statement; it is checked after the event loop has read the other requests."""
+        self.waiting.append(submission)
+        if not self.is_scheduled:
+            self.is_scheduled = True
+            asyncio.get_running_loop().call_soon(self._dispatch)
+
+    def close(self) -> None:
+        """Check the statements that still wait, and end the thread."""
+        self.stopping = True
+        if self.thread is not None:
+            self.due.set()
+            self.thread.join()
+
+    def _dispatch(self) -> None:
+        """Check a few statements here, or let the thread check many."""
+        self.is_scheduled = False
+        few = len(self.waiting) <= _MAX_CHECKS_IN_LOOP or self.stopping
+        if few and self.checking.acquire(blocking=False):
+            try:
+                self._check_waiting()
+            finally:
+                self.checking.release()
+            return
+        if self.thread is None:
+            self.thread = threading.Thread(target=self._run, name="admission", daemon=True)
+            self.thread.start()
+        self.due.set()
+
+    def _run(self) -> None:
+        """Check the waiting statements whenever `due` is set, until `close` is called."""
+        while not self.stopping:
+            self.due.wait()
+            self.due.clear()
+            with self.checking:
+                self._check_waiting()
+
+    def _check_waiting(self) -> None:
+        """Check all waiting statements, some at a time."""
+        while self.waiting:
+            count = min(len(self.waiting), _MAX_CHECKS_AT_ONCE)
+            self.check([self.waiting.popleft() for _ in range(count)])
 
 
 def _check_content_type(scope: AsgiScope) -> None:
@@ -220,15 +383,20 @@ async def _read_statement_body(receive: AsgiReceive) -> bytes:
         ) from error
 
 
-async def _await_placed_entry(future: asyncio.Future[PlacedEntry]) -> PlacedEntry:
-    """Wait until the batch of an entry is committed; raise Problem if that fails."""
+async def _await_outcome(outcome: asyncio.Future[PlacedEntry | None]) -> PlacedEntry | None:
+    """Wait until a statement is registered, or only accepted; raise Problem if that fails."""
     try:
-        return await future
+        return await outcome
     except Problem:
         raise
     except VacrError as error:
         addition = "; it is unknown whether the statement was registered: send it again"
         raise build_unavailable_problem(error, addition=addition) from error
+
+
+def _build_busy_problem(detail: str, *, title: str = "Busy") -> Problem:
+    """Return the problem (503) for a statement that cannot wait for a batch now."""
+    return Problem(_HTTP_UNAVAILABLE, title, detail, retry_after=_RETRY_AFTER_SECONDS)
 
 
 def _build_location_header(scope: AsgiScope, name: str) -> tuple[bytes, bytes]:

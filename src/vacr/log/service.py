@@ -9,7 +9,7 @@ itself to people (`/`), to programs (`/openapi.json`) and to its administrators 
     >>> for path, (method, summary, responses) in SERVICE_ENDPOINTS.items():
     ...     if path.startswith("/entries"):
     ...         print(method.upper(), path, *responses)
-    POST /entries 201 303 400 401 408 409 413 415 429 503
+    POST /entries 200 201 303 400 401 408 409 413 415 429 503
     GET /entries/{name} 200 302 404 503
     GET /entries/{name}/statement 200 302 404 503
 """
@@ -65,11 +65,13 @@ from vacr.log.publishing import (
     read_tile_bytes,
 )
 from vacr.log.registration import (
+    STATEMENT_CONTENT_TYPE,
     AsgiReceive,
     AsgiScope,
     AsgiSend,
     MetricSample,
     RegistrationEndpoint,
+    check_not_forked,
     is_possibly_pending,
     parse_entry_name,
 )
@@ -117,6 +119,10 @@ SERVICE_ENDPOINTS: dict[str, tuple[str, str, _Responses]] = {
         "post",
         "Register a signed statement, and get its receipt.",
         {
+            "200": (
+                "The statement as logged before, with another ECDSA signature, and its receipt.",
+                STATEMENT_CONTENT_TYPE.decode(),
+            ),
             "201": ("The receipt.", _COSE_MEDIA_TYPE),
             "303": ("Accepted; the receipt will be at Location.", None),
             "400": (
@@ -198,7 +204,10 @@ SERVICE_ENDPOINTS: dict[str, tuple[str, str, _Responses]] = {
         "Get whether the log accepts entries.",
         {
             "200": ("The log accepts entries.", "application/json"),
-            "503": ("The log does not accept entries, or cannot be read.", "application/json"),
+            "503": (
+                "The log does not accept entries, cannot be read, or has forked.",
+                "application/json",
+            ),
         },
     ),
     "/metrics": ("get", "Get counters for Prometheus.", {"200": ("Counters.", "text/plain")}),
@@ -277,7 +286,8 @@ class LogService:
         try:
             yield
         finally:
-            # In this order: first the last batch is committed, then it is published.
+            # In this order: the last statements are checked, then committed, then published.
+            await asyncio.to_thread(registration.unchecked.close)
             await asyncio.to_thread(sequencer.close)
             await asyncio.to_thread(self.publisher.close)
             self.readers.close()
@@ -292,8 +302,11 @@ class LogService:
         entry_and_receipt = await self._find_entry(request)
         if entry_and_receipt is None:
             return _redirect_to_retry(request)
-        _, receipt = entry_and_receipt
+        entry, receipt = entry_and_receipt
         headers = {"content-type": _COSE_MEDIA_TYPE, "location": str(request.url.path)}
+        if parse_entry_name(request.path_params["name"]) in self.registration.twins:
+            headers["content-type"] = STATEMENT_CONTENT_TYPE.decode()
+            return Response(add_receipt(entry, receipt), 200, headers)
         return Response(receipt, 200, headers)
 
     async def serve_statement(self, request: Request) -> Response:
@@ -313,11 +326,15 @@ class LogService:
         Return None while the entry may still wait for its batch.
 
         Raises:
-            Problem: there is no such entry, or it has no receipt yet.
+            Problem: there is no such entry, it has no receipt yet, or a fork is proven.
         """
+        check_not_forked(self.registration.guard)
         name = request.path_params["name"]
-        if parse_entry_name(name) in self.registration.pending:
+        leaf = parse_entry_name(name)
+        if leaf in self.registration.pending:
             return None
+        if leaf in self.registration.twins:
+            name = self.registration.twins[leaf].hex()
         entry_and_receipt = await self.readers.read(
             lambda reader: _read_entry_and_receipt(reader, name)
         )
@@ -493,13 +510,16 @@ class ServiceStatus:
     async def serve_health(self, _: Request) -> Response:
         """Serve the health of the log as JSON: status, size, and the failure of each part.
 
-        The HTTP status is 503 if the log does not accept entries or cannot be read.
+        The HTTP status is 503 if the log does not accept entries or cannot be read, or if a fork
+        is proven.
         """
         sequencer = self.registration.sequencer
+        guard = self.registration.guard
         failures = {
             "sequencer": _describe_failure(sequencer.failure if sequencer is not None else None),
             "publisher": _describe_failure(self.publisher.failure),
             "reader": None,
+            "fork": _describe_failure(guard.fork if guard is not None else None),
         }
         size = None
         try:
@@ -508,7 +528,7 @@ class ServiceStatus:
             failures["reader"] = describe_public_error(error)
         status = "failing" if any(failures.values()) else "ok"
         # A log that cannot publish still accepts entries, so that alone is not a 503.
-        is_down = failures["sequencer"] or failures["reader"]
+        is_down = failures["sequencer"] or failures["reader"] or failures["fork"]
         return JSONResponse({"status": status, "size": size, **failures}, 503 if is_down else 200)
 
     async def serve_metrics(self, _: Request) -> Response:
@@ -519,6 +539,8 @@ class ServiceStatus:
         sequencer = self.registration.sequencer
         waiting = len(sequencer.queue) if sequencer else 0
         batches = sequencer.batches if sequencer else 0
+        guard = self.registration.guard
+        is_forked = guard is not None and guard.fork is not None
         missing = sum(requester.missing for requester in self.publisher.requesters)
         samples = [
             MetricSample(
@@ -531,6 +553,7 @@ class ServiceStatus:
                 "Witnesses that have not cosigned the last checkpoint.",
                 missing,
             ),
+            MetricSample("forked", "Whether a witness proved a fork: 1 or 0.", int(is_forked)),
         ]
         try:
             async with asyncio.timeout(_MAX_SCRAPE_SECONDS):

@@ -379,7 +379,14 @@ class SqliteStorage:
         return [row[0] for row in rows]
 
     def tile(self, level: int, number: int) -> bytes | None:
-        """Return the concatenated hashes of a tile, or None if it is not stored."""
+        """Return the concatenated hashes of a tile, or None if it is not stored.
+
+        A value of the wrong type counts as not stored.
+
+        Raises:
+            LogDamaged: the database is damaged.
+            StorageFailed: the database cannot be read.
+        """
         with self._translate_errors():
             hashes = self._fetch_value(
                 "SELECT hashes FROM tiles WHERE place = ?", (_encode_tile_key(level, number),)

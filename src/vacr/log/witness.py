@@ -2,7 +2,8 @@
 
 A log could show different trees to different people. A witness prevents that, because it cosigns at
 most one history of each log: each checkpoint comes with a consistency proof from the one before.
-This is the server side of C2SP tlog-witness, `add-checkpoint`. The witness has a folder of its own:
+This is the server side of C2SP tlog-witness: `add-checkpoint` cosigns, and
+`<origin hash>/checkpoint` shows what was cosigned last. The witness has a folder of its own:
 
     witness.pem    its private key, which never leaves the folder
     witness.vkey   its name and public key, to be given to others
@@ -27,6 +28,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,7 +39,7 @@ from vacr.errors import InvalidStatement, UnreadableInput, UsageError, VacrError
 from vacr.files import read_bytes, write_durable_file
 from vacr.log.monitor import write_log_evidence
 from vacr.signing import (
-    check_key_permissions,
+    check_secret_permissions,
     compute_thumbprint,
     encode_private_pem,
     parse_private_key,
@@ -105,7 +107,8 @@ class Witness:
     ) -> None:
         """Set the keys of the logs whose checkpoints to cosign.
 
-        A log that has rotated its key has several. `now` returns the time in seconds since 1970.
+        A log that has rotated its key has several, the oldest first. `now` returns the time in
+        seconds since 1970.
 
         Raises:
             UsageError: a key belongs to a witness, not to a log.
@@ -147,6 +150,27 @@ class Witness:
             )
         return self._cosign(submission, checkpoint, note.text)
 
+    def get_checkpoint(self, origin_hash: str) -> bytes | None:
+        """Return the last cosigned checkpoint of a log with the witness's cosignature, or None.
+
+        `origin_hash` is the SHA-256 of the log's origin, in hexadecimal. It is None for an unknown
+        log, and before the first checkpoint.
+
+        Raises:
+            UnreadableInput: the witness's database cannot be read.
+        """
+        for origin in self.keys_by_origin:
+            if hashlib.sha256(origin.encode()).hexdigest() == origin_hash:
+                last = self.folder.store.get_last(origin)
+                return self._add_cosignature(last) if last is not None else None
+        return None
+
+    def _add_cosignature(self, last: CosignedCheckpoint) -> bytes:
+        """Return a stored checkpoint with the cosignature that was returned for it."""
+        text = parse_signed_note(last.note).text
+        name, key = self.folder.public.name, self.folder.key
+        return last.note + cosign_checkpoint(text, last.time, name, key).line.encode()
+
     def _cosign(
         self, submission: CheckpointSubmission, checkpoint: Checkpoint, text: str
     ) -> WitnessAnswer:
@@ -177,6 +201,12 @@ class Witness:
         `before` is the last cosigned checkpoint, or None for a new log.
         """
         size, root = (before.size, before.root) if before is not None else (0, _EMPTY_TREE_ROOT)
+        if before is not None and self._has_replaced_key(checkpoint.origin, submission, before):
+            return WitnessAnswer(
+                403,
+                "the log has replaced this key: the last cosigned checkpoint has a newer one. A "
+                "witness must be started with the oldest key first: --log OLD --log NEW",
+            )
         if submission.old != size:
             return WitnessAnswer(409, f"{size}\n", TREE_SIZE_MEDIA_TYPE)
         if before is not None and checkpoint.size == size and checkpoint.root != root:
@@ -191,6 +221,26 @@ class Witness:
         if proven_root != checkpoint.root:
             return WitnessAnswer(422, "the proof does not match the root of the checkpoint")
         return None
+
+    def _has_replaced_key(
+        self, origin: str, submission: CheckpointSubmission, before: CosignedCheckpoint
+    ) -> bool:
+        """Return whether a log signed a checkpoint with an older key than the last cosigned one.
+
+        Keys are replaced because they may be stolen. A thief could otherwise continue the tree, and
+        the witness would never again cosign the log itself.
+        """
+
+        def find_newest_key(encoded: bytes) -> int:
+            """Return the position of the newest key that signed; -1 if it is not known any more."""
+            note = parse_signed_note(encoded)
+            for position, key in reversed(list(enumerate(self.keys_by_origin[origin]))):
+                with suppress(InvalidStatement):
+                    note.verify(key)
+                    return position
+            return -1
+
+        return find_newest_key(submission.note) < find_newest_key(before.note)
 
     def _save_fork_evidence(
         self, checkpoint: Checkpoint, before: CosignedCheckpoint, note: bytes
@@ -288,7 +338,7 @@ def _load_or_create_key(path: Path) -> ed25519.Ed25519PrivateKey:
     if not path.exists():
         new_key = ed25519.Ed25519PrivateKey.generate()
         write_durable_file(path, encode_private_pem(new_key), _KEY_FILE_MODE)
-    check_key_permissions(os.fspath(path))
+    check_secret_permissions(os.fspath(path))
     key = parse_private_key(read_bytes(path, _MAX_KEY_FILE_SIZE))
     if not isinstance(key, ed25519.Ed25519PrivateKey):
         raise UnreadableInput("not an Ed25519 key", where=str(path))
@@ -484,7 +534,28 @@ def create_witness_application(witness: Witness, stop: ServiceStop) -> Starlette
         text = answer.text if answer.text.endswith("\n") else answer.text + "\n"
         return Response(text, answer.status, {"Content-Type": answer.media_type})
 
-    return Starlette(routes=[Route("/add-checkpoint", add_checkpoint, methods=["POST"])])
+    async def get_checkpoint(request: Request) -> Response:
+        try:
+            note = await run_in_threadpool(
+                witness.get_checkpoint, request.path_params["origin_hash"]
+            )
+        except VacrError as error:
+            stop.ask(error)
+            return Response(
+                "the database of the witness failed\n", 500, media_type=_TEXT_MEDIA_TYPE
+            )
+        if note is None:
+            return Response(
+                "no checkpoint of this log was cosigned\n", 404, media_type=_TEXT_MEDIA_TYPE
+            )
+        return Response(note, media_type=_TEXT_MEDIA_TYPE)
+
+    return Starlette(
+        routes=[
+            Route("/add-checkpoint", add_checkpoint, methods=["POST"]),
+            Route("/{origin_hash}/checkpoint", get_checkpoint, methods=["GET"]),
+        ]
+    )
 
 
 async def _read_submission_body(request: Request) -> bytes | None:

@@ -1,4 +1,4 @@
-"""The client of a transparency service: register statements, read tiles, keep an outbox."""
+"""The client of a transparency service: register, read tiles, collect proofs, keep an outbox."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from vacr.registration.outbox import STATE_PENDING as STATE_PENDING
     from vacr.registration.outbox import STATE_REGISTERED as STATE_REGISTERED
     from vacr.registration.outbox import STATE_UNCHANGED as STATE_UNCHANGED
+    from vacr.registration.outbox import STATE_UNWITNESSED as STATE_UNWITNESSED
+    from vacr.registration.outbox import STATE_WITNESSED as STATE_WITNESSED
     from vacr.registration.outbox import Outbox as Outbox
     from vacr.registration.outbox import OutboxItem as OutboxItem
     from vacr.registration.outbox import Registrar as Registrar
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from vacr.registration.outbox import compute_entry_digest as compute_entry_digest
     from vacr.registration.outbox import find_outbox_folder as find_outbox_folder
     from vacr.registration.tile_reader import TiledLog as TiledLog
+    from vacr.registration.witnessing import NotWitnessedYet as NotWitnessedYet
+    from vacr.registration.witnessing import ProofCollector as ProofCollector
 
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,
@@ -50,9 +54,15 @@ __getattr__, __dir__, __all__ = export_lazily(
             "STATE_PENDING",
             "STATE_REGISTERED",
             "STATE_UNCHANGED",
+            "STATE_UNWITNESSED",
+            "STATE_WITNESSED",
             "compute_entry_digest",
             "find_outbox_folder",
         ),
         "tile_reader": ("TiledLog",),
+        "witnessing": (
+            "NotWitnessedYet",
+            "ProofCollector",
+        ),
     },
 )

@@ -46,6 +46,7 @@ from vacr.registration.http_client import (
 )
 from vacr.signing import (
     HEADER_RECEIPTS,
+    HEADER_TLOG_PROOFS,
     HEADER_TRACE_METADATA,
     PublicKey,
     Sign1,
@@ -53,7 +54,14 @@ from vacr.signing import (
     parse_public_keys,
     parse_sign1,
 )
-from vacr.transparency import ENTRY_RULE_STATEMENT, MAX_ENTRY_SIZE, build_log_entry
+from vacr.transparency import (
+    ENTRY_RULE_STATEMENT,
+    MAX_ENTRY_SIZE,
+    add_receipt,
+    build_log_entry,
+    list_encoded_receipts,
+    replace_by_twin,
+)
 from vacr.verification import VerifiedReceipt, check_receipt
 
 COSE_MEDIA_TYPE = "application/cose"
@@ -68,7 +76,7 @@ _RETRY_STATUSES = (429, 502, 503, 504)
 _NOT_ALLOWED_STATUSES = (401, 403)
 _REFUSED_STATUSES = (400, 409, _HTTP_TOO_LARGE, 415, 422)
 _CONNECTION_ERRORS = (OSError, UnicodeError, http.client.HTTPException)
-_UNSENT_LABELS = (HEADER_RECEIPTS, HEADER_TRACE_METADATA)
+_UNSENT_LABELS = (HEADER_RECEIPTS, HEADER_TLOG_PROOFS, HEADER_TRACE_METADATA)
 """Unprotected headers that are not sent, because the service does not keep them."""
 
 
@@ -82,6 +90,22 @@ class RegistrationResult:
     receipt: bytes
     logged: VerifiedReceipt
     has_unpinned_key: bool
+    entry_rule: str = ENTRY_RULE_STATEMENT
+    twin: bytes | None = None
+    """The registered statement, if it has the other form of the ECDSA signature."""
+
+    def add_to(self, statement: bytes) -> bytes:
+        """Return the statement that was registered, with its receipt.
+
+        If the log has its twin, the result has the signature of the twin.
+
+        Raises:
+            InvalidStatement: the statement has too many receipts, or a timestamp of its signature
+                that would not fit the twin.
+        """
+        if self.twin is not None:
+            statement = replace_by_twin(statement, self.twin)
+        return add_receipt(statement, self.receipt, self.logged.key, self.entry_rule)
 
 
 def register(
@@ -104,7 +128,16 @@ def register(
         UsageError: the URL is not the address of a service.
     """
     client = RegistrationClient(service, access or ServiceAccess())
-    return client.register(statement, log_keys, entry_rule).receipt
+    result = client.register(statement, log_keys, entry_rule)
+    if result.twin is not None:
+        raise InvalidStatement(
+            "somebody has registered the statement with the other form of its ECDSA signature, so "
+            "the receipt is for that form",
+            reason="register-twin",
+            where=service,
+            hint="Use RegistrationClient: its result also has the registered statement.",
+        )
+    return result.receipt
 
 
 class RegistrationClient:
@@ -139,6 +172,10 @@ class RegistrationClient:
         """
         message = check_registrable(statement)
         receipt = self._fetch_receipt(_encode_for_service(message), replace(self.budget))
+        twin = _parse_twin(receipt)
+        if twin is not None:
+            message = parse_sign1(replace_by_twin(_encode_for_service(message), receipt))
+            (receipt,) = list_encoded_receipts(twin)
         trusted = log_keys or self.keys()
         try:
             logged = check_receipt(message, receipt, trusted, datetime.now(UTC), rule=entry_rule)
@@ -155,7 +192,9 @@ class RegistrationClient:
                 where=self.url,
                 hint=hint,
             ) from error
-        return RegistrationResult(receipt, logged, not log_keys)
+        return RegistrationResult(
+            receipt, logged, not log_keys, entry_rule, twin.encode() if twin is not None else None
+        )
 
     def keys(self) -> list[PublicKey]:
         """Return the public keys that verify the service's receipts; they are fetched only once.
@@ -326,8 +365,21 @@ def check_registrable(statement: bytes) -> Sign1:
     return message
 
 
+def _parse_twin(body: bytes) -> Sign1 | None:
+    """Return the transparent statement in a response, or None if it is a receipt or malformed.
+
+    A service returns a statement if it has the other form of the submitted one.
+    """
+    try:
+        message = parse_sign1(body)
+        receipts = list_encoded_receipts(message)
+    except InvalidStatement:
+        return None
+    return message if len(receipts) == 1 else None
+
+
 def _encode_for_service(message: Sign1) -> bytes:
-    """Encode a statement without its receipts and trace metadata, which a service drops."""
+    """Encode a statement without receipts, proofs and trace metadata, which a service drops."""
     kept = {
         label: value for label, value in message.unprotected.items() if label not in _UNSENT_LABELS
     }

@@ -27,8 +27,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from vacr.errors import Unreachable, UsageError
-from vacr.files import ServiceAddress, parse_service_address
-from vacr.signing import read_trust_file
+from vacr.files import CheckedResponse, ServiceAddress, parse_service_address
+from vacr.signing import check_secret_permissions, read_trust_file
 from vacr.version import __version__
 
 SERVICE_URL_EXAMPLE = "For example: https://log.example.org"
@@ -73,7 +73,7 @@ class ServiceAccess:
         ):
             raise UsageError(
                 "the access token must be printable ASCII without spaces",
-                hint="The token file must contain one line: the token.",
+                hint="The token file, or the environment variable, must contain only the token.",
             )
         if self.key is not None and self.certificate is None:
             raise UsageError(
@@ -84,8 +84,12 @@ class ServiceAccess:
         """Return a TLS context with the trusted authorities and the client's certificate.
 
         Raises:
+            UsageError: other users can read the file with the client's private key.
             Unreachable: a file cannot be read, or lacks a certificate or a key.
         """
+        key_file = self.key or self.certificate
+        if key_file is not None:
+            check_secret_permissions(key_file)
         for name in filter(None, (self.ca, self.certificate, self.key)):
             read_trust_file(name)  # Its errors are clearer than the library's.
         try:
@@ -216,9 +220,15 @@ class HttpClient:
     def _make_connection(self) -> http.client.HTTPConnection:
         host, port = self.address.host, self.address.port
         timeout = min(self.access.timeout, _MAX_SILENT_SECONDS)
+        connection: http.client.HTTPConnection
         if self.context is not None:
-            return http.client.HTTPSConnection(host, port, timeout=timeout, context=self.context)
-        return http.client.HTTPConnection(host, port, timeout=timeout)
+            connection = http.client.HTTPSConnection(
+                host, port, timeout=timeout, context=self.context
+            )
+        else:
+            connection = http.client.HTTPConnection(host, port, timeout=timeout)
+        connection.response_class = CheckedResponse
+        return connection
 
 
 def _read_response_body(response: http.client.HTTPResponse, max_size: int) -> bytes:

@@ -41,11 +41,10 @@ from vacr.registration.client import RegistrationClient, check_registrable
 from vacr.signing import PublicKey, Sign1, compute_thumbprint, parse_sign1
 from vacr.transparency import (
     ENTRY_RULE_STATEMENT,
-    add_receipt,
     build_log_entry,
     list_encoded_receipts,
 )
-from vacr.verification import VerifiedReceipt, check_receipt
+from vacr.verification import VerifiedReceipt, VerifiedWitnesses, check_receipt
 
 if sys.platform != "win32":
     import fcntl
@@ -61,6 +60,7 @@ STATE_REGISTERED, STATE_UNCHANGED, STATE_PENDING, STATE_FAILED = (
     "pending",
     "failed",
 )
+STATE_WITNESSED, STATE_UNWITNESSED = "witnessed", "unwitnessed"
 StatementWriter = Callable[[bytes], object]
 """Writes a statement elsewhere than to its file."""
 
@@ -265,13 +265,18 @@ class RegistrationOutcome:
     statement: str
     """The path of the file."""
     state: str
-    """One of `registered`, `unchanged` (it already had a receipt), `pending` and `failed`."""
+    """One of `registered`, `unchanged` (it already had a receipt), `pending` and `failed`.
+
+    If the proof of witnesses was asked for: `witnessed`, or `unwitnessed` (not yet).
+    """
     logged: VerifiedReceipt | None = None
     """The receipt, if the statement has one now."""
     has_unpinned_key: bool = False
     """Whether only the service itself vouches for the log's key."""
     error: VacrError | None = None
-    """Why the statement failed, or is pending in the outbox."""
+    """Why the statement failed, is pending in the outbox, or has no proof of witnesses yet."""
+    witnesses: VerifiedWitnesses | None = None
+    """The proof that witnesses saw the entry, if the statement has a new one now."""
 
 
 @dataclass
@@ -305,7 +310,7 @@ class Registrar:
             self.unreachable = error
             return self._postpone(path, data, error)
         except VacrError as error:
-            return RegistrationOutcome(path, STATE_FAILED, error=_add_error_location(error, path))
+            return RegistrationOutcome(path, STATE_FAILED, error=add_error_location(error, path))
 
     def finish(self, item: OutboxItem) -> RegistrationOutcome:
         """Register an item of the outbox, and remove it once its file has the receipt.
@@ -333,13 +338,10 @@ class Registrar:
             return RegistrationOutcome(path, STATE_UNCHANGED, known, not self.log_keys)
         result = self.client.register(data, self.log_keys, self.entry_rule)
 
-        def add_new_receipt(statement: bytes) -> bytes:
-            return add_receipt(statement, result.receipt, result.logged.key, self.entry_rule)
-
         if write is not None:
-            write(add_new_receipt(data))
+            write(result.add_to(data))
         else:
-            update_statement_file(path, compute_entry_digest(data), add_new_receipt)
+            update_statement_file(path, compute_entry_digest(data), result.add_to)
             self._remove_from_outbox(path, data)
         return RegistrationOutcome(path, STATE_REGISTERED, result.logged, result.has_unpinned_key)
 
@@ -437,7 +439,7 @@ def _lock_statement_file(path: Path) -> Iterator[None]:
             os.close(handle)
 
 
-def _add_error_location(error: VacrError, path: str) -> VacrError:
+def add_error_location(error: VacrError, path: str) -> VacrError:
     """Return a copy of the error with the path as its location, unless it has a location."""
     if error.where:
         return error

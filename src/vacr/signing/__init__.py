@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from vacr.signing.cose import HEADER_PREIMAGE_CONTENT_TYPE as HEADER_PREIMAGE_CONTENT_TYPE
     from vacr.signing.cose import HEADER_RECEIPTS as HEADER_RECEIPTS
     from vacr.signing.cose import HEADER_TIMESTAMP_THEN_COSE as HEADER_TIMESTAMP_THEN_COSE
+    from vacr.signing.cose import HEADER_TLOG_PROOFS as HEADER_TLOG_PROOFS
     from vacr.signing.cose import HEADER_TRACE_METADATA as HEADER_TRACE_METADATA
     from vacr.signing.cose import HEADER_TYP as HEADER_TYP
     from vacr.signing.cose import HEADER_VDP as HEADER_VDP
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from vacr.signing.cose import MIN_RSA_BITS as MIN_RSA_BITS
     from vacr.signing.cose import VDP_CONSISTENCY as VDP_CONSISTENCY
     from vacr.signing.cose import VDP_INCLUSION as VDP_INCLUSION
+    from vacr.signing.cose import VDS_CCF_LEDGER_SHA256 as VDS_CCF_LEDGER_SHA256
     from vacr.signing.cose import VDS_RFC9162_SHA256 as VDS_RFC9162_SHA256
     from vacr.signing.cose import PrivateKey as PrivateKey
     from vacr.signing.cose import PublicKey as PublicKey
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from vacr.signing.cose import choose_algorithm_number as choose_algorithm_number
     from vacr.signing.cose import encode_protected_header as encode_protected_header
     from vacr.signing.cose import encode_sig_structure as encode_sig_structure
+    from vacr.signing.cose import flip_signature as flip_signature
     from vacr.signing.cose import format_header_label as format_header_label
     from vacr.signing.cose import get_algorithm as get_algorithm
     from vacr.signing.cose import get_algorithm_number as get_algorithm_number
@@ -58,7 +61,7 @@ if TYPE_CHECKING:
     from vacr.signing.cose import verify_signature as verify_signature
     from vacr.signing.key_files import PKCS11_PREFIX as PKCS11_PREFIX
     from vacr.signing.key_files import RECEIPT_KEYS_FILE as RECEIPT_KEYS_FILE
-    from vacr.signing.key_files import check_key_permissions as check_key_permissions
+    from vacr.signing.key_files import check_secret_permissions as check_secret_permissions
     from vacr.signing.key_files import load_signer as load_signer
     from vacr.signing.key_files import read_certificate_file as read_certificate_file
     from vacr.signing.key_files import read_key_file as read_key_file
@@ -71,6 +74,7 @@ if TYPE_CHECKING:
     from vacr.signing.keys import KeySigner as KeySigner
     from vacr.signing.keys import Signer as Signer
     from vacr.signing.keys import build_cose_key as build_cose_key
+    from vacr.signing.keys import compute_fingerprint as compute_fingerprint
     from vacr.signing.keys import compute_thumbprint as compute_thumbprint
     from vacr.signing.keys import compute_thumbprint_uri as compute_thumbprint_uri
     from vacr.signing.keys import encode_private_pem as encode_private_pem
@@ -135,6 +139,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "HEADER_PREIMAGE_CONTENT_TYPE",
             "HEADER_RECEIPTS",
             "HEADER_TIMESTAMP_THEN_COSE",
+            "HEADER_TLOG_PROOFS",
             "HEADER_TRACE_METADATA",
             "HEADER_TYP",
             "HEADER_VDP",
@@ -147,10 +152,12 @@ __getattr__, __dir__, __all__ = export_lazily(
             "Sign1",
             "VDP_CONSISTENCY",
             "VDP_INCLUSION",
+            "VDS_CCF_LEDGER_SHA256",
             "VDS_RFC9162_SHA256",
             "choose_algorithm_number",
             "encode_protected_header",
             "encode_sig_structure",
+            "flip_signature",
             "format_header_label",
             "get_algorithm",
             "get_algorithm_number",
@@ -160,7 +167,7 @@ __getattr__, __dir__, __all__ = export_lazily(
         "key_files": (
             "PKCS11_PREFIX",
             "RECEIPT_KEYS_FILE",
-            "check_key_permissions",
+            "check_secret_permissions",
             "load_signer",
             "read_certificate_file",
             "read_key_file",
@@ -175,6 +182,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "Signer",
             "THUMBPRINT_URI_PREFIX",
             "build_cose_key",
+            "compute_fingerprint",
             "compute_thumbprint",
             "compute_thumbprint_uri",
             "encode_private_pem",

@@ -22,7 +22,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import cbor2
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -34,7 +34,12 @@ from cryptography.hazmat.primitives.asymmetric.utils import (
 )
 
 from vacr.errors import InvalidStatement, UnreadableInput, UsageError
-from vacr.record import decode_shortest_cbor, encode_deterministic_cbor
+from vacr.record import (
+    decode_shortest_cbor,
+    encode_byte_string,
+    encode_byte_string_head,
+    encode_deterministic_cbor,
+)
 
 PublicKey = Any
 """A public key of `cryptography`; the library has no type that covers all kinds."""
@@ -51,14 +56,14 @@ HEADER_PAYLOAD_HASH_ALG, HEADER_PREIMAGE_CONTENT_TYPE, HEADER_PAYLOAD_LOCATION =
 HEADER_TIMESTAMP_THEN_COSE, HEADER_COSE_THEN_TIMESTAMP = 269, 270
 HEADER_RECEIPTS, HEADER_VDS, HEADER_VDP = 394, 395, 396
 # Defined by vacr; the registry reserves numbers below -65536 for private use.
-HEADER_EVIDENCE = -75100
+HEADER_EVIDENCE, HEADER_TLOG_PROOFS = -75100, -75101
 
 # CWT claims.
 CLAIM_ISS, CLAIM_SUB, CLAIM_EXP, CLAIM_NBF, CLAIM_IAT, CLAIM_CNF = 1, 2, 4, 5, 6, 8
 CNF_COSE_KEY = 1
 
 # Verifiable data structures and their proofs.
-VDS_RFC9162_SHA256 = 1
+VDS_RFC9162_SHA256, VDS_CCF_LEDGER_SHA256 = 1, 2
 VDP_INCLUSION, VDP_CONSISTENCY = -1, -2
 
 # Algorithms.
@@ -99,6 +104,7 @@ HEADER_NAMES = {
     HEADER_VDS: "vds",
     HEADER_VDP: "vdp",
     HEADER_EVIDENCE: "evidence",
+    HEADER_TLOG_PROOFS: "tlog-proofs",
 }
 
 HASH_FUNCTIONS = {
@@ -108,12 +114,14 @@ HASH_FUNCTIONS = {
 }
 """The hash algorithms, by COSE number."""
 
-_SIGN1_PART_COUNT = 4
+_SIG_STRUCTURE_START = b"\x84\x6aSignature1"
+_NO_EXTERNAL_DATA = b"\x40"
+_SIGN1_PART_COUNT, _PAYLOAD_INDEX = 4, 2
 _MAX_SIGN1_DEPTH = 16
 _MAX_SIGN1_ITEMS = 20_000
 # Verification reports or ignores these, so a statement cannot make them critical.
 _IGNORED_HEADERS = {HEADER_TYP, HEADER_X5U, HEADER_X5BAG, HEADER_PAYLOAD_LOCATION, HEADER_EVIDENCE}
-_RECEIPT_HEADERS = {HEADER_RECEIPTS, HEADER_VDS, HEADER_VDP}
+_RECEIPT_HEADERS = {HEADER_RECEIPTS, HEADER_VDS, HEADER_VDP, HEADER_TLOG_PROOFS}
 UNDERSTOOD_STATEMENT_HEADERS = frozenset(HEADER_NAMES) - _IGNORED_HEADERS - _RECEIPT_HEADERS
 """The labels that a statement's `crit` header may name: the ones verification acts on."""
 
@@ -144,16 +152,27 @@ class Sign1:
         return encode_deterministic_cbor(cbor2.CBORTag(SIGN1_TAG, parts) if self.tagged else parts)
 
 
-def parse_sign1(data: bytes, understood: frozenset[int] = UNDERSTOOD_STATEMENT_HEADERS) -> Sign1:
+def parse_sign1(
+    data: bytes,
+    understood: frozenset[int] = UNDERSTOOD_STATEMENT_HEADERS,
+    *,
+    share_payload: bool = False,
+) -> Sign1:
     """Parse a COSE_Sign1 message, tagged or not, without checking its signature.
 
-    `understood` are the labels that its `crit` header may name.
+    `understood` are the labels that its `crit` header may name. With `share_payload`, the payload
+    is a memoryview of `data` instead of a copy.
 
     Raises:
         InvalidStatement: the bytes are not such a message, implementations may read them
             differently, or `crit` names another label.
     """
-    value = _decode_sign1_cbor(data, "not a COSE_Sign1 message: not CBOR", "cbor")
+    value = _decode_sign1_cbor(
+        data,
+        "not a COSE_Sign1 message: not CBOR",
+        "cbor",
+        shared_index=_PAYLOAD_INDEX if share_payload else None,
+    )
     tagged = isinstance(value, cbor2.CBORTag)
     if isinstance(value, cbor2.CBORTag):
         if value.tag != SIGN1_TAG:
@@ -170,7 +189,7 @@ def parse_sign1(data: bytes, understood: frozenset[int] = UNDERSTOOD_STATEMENT_H
     if (
         type(protected_bytes) is not bytes
         or type(signature) is not bytes
-        or not isinstance(payload, bytes | None)
+        or not isinstance(payload, bytes | memoryview | None)
     ):
         raise InvalidStatement(
             "not a COSE_Sign1 message: the protected header and the signature must be byte "
@@ -188,23 +207,37 @@ def parse_sign1(data: bytes, understood: frozenset[int] = UNDERSTOOD_STATEMENT_H
         )
     _check_header_labels(protected, unprotected)
     _check_critical_headers(protected, unprotected, understood)
-    return Sign1(protected_bytes, dict(protected), dict(unprotected), payload, signature, tagged)
+    content = cast("bytes | None", payload)  # or a memoryview, which is used in the same way
+    return Sign1(protected_bytes, dict(protected), dict(unprotected), content, signature, tagged)
 
 
-def _decode_sign1_cbor(data: bytes, problem: str, reason: str) -> Any:
+def _decode_sign1_cbor(
+    data: bytes, problem: str, reason: str, *, shared_index: int | None = None
+) -> Any:
     """Decode CBOR within the limits of a statement; `problem` and `reason` describe a failure.
+
+    A byte string at `shared_index` of an array becomes a memoryview.
 
     Raises:
         InvalidStatement: the data is not such CBOR.
     """
     try:
-        return decode_shortest_cbor(data, max_depth=_MAX_SIGN1_DEPTH, max_items=_MAX_SIGN1_ITEMS)
+        return decode_shortest_cbor(
+            data,
+            max_depth=_MAX_SIGN1_DEPTH,
+            max_items=_MAX_SIGN1_ITEMS,
+            shared_index=shared_index,
+        )
     except UnreadableInput as error:
         raise InvalidStatement(f"{problem}: {error}", reason=reason) from error
 
 
 def _check_header_labels(protected: dict[Any, Any], unprotected: dict[Any, Any]) -> None:
-    """Refuse labels that are neither integers nor text, and labels in both headers."""
+    """Refuse labels that are neither integers nor text, and labels in both headers.
+
+    Raises:
+        InvalidStatement: a header has such a label.
+    """
     for label in (*protected, *unprotected):
         if type(label) not in (int, str):
             raise InvalidStatement(
@@ -221,7 +254,12 @@ def _check_header_labels(protected: dict[Any, Any], unprotected: dict[Any, Any])
 def _check_critical_headers(
     protected: dict[Any, Any], unprotected: dict[Any, Any], understood: frozenset[int]
 ) -> None:
-    """Refuse a message whose `crit` names a header we do not act on (RFC 9052, section 3.1)."""
+    """Refuse a message whose `crit` names a header we do not act on (RFC 9052, section 3.1).
+
+    Raises:
+        InvalidStatement: `crit` is malformed, unprotected, or names a header that is not understood
+            or not protected.
+    """
     if HEADER_CRIT in unprotected:
         raise InvalidStatement(
             "the list of critical headers (crit) is not signed: it is in the unprotected header",
@@ -254,8 +292,16 @@ def encode_sig_structure(protected: bytes, payload: bytes) -> bytes:
     An empty protected header is an empty byte string there, even if the message has an empty map.
     """
     body_protected = b"" if protected == b"\xa0" else protected
-    external_aad = b""
-    return encode_deterministic_cbor(["Signature1", body_protected, external_aad, payload])
+    # Joined at once: a large payload is copied only here.
+    return b"".join(
+        (
+            _SIG_STRUCTURE_START,
+            encode_byte_string(body_protected),
+            _NO_EXTERNAL_DATA,
+            encode_byte_string_head(len(payload)),
+            payload,
+        )
+    )
 
 
 def encode_protected_header(headers: dict[Any, Any]) -> bytes:
@@ -282,6 +328,8 @@ class Algorithm:
     """Raises unless a key verifies a signature (second argument) over data (third)."""
     sign: Callable[[PrivateKey, bytes], bytes]
     """Returns the signature of a key over data, in the form that COSE defines."""
+    flip: Callable[[bytes], bytes | None] = lambda _: None
+    """Returns the other form of a signature, which anybody can compute, or None if it has none."""
 
 
 def verify_signature(number: Any, key: PublicKey, signature: bytes, data: bytes) -> None:
@@ -300,6 +348,16 @@ def verify_signature(number: Any, key: PublicKey, signature: bytes, data: bytes)
         algorithm.verify(key, signature, data)
     except (InvalidSignature, UnsupportedAlgorithm) as error:
         raise InvalidStatement("not signed by this key", reason="signature") from error
+
+
+def flip_signature(number: Any, signature: bytes) -> bytes | None:
+    """Return the other form of an ECDSA signature, by the COSE number of its algorithm.
+
+    If (r, s) is valid, so is (r, order - s): anybody can compute one from the other. Return None
+    for other algorithms, whose signatures have only one form, and for malformed signatures.
+    """
+    algorithm = ALGORITHMS.get(number) if type(number) is int else None
+    return algorithm.flip(signature) if algorithm is not None else None
 
 
 def get_algorithm(number: Any) -> Algorithm:
@@ -335,7 +393,11 @@ def choose_algorithm_number(key: PublicKey) -> int:
     for algorithm in ALGORITHMS.values():
         if algorithm.fits(key):
             return algorithm.number
-    raise InvalidStatement("no supported algorithm uses this kind of key", reason="alg-key")
+    raise InvalidStatement(
+        "no supported algorithm uses this kind of key",
+        reason="alg-key",
+        hint="Use an EdDSA, ECDSA (P-256, P-384, P-521), RSA or ML-DSA key.",
+    )
 
 
 # The algorithms themselves: for each, the keys it accepts, and how it verifies and signs.
@@ -343,12 +405,6 @@ def choose_algorithm_number(key: PublicKey) -> int:
 MIN_RSA_BITS = 2048
 # Larger RSA keys would let a sender cost the verifier milliseconds per signature.
 _MAX_RSA_BITS, _MAX_RSA_EXPONENT_BITS = 8192, 64
-# The order of each curve: a signature is two integers, each at least 1 and below the order.
-_CURVE_ORDERS = {
-    "secp256r1": 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551,
-    "secp384r1": 2**384 - 0x389CB27E0BC8D220A7E5F24DB74F58851313E695333AD68D,
-    "secp521r1": 2**521 - 0x5AE79787C40D069948033FEB708F65A2FC44A36477663B851449048E16EC79BF7,
-}
 _EDWARDS_KEY_CLASSES = (ed25519.Ed25519PublicKey, ed448.Ed448PublicKey)
 _PRIME_25519, _PRIME_448 = 2**255 - 19, 2**448 - 2**224 - 1
 _ORDER_8_POINT_Y = 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826
@@ -397,9 +453,16 @@ def _build_ecdsa_algorithm(
 ) -> Algorithm:
     """Build an ECDSA algorithm, whose signatures are two integers of fixed length, not DER."""
     size = (curve.key_size + 7) // 8
-    order = _CURVE_ORDERS[curve.name]
+    order = curve.group_order  # A signature is two integers, each at least 1 and below the order.
+    scheme = ec.ECDSA(digest)
 
     def verify(key: PublicKey, signature: bytes, data: bytes) -> None:
+        """Verify a signature of two integers of fixed length.
+
+        Raises:
+            InvalidStatement: the signature has another length, or a number is out of range.
+            InvalidSignature: the key did not make the signature.
+        """
         if len(signature) != 2 * size:
             raise InvalidStatement(
                 f"the signature has {len(signature)} bytes instead of {2 * size}",
@@ -411,16 +474,24 @@ def _build_ecdsa_algorithm(
             raise InvalidStatement(
                 "the signature contains a number out of range", reason="signature-range"
             )
-        key.verify(encode_dss_signature(r, s), data, ec.ECDSA(digest))
+        key.verify(encode_dss_signature(r, s), data, scheme)
 
     def sign(key: PrivateKey, data: bytes) -> bytes:
-        r, s = decode_dss_signature(key.sign(data, ec.ECDSA(digest)))
+        """Return the signature of data as two integers of fixed length."""
+        r, s = decode_dss_signature(key.sign(data, scheme))
         return r.to_bytes(size, "big") + s.to_bytes(size, "big")
 
     def fits(key: PublicKey) -> bool:
+        """Return whether a key is an ECDSA key on the curve."""
         return isinstance(key, ec.EllipticCurvePublicKey) and key.curve.name == curve.name
 
-    return Algorithm(number, name, fits, verify, sign)
+    def flip(signature: bytes) -> bytes | None:
+        s = int.from_bytes(signature[size:], "big")
+        if len(signature) != 2 * size or not 0 < s < order:
+            return None
+        return signature[:size] + (order - s).to_bytes(size, "big")
+
+    return Algorithm(number, name, fits, verify, sign, flip)
 
 
 def _is_pss_key(key: PublicKey) -> bool:

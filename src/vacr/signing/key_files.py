@@ -61,7 +61,13 @@ from vacr.signing.cose import (
     choose_algorithm_number,
     get_algorithm_number,
 )
-from vacr.signing.keys import KeySigner, Signer, parse_private_key, parse_public_keys
+from vacr.signing.keys import (
+    DEFAULT_ALGORITHM_HINT,
+    KeySigner,
+    Signer,
+    parse_private_key,
+    parse_public_keys,
+)
 from vacr.signing.statement import parse_pem_certificates
 
 PKCS11_PREFIX = "pkcs11:"
@@ -120,7 +126,12 @@ def write_key_pair(folder: Path, private: bytes, public: bytes) -> tuple[Path, P
 
 
 def _create_file(path: Path, data: bytes, mode: int) -> None:
-    """Write a new file with these permissions from the start; never overwrite a file."""
+    """Write a new file with these permissions from the start.
+
+    Raises:
+        FileExistsError: the file exists; it is never overwritten.
+        OSError: the file cannot be written.
+    """
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
         file.write(data)
 
@@ -144,7 +155,7 @@ def load_signer(
         return open_hsm_signer(name, number, passphrase)
     data = read_key_file(name)
     if not force and b"PRIVATE KEY-----" in data:
-        check_key_permissions(name, otherwise=", or add --force")
+        check_secret_permissions(name, otherwise=", or add --force")
     try:
         key = parse_private_key(data, passphrase)
     except UnreadableInput as error:
@@ -159,7 +170,7 @@ def load_signer(
 
 
 def read_key_file(name: str) -> bytes:
-    """Return the bytes of a private key file, at most 1 MiB.
+    """Return the first 1 MiB of a private key file, at most; the content is not checked.
 
     Raises:
         UnreadableInput: the file cannot be read.
@@ -173,10 +184,11 @@ def read_key_file(name: str) -> bytes:
         ) from error
 
 
-def check_key_permissions(name: str, *, otherwise: str = "") -> None:
-    """Refuse a private key file that other users can read.
+def check_secret_permissions(name: str, *, otherwise: str = "") -> None:
+    """Refuse a file with a private key, a passphrase or a token that other users can read.
 
-    `otherwise` continues the hint "chmod 600 FILE". Missing files, and any file on Windows, pass.
+    `otherwise` continues the hint "chmod 600 FILE". Missing files, pipes, and any file on Windows
+    pass.
 
     Raises:
         UsageError: others can read it.
@@ -194,11 +206,13 @@ def check_key_permissions(name: str, *, otherwise: str = "") -> None:
 
 
 def read_passphrase(name: str) -> bytes:
-    """Return the first line of a file, without its line end, as a passphrase.
+    """Return the first line of a file, without its line end, as a passphrase or a token.
 
     Raises:
+        UsageError: other users can read the file.
         Unreachable: the file cannot be read.
     """
+    check_secret_permissions(name)
     return read_trust_file(name).split(b"\n", 1)[0].rstrip(b"\r")
 
 
@@ -242,9 +256,13 @@ def read_trust_file(name: str) -> bytes:
         Unreachable: it cannot be read, or is larger than 1 MiB.
     """
     try:
-        return read_bytes(name, _MAX_KEY_FILE_SIZE)
+        # One byte more shows that the file is too large. Its first part could mean something else.
+        data = read_bytes(name, _MAX_KEY_FILE_SIZE + 1)
     except UnreadableInput as error:
         raise Unreachable(error.message, where=name, hint=error.hint) from error
+    if len(data) > _MAX_KEY_FILE_SIZE:
+        raise Unreachable("the file is too large: more than 1 MiB", where=name)
+    return data
 
 
 @dataclass(frozen=True)
@@ -270,7 +288,8 @@ class HsmSigner:
             return self.request_signature(data)
         except PKCS11Error as error:
             raise Unreachable(
-                f"the device with the key failed to sign: {type(error).__name__}"
+                f"the device with the key failed to sign: {type(error).__name__}",
+                hint="Check that the device is connected and unlocked, and try again.",
             ) from error
 
 
@@ -321,19 +340,29 @@ def open_hsm_signer(uri: str, number: int | None, pin: bytes | None) -> HsmSigne
     algorithm = choose_algorithm_number(key) if number is None else number
     if not ALGORITHMS[algorithm].fits(key):
         session.close()
-        raise UsageError(f"{ALGORITHMS[algorithm].name} cannot be used with this kind of key")
+        raise UsageError(
+            f"{ALGORITHMS[algorithm].name} cannot be used with this kind of key",
+            hint=DEFAULT_ALGORITHM_HINT,
+        )
     return HsmSigner(key, algorithm, _make_sign_function(private, algorithm), session.close)
 
 
 def _parse_pkcs11_uri(uri: str) -> dict[str, str]:
-    """Return the attributes of a PKCS#11 URI by name, such as token, object and module-path."""
+    """Return the attributes of a PKCS#11 URI by name, such as token, object and module-path.
+
+    Values are percent-decoded; unknown attributes are kept, and nothing is checked.
+    """
     path, _, query = uri.partition(":")[2].partition("?")
     pairs = [part.partition("=") for part in (*path.split(";"), *query.split("&")) if part]
     return {name: unquote(value) for name, _, value in pairs}
 
 
 def _decode_pin(pin: bytes) -> str:
-    """Decode a PIN; the error must not quote it."""
+    """Return a PIN as text.
+
+    Raises:
+        ValueError: the PIN is not UTF-8; the error does not quote it.
+    """
     try:
         return pin.decode()
     except UnicodeDecodeError:
@@ -342,6 +371,8 @@ def _decode_pin(pin: bytes) -> str:
 
 def _find_single_key(session: Any, object_class: Any, attributes: dict[str, str]) -> Any:
     """Return the only private or public key of a device with the URI's label.
+
+    `object_class` selects private or public keys; without a label, the device must have only one.
 
     Raises:
         ValueError: no key, or several keys match.
@@ -362,7 +393,7 @@ def _find_single_key(session: Any, object_class: Any, attributes: dict[str, str]
 
 
 def _convert_public_key(public: Any) -> PublicKey:
-    """Convert a public key of the device to a key of the library `cryptography`."""
+    """Convert a public RSA, Ed25519 or ECDSA key of the device to a key of `cryptography`."""
     from pkcs11 import Attribute, KeyType
     from pkcs11.util.ec import encode_ec_public_key
 
@@ -397,4 +428,7 @@ def _make_sign_function(private: Any, algorithm: int) -> Callable[[bytes], bytes
                 data, mechanism=Mechanism[f"SHA{bits}_RSA_PKCS_PSS"], mechanism_param=pss_parameters
             )
         )
-    raise UsageError(f"{ALGORITHMS[algorithm].name} is not supported for keys in devices")
+    raise UsageError(
+        f"{ALGORITHMS[algorithm].name} is not supported for keys in devices",
+        hint="Choose another algorithm with --alg, or another key.",
+    )

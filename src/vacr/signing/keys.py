@@ -58,6 +58,8 @@ from vacr.signing.cose import (
 
 THUMBPRINT_URI_PREFIX = "urn:ietf:params:oauth:ckt:sha-256:"
 
+DEFAULT_ALGORITHM_HINT = "Omit --alg to use the default algorithm of the key."
+
 _PEM_PUBLIC_KEY_START = re.compile(b"(?=-----BEGIN PUBLIC KEY-----)")
 _NEW_RSA_KEY_BITS = 3072
 _MAX_PASSPHRASE_LENGTH = 1023
@@ -122,7 +124,10 @@ class KeySigner:
             UsageError: the algorithm is for another kind of key.
         """
         if self.number is not None and not ALGORITHMS[self.number].fits(self.public_key):
-            raise UsageError(f"{ALGORITHMS[self.number].name} cannot be used with this kind of key")
+            raise UsageError(
+                f"{ALGORITHMS[self.number].name} cannot be used with this kind of key",
+                hint=DEFAULT_ALGORITHM_HINT,
+            )
 
     def __repr__(self) -> str:
         """Name the algorithm only, so that a key never appears in a log."""
@@ -192,7 +197,7 @@ def encode_public_pem(key: PublicKey) -> bytes:
 
 
 def is_encrypted_pem(pem: bytes) -> bool:
-    """Return whether a private key in PEM needs a passphrase."""
+    """Return whether a private key in PEM needs a passphrase; False for other data."""
     return b"ENCRYPTED" in pem
 
 
@@ -242,7 +247,8 @@ def parse_public_keys(data: bytes) -> list[PublicKey]:
         value = decode_cbor(data)
     except (ValueError, UnsupportedAlgorithm, UnreadableInput) as error:
         raise UnreadableInput(
-            "neither a public key in PEM, nor a certificate, nor a COSE key"
+            "neither a public key in PEM, nor a certificate, nor a COSE key",
+            hint="Name the signer's public key, such as signing.pub.pem.",
         ) from error
     return _parse_cose_key_set(value) if isinstance(value, list) else [parse_cose_key(value)]
 
@@ -311,33 +317,66 @@ def parse_cose_key(value: Any) -> PublicKey:
     """
     try:
         parameters = dict(value)
-        return _COSE_KEY_PARSERS[parameters[KEY_TYPE]](parameters)
+        return _look_up(_COSE_KEY_PARSERS, parameters[KEY_TYPE])(parameters)
     except (ValueError, TypeError, KeyError, OverflowError, UnsupportedAlgorithm) as error:
         raise UnreadableInput("not a supported COSE key") from error
 
 
+def _look_up(table: dict[int, Any], number: Any) -> Any:
+    """Return the value of a number in a table.
+
+    Python takes 1, 1.0 and true for one key, and cannot look up a tag around a list.
+
+    Raises:
+        KeyError: the table lacks the number, or it is not an integer.
+    """
+    if type(number) is not int:
+        raise KeyError(number)
+    return table[number]
+
+
 def _parse_okp_key(parameters: dict[Any, Any]) -> PublicKey:
-    """Return the Ed25519 or Ed448 key with the parameters of a COSE_Key."""
-    return _EDWARDS_KEY_CLASSES[parameters[KEY_CURVE]].from_public_bytes(parameters[KEY_X])
+    """Return the Ed25519 or Ed448 key with the parameters of a COSE_Key.
+
+    Raises:
+        ValueError, TypeError, KeyError: a parameter is missing or malformed.
+    """
+    key_class = _look_up(_EDWARDS_KEY_CLASSES, parameters[KEY_CURVE])
+    return key_class.from_public_bytes(parameters[KEY_X])
 
 
 def _parse_ec2_key(parameters: dict[Any, Any]) -> PublicKey:
-    """Return an ECDSA key, from a compressed or an uncompressed point."""
-    curve, x, y = _EC_CURVES[parameters[KEY_CURVE]], parameters[KEY_X], parameters[KEY_Y]
+    """Return the ECDSA key with the parameters of a COSE_Key; its point may be compressed.
+
+    Raises:
+        ValueError, TypeError, KeyError: a parameter is missing or malformed.
+    """
+    curve = _look_up(_EC_CURVES, parameters[KEY_CURVE])
+    x, y = parameters[KEY_X], parameters[KEY_Y]
     if isinstance(y, bool):  # A compressed point: `y` is the sign of the coordinate.
         return ec.EllipticCurvePublicKey.from_encoded_point(curve, bytes([2 + y]) + x)
     return ec.EllipticCurvePublicKey.from_encoded_point(curve, b"\x04" + x + y)
 
 
 def _parse_rsa_key(parameters: dict[Any, Any]) -> PublicKey:
+    """Return the RSA key with the parameters of a COSE_Key.
+
+    Raises:
+        ValueError, TypeError, KeyError: a parameter is missing or malformed.
+    """
     n = int.from_bytes(parameters[KEY_RSA_N], "big")
     e = int.from_bytes(parameters[KEY_RSA_E], "big")
     return rsa.RSAPublicNumbers(e, n).public_key()
 
 
 def _parse_akp_key(parameters: dict[Any, Any]) -> PublicKey:
-    """Return an ML-DSA key."""
-    key_class = _ML_DSA_KEY_CLASSES[parameters[KEY_ALG]]
+    """Return the ML-DSA key with the parameters of a COSE_Key.
+
+    Raises:
+        ValueError, TypeError, KeyError: a parameter is missing or malformed.
+        UnsupportedAlgorithm: the installed `cryptography` does not know ML-DSA.
+    """
+    key_class = _look_up(_ML_DSA_KEY_CLASSES, parameters[KEY_ALG])
     return key_class.from_public_bytes(parameters[KEY_AKP_PUBLIC])
 
 
@@ -349,13 +388,29 @@ _COSE_KEY_PARSERS = {
 }
 
 
+def compute_fingerprint(key: PublicKey) -> bytes:
+    """Return the SHA-256 of a key's SubjectPublicKeyInfo; some logs name their keys by it."""
+    spki = key.public_bytes(
+        serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    return hashlib.sha256(spki).digest()
+
+
 def compute_thumbprint(key: PublicKey) -> bytes:
-    """Return the thumbprint that names a key: the SHA-256 of its COSE_Key (RFC 9679)."""
+    """Return the thumbprint that names a key: the SHA-256 of its COSE_Key (RFC 9679), 32 bytes.
+
+    Raises:
+        UnreadableInput: COSE has no representation for such a key.
+    """
     return hashlib.sha256(encode_deterministic_cbor(build_cose_key(key))).digest()
 
 
 def compute_thumbprint_uri(key: PublicKey) -> str:
-    """Return the thumbprint of a key as a URI, such as `urn:ietf:params:oauth:ckt:sha-256:…`."""
+    """Return the thumbprint of a key as a URI, such as `urn:ietf:params:oauth:ckt:sha-256:…`.
+
+    Raises:
+        UnreadableInput: COSE has no representation for such a key.
+    """
     return format_thumbprint_uri(compute_thumbprint(key))
 
 

@@ -117,9 +117,10 @@ def sign(
     """Sign a payload, and return the encoded statement.
 
     A hash envelope needs only the payload's SHA-256, `digest`, so a large file need not be in
-    memory. Unless `claims` say otherwise, the issuer is the key's thumbprint and the subject is
-    the payload's digest. The statement carries the key, by itself or in the certificate `chain`.
-    `protected` and `unprotected` are more headers, by label.
+    memory. Unless `claims` say otherwise, the issuer is the key's thumbprint and the subject is the
+    payload's digest. The statement carries the key, by itself or in the certificate `chain`.
+    `protected` and `unprotected` are more headers, by label. `content_type` is the media type of
+    the payload.
 
     Raises:
         UsageError: the profile is unknown, an argument that it needs is missing, or the chain does
@@ -130,7 +131,10 @@ def sign(
             f"unknown profile {profile!r}", hint=f"Known: {', '.join(STATEMENT_PROFILES)}."
         )
     if payload is None and (profile != HASH_ENVELOPE or digest is None):
-        raise UsageError("the payload to sign is missing")
+        raise UsageError(
+            "the payload to sign is missing",
+            hint="Pass the payload, or for a hash envelope its digest.",
+        )
     digest = hashlib.sha256(payload).digest() if payload is not None else digest
     headers = _build_protected_header(signer, claims or StatementClaims(), digest or b"", chain)
     if profile == HASH_ENVELOPE:
@@ -193,7 +197,9 @@ def _build_protected_header(
 def build_trace_metadata(record: dict[str, Any], trace_format: str) -> dict[str, Any] | None:
     """Return the header `trace-metadata` of a record: its session's id, vendor, format and times.
 
-    Return None if the record has no session, or the session has no id or no start time.
+    `trace_format` is the id of the format. An unknown vendor becomes `unknown`, and an unknown end
+    is left out. Return None if the record has no session, or the session has no id or no start
+    time.
     """
     session = record.get("session")
     if not isinstance(session, dict) or not _is_timestamp(session.get("session-start")):
@@ -219,7 +225,7 @@ def _is_timestamp(value: Any) -> bool:
 
 
 def get_trace_format(version: Any) -> str:
-    """Return the trace format id for a schema version, or "unknown" if the version is unknown."""
+    """Return the trace format id for a schema version; `unknown` for any other value."""
     return TRACE_FORMATS.get(version, "unknown") if isinstance(version, str) else "unknown"
 
 
@@ -400,6 +406,9 @@ def _check_certificate_fields(certificate: x509.Certificate) -> None:
     """Read every field that verification uses, so that errors appear now.
 
     The library parses a field only when it is first read.
+
+    Raises:
+        ValueError, UnsupportedAlgorithm: a field or the key cannot be read.
     """
     _ = (
         certificate.subject,

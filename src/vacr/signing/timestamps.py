@@ -9,6 +9,10 @@ second one proves when a statement was signed.
     Traceback (most recent call last):
     ...
     vacr.errors.InvalidStatement: ...
+
+Some authorities, `openssl ts` among them, write the certificates of a token in any order. Strict
+DER demands that the items of a set are sorted, so they are sorted before the token is parsed. No
+signature covers their order.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import cbor2
 from cryptography import x509
@@ -38,7 +42,9 @@ _ADDRESS_EXAMPLE = "For example: --timestamp https://tsa.example.org/"
 
 _GRANTED_STATUS_DER = b"\x30\x03\x02\x01\x00"
 _DER_SEQUENCE = 0x30
-_DER_LONG_FORM = 0x80
+_DER_LONG_FORM, _MAX_DER_LENGTH_SIZE = 0x80, 4
+_DER_SETS = (0x31, 0xA0, 0xA1)
+"""The tags of sets in SignedData: algorithms and signers, certificates, and revocation lists."""
 _HASHES_BY_OID = {
     "2.16.840.1.101.3.4.2.1": hashlib.sha256,
     "2.16.840.1.101.3.4.2.2": hashlib.sha384,
@@ -69,11 +75,14 @@ def ask_time_authority(url: str, request: bytes) -> bytes:
     # Imported here, because verification uses this module without a network.
     import http.client
 
+    from vacr.files import CheckedResponse
+
     address = parse_service_address(url, "timestamp authority", _ADDRESS_EXAMPLE)
     connection_class = (
         http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
     )
     connection = connection_class(address.host, address.port, timeout=_TIMEOUT_SECONDS)
+    connection.response_class = CheckedResponse
     try:
         connection.request(
             "POST", address.path, request, {"Content-Type": "application/timestamp-query"}
@@ -90,7 +99,9 @@ def ask_time_authority(url: str, request: bytes) -> bytes:
         connection.close()
     if response.status != _HTTP_OK:
         raise Unreachable(
-            f"the timestamp authority answered {response.status} {response.reason}", where=url
+            f"the timestamp authority answered {response.status} {response.reason}",
+            where=url,
+            hint="Check the address, or try again later.",
         )
     return reply
 
@@ -104,11 +115,13 @@ def parse_timestamp_reply(reply: bytes, signature: bytes) -> bytes:
         InvalidStatement: the reply is malformed, refuses the request, or covers other data.
     """
     try:
-        response = decode_timestamp_response(reply)
+        response = decode_timestamp_response(_sort_reply_sets(reply))
         token: bytes = response.time_stamp_token()
     except ValueError as error:
         raise InvalidStatement(
-            f"cannot use the timestamp authority's reply: {error}", reason="timestamp-malformed"
+            f"cannot use the timestamp authority's reply: {error}",
+            reason="timestamp-malformed",
+            hint="Try again later, or choose another authority with --timestamp.",
         ) from error
     _check_imprint(response, encode_stamped_signature(signature))
     return token
@@ -125,7 +138,8 @@ def check_timestamp_token(token: Any, data: bytes, roots: Sequence[x509.Certific
     if not isinstance(token, bytes):
         raise InvalidStatement("the timestamp is not a byte string", reason="timestamp-malformed")
     try:
-        response = decode_timestamp_response(_encode_der_sequence(_GRANTED_STATUS_DER + token))
+        reply = _encode_der_sequence(_GRANTED_STATUS_DER + token)
+        response = decode_timestamp_response(_sort_reply_sets(reply))
         _check_imprint(response, data)
         VerifierBuilder(roots=list(roots)).build().verify_message(response, data)
     except VerificationError as error:
@@ -160,3 +174,64 @@ def _encode_der_sequence(content: bytes) -> bytes:
         return bytes((_DER_SEQUENCE, size)) + content
     length = size.to_bytes((size.bit_length() + 7) // 8, "big")
     return bytes((_DER_SEQUENCE, _DER_LONG_FORM | len(length))) + length + content
+
+
+def _sort_reply_sets(reply: bytes) -> bytes:
+    """Return an authority's reply with the sets in its token sorted, as DER demands.
+
+    Only sets that no signature covers are sorted: the direct members of the token's SignedData
+    (RFC 5652, section 5.1). A malformed reply is returned as it is, for the parser to refuse.
+    """
+    try:
+        (response,) = _list_der_items(reply, 0, len(reply))
+        _, token = _list_der_items(reply, *response.content)
+        _, explicit = _list_der_items(reply, *token.content)
+        (signed_data,) = _list_der_items(reply, *explicit.content)
+        for member in _list_der_items(reply, *signed_data.content):
+            if member.tag in _DER_SETS:
+                start, end = member.content
+                items = [
+                    reply[item.start : item.end] for item in _list_der_items(reply, start, end)
+                ]
+                reply = reply[:start] + b"".join(sorted(items)) + reply[end:]
+    except ValueError:
+        pass
+    return reply
+
+
+class _DerItem(NamedTuple):
+    """A place in DER data: an item with its tag, and its content without tag and length."""
+
+    tag: int
+    start: int
+    content_start: int
+    end: int
+
+    @property
+    def content(self) -> tuple[int, int]:
+        """The start and the end of the content."""
+        return self.content_start, self.end
+
+
+def _list_der_items(data: bytes, start: int, end: int) -> list[_DerItem]:
+    """Return the items in a part of DER data.
+
+    Raises:
+        ValueError: the part is not a list of items with definite lengths.
+    """
+    items = []
+    while start < end:
+        tag, size = data[start], int.from_bytes(data[start + 1 : start + 2], "big")
+        content_start = start + 2
+        if size >= _DER_LONG_FORM:
+            length_size = size - _DER_LONG_FORM
+            if not 0 < length_size <= _MAX_DER_LENGTH_SIZE:
+                raise ValueError("not a definite length")
+            size = int.from_bytes(data[content_start : content_start + length_size], "big")
+            content_start += length_size
+        item = _DerItem(tag, start, content_start, content_start + size)
+        if item.end > end:
+            raise ValueError("cut off")
+        items.append(item)
+        start = item.end
+    return items

@@ -1,4 +1,4 @@
-"""Merkle tree, receipts and checkpoints of transparency logs; no I/O."""
+"""Merkle tree, receipts, checkpoints and proofs of transparency logs; no I/O."""
 
 from __future__ import annotations
 
@@ -39,16 +39,29 @@ if TYPE_CHECKING:
     from vacr.transparency.receipt import MAX_ENTRY_SIZE as MAX_ENTRY_SIZE
     from vacr.transparency.receipt import RECEIPT_CRIT_LABELS as RECEIPT_CRIT_LABELS
     from vacr.transparency.receipt import UNKNOWN_TREE_REASON as UNKNOWN_TREE_REASON
+    from vacr.transparency.receipt import EntryHashes as EntryHashes
     from vacr.transparency.receipt import Receipt as Receipt
     from vacr.transparency.receipt import TreeHead as TreeHead
     from vacr.transparency.receipt import add_receipt as add_receipt
     from vacr.transparency.receipt import build_log_entry as build_log_entry
+    from vacr.transparency.receipt import build_twin_entry as build_twin_entry
     from vacr.transparency.receipt import decode_entry_bundle as decode_entry_bundle
     from vacr.transparency.receipt import encode_entry_bundle as encode_entry_bundle
     from vacr.transparency.receipt import encode_receipt_header as encode_receipt_header
+    from vacr.transparency.receipt import hash_log_entry as hash_log_entry
     from vacr.transparency.receipt import list_encoded_receipts as list_encoded_receipts
     from vacr.transparency.receipt import parse_receipt as parse_receipt
+    from vacr.transparency.receipt import replace_by_twin as replace_by_twin
     from vacr.transparency.receipt import sign_tree_head as sign_tree_head
+    from vacr.transparency.tlog_proof import MAX_TLOG_PROOF_SIZE as MAX_TLOG_PROOF_SIZE
+    from vacr.transparency.tlog_proof import Cosignature as Cosignature
+    from vacr.transparency.tlog_proof import TlogProof as TlogProof
+    from vacr.transparency.tlog_proof import WitnessedEntry as WitnessedEntry
+    from vacr.transparency.tlog_proof import add_tlog_proof as add_tlog_proof
+    from vacr.transparency.tlog_proof import find_cosignatures as find_cosignatures
+    from vacr.transparency.tlog_proof import list_tlog_proofs as list_tlog_proofs
+    from vacr.transparency.tlog_proof import parse_tlog_proof as parse_tlog_proof
+    from vacr.transparency.tlog_proof import verify_tlog_proof as verify_tlog_proof
     from vacr.transparency.tree import HASH_SIZE as HASH_SIZE
     from vacr.transparency.tree import TILE_HEIGHT as TILE_HEIGHT
     from vacr.transparency.tree import TILE_WIDTH as TILE_WIDTH
@@ -58,6 +71,7 @@ if TYPE_CHECKING:
     from vacr.transparency.tree import build_consistency_path as build_consistency_path
     from vacr.transparency.tree import build_inclusion_path as build_inclusion_path
     from vacr.transparency.tree import compute_consistency_root as compute_consistency_root
+    from vacr.transparency.tree import compute_inclusion_root as compute_inclusion_root
     from vacr.transparency.tree import compute_right_edge as compute_right_edge
     from vacr.transparency.tree import compute_root as compute_root
     from vacr.transparency.tree import format_tile_path as format_tile_path
@@ -104,17 +118,32 @@ __getattr__, __dir__, __all__ = export_lazily(
             "MAX_BUNDLE_SIZE",
             "MAX_ENTRY_SIZE",
             "RECEIPT_CRIT_LABELS",
+            "EntryHashes",
             "Receipt",
             "TreeHead",
             "UNKNOWN_TREE_REASON",
             "add_receipt",
             "build_log_entry",
+            "build_twin_entry",
             "decode_entry_bundle",
             "encode_entry_bundle",
             "encode_receipt_header",
+            "hash_log_entry",
             "list_encoded_receipts",
             "parse_receipt",
+            "replace_by_twin",
             "sign_tree_head",
+        ),
+        "tlog_proof": (
+            "Cosignature",
+            "MAX_TLOG_PROOF_SIZE",
+            "TlogProof",
+            "WitnessedEntry",
+            "add_tlog_proof",
+            "find_cosignatures",
+            "list_tlog_proofs",
+            "parse_tlog_proof",
+            "verify_tlog_proof",
         ),
         "tree": (
             "GrowingTree",
@@ -126,6 +155,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "build_consistency_path",
             "build_inclusion_path",
             "compute_consistency_root",
+            "compute_inclusion_root",
             "compute_right_edge",
             "compute_root",
             "format_tile_path",

@@ -20,6 +20,9 @@ RFC 9942 leaves open which bytes of a statement are the entry, so the rule has a
 is the statement as received with an empty unprotected header, `digest` is its SHA-256. Either way,
 a receipt can be added to the unprotected header at any time (RFC 9943, section 6.3).
 
+Receipts in the profile of CCF (draft-ietf-scitt-receipts-ccf-profile) have another tree: a leaf
+covers a transaction and the digest of the statement, and the proof says on which side each hash is.
+
 Logs publish entries in bundles of 256 (C2SP tlog-tiles), each entry after its length.
 """
 
@@ -28,6 +31,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import cbor2
@@ -39,13 +43,16 @@ from vacr.signing import (
     CLAIM_ISS,
     CLAIM_SUB,
     HEADER_ALG,
+    HEADER_COSE_THEN_TIMESTAMP,
     HEADER_CWT_CLAIMS,
     HEADER_KID,
     HEADER_RECEIPTS,
+    HEADER_TLOG_PROOFS,
     HEADER_VDP,
     HEADER_VDS,
     VDP_CONSISTENCY,
     VDP_INCLUSION,
+    VDS_CCF_LEDGER_SHA256,
     VDS_RFC9162_SHA256,
     PublicKey,
     Sign1,
@@ -53,9 +60,11 @@ from vacr.signing import (
     compute_thumbprint,
     encode_protected_header,
     encode_sig_structure,
+    flip_signature,
     parse_sign1,
     verify_signature,
 )
+from vacr.transparency.ccf import CcfProof, parse_ccf_proof
 from vacr.transparency.tree import (
     TILE_WIDTH,
     compute_consistency_root,
@@ -78,10 +87,25 @@ UNKNOWN_TREE_REASON = "receipt-tree"
 """The reason for refusing a receipt for another kind of tree, which others may be able to check."""
 _MAX_PROOFS = 16
 _PROOF_MEMBER_COUNT = 3
+_MAX_PROOF_ITEMS = 500
+_PROOF_DEPTH, _CCF_PROOF_DEPTH = 2, 3
+_TREE_TYPES = (VDS_RFC9162_SHA256, VDS_CCF_LEDGER_SHA256)
 MAX_RECEIPTS = 64
 """The maximum number of receipts in a statement."""
 
-_TAGGED_ARRAY_OF_FOUR, _ARRAY_OF_FOUR = b"\xd2\x84", b"\x84"
+_OTHER_LOG_HINT = (
+    "The file is unchanged. To have both, sign a second statement, and register it there."
+)
+_SIGNATURE_PROOFS = {
+    HEADER_COSE_THEN_TIMESTAMP: (
+        "the timestamp is",
+        "Sign again, with a new timestamp: vacr sign --overwrite",
+    ),
+    HEADER_RECEIPTS: ("the receipts of other logs are", _OTHER_LOG_HINT),
+    HEADER_TLOG_PROOFS: ("the proofs of witnesses are", _OTHER_LOG_HINT),
+}
+"""The unprotected headers that prove something about one form of a signature, for messages."""
+_TAGGED_ARRAY_OF_FOUR, _ARRAY_OF_FOUR, _ARRAY_OF_ONE = b"\xd2\x84", b"\x84", b"\x81"
 _CBOR_EMPTY_MAP, _CBOR_NULL = b"\xa0", b"\xf6"
 
 
@@ -110,6 +134,65 @@ def build_log_entry(message: Sign1, rule: str = ENTRY_RULE_STATEMENT) -> bytes:
     return entry if rule == ENTRY_RULE_STATEMENT else hashlib.sha256(entry).digest()
 
 
+def build_twin_entry(entry: bytes) -> bytes | None:
+    """Return the entry of the same statement with the other form of its ECDSA signature.
+
+    Anybody can compute the other form, so a log must not take both. Return None if the signature
+    has no other form, or `entry` is not a statement.
+    """
+    try:
+        message = cbor2.loads(entry)
+        protected, _, _, signature = message.value
+        other = flip_signature(cbor2.loads(protected)[HEADER_ALG], signature)
+    except (cbor2.CBORError, AttributeError, ValueError, TypeError, LookupError):
+        return None
+    if other is None or not entry.endswith(signature):
+        return None
+    return entry[: -len(signature)] + other
+
+
+def replace_by_twin(statement: bytes, twin: bytes) -> bytes:
+    """Return a statement with the signature of its twin; `twin` is an entry, or a statement.
+
+    Raises:
+        InvalidStatement: `twin` is another statement, or a timestamp, a receipt or a proof of
+            witnesses covers the old signature, and would no longer verify.
+    """
+    message, other = parse_sign1(statement), parse_sign1(twin)
+    if build_twin_entry(build_log_entry(message)) != build_log_entry(other):
+        raise InvalidStatement("not the same statement", reason="register-other-statement")
+    covered = next((label for label in _SIGNATURE_PROOFS if label in message.unprotected), None)
+    if covered is not None:
+        what, hint = _SIGNATURE_PROOFS[covered]
+        raise InvalidStatement(
+            "somebody has registered the statement with the other form of its ECDSA signature, "
+            f"and {what} for this form",
+            reason="register-twin",
+            hint=hint,
+        )
+    return replace(message, signature=other.signature).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class EntryHashes:
+    """The hashes by which the proofs of the known types of trees name a statement."""
+
+    leaf: bytes
+    """The leaf hash of its log entry (RFC 9162)."""
+    digest: bytes
+    """The SHA-256 of the statement with an empty unprotected header (CCF)."""
+
+
+def hash_log_entry(message: Sign1, rule: str = ENTRY_RULE_STATEMENT) -> EntryHashes:
+    """Return the hashes of a statement; `rule` is how a log of RFC 9162 derives its entry.
+
+    Raises:
+        UsageError: the rule is unknown.
+    """
+    digest = build_log_entry(message, ENTRY_RULE_DIGEST)
+    return EntryHashes(hash_leaf(build_log_entry(message, rule)), digest)
+
+
 @dataclass(frozen=True, slots=True)
 class TreeHead:
     """A root that a log signed: the common part of all receipts for a tree of this size."""
@@ -132,16 +215,27 @@ class TreeHead:
 
     def _encode_receipt(self, proof_type: int, proof: list[Any]) -> bytes:
         """Return the signed head as a receipt with one proof, and without the root."""
-        unprotected = cbor2.dumps({HEADER_VDP: {proof_type: [cbor2.dumps(proof)]}})
-        return b"".join(
-            (
-                _TAGGED_ARRAY_OF_FOUR,
-                encode_byte_string(self.protected),
-                unprotected,
-                _CBOR_NULL,
-                encode_byte_string(self.signature),
-            )
-        )
+        start, end = _encode_receipt_frame(self.protected, self.signature, proof_type)
+        return start + encode_byte_string(cbor2.dumps(proof)) + end
+
+
+@lru_cache(maxsize=4)
+def _encode_receipt_frame(
+    protected: bytes, signature: bytes, proof_type: int
+) -> tuple[bytes, bytes]:
+    """Return the bytes of a receipt before and after its proof; all entries of a batch share them.
+
+    The last part of the unprotected header is a list with the encoded proof as its only item.
+    """
+    empty_list = cbor2.dumps([])
+    unprotected = cbor2.dumps({HEADER_VDP: {proof_type: []}}).removesuffix(empty_list)
+    start = (
+        _TAGGED_ARRAY_OF_FOUR,
+        encode_byte_string(protected),
+        unprotected,
+        _ARRAY_OF_ONE,
+    )
+    return b"".join(start), _CBOR_NULL + encode_byte_string(signature)
 
 
 def encode_receipt_header(signer: Signer, issuer: str, subject: str, issued_at: int) -> bytes:
@@ -207,6 +301,16 @@ class Receipt:
     message: Sign1
     inclusions: tuple[InclusionProof, ...] = ()
     consistencies: tuple[ConsistencyProof, ...] = ()
+    ccf_proofs: tuple[CcfProof, ...] = ()
+
+    def compute_roots(self, hashes: EntryHashes) -> set[bytes]:
+        """Return the roots that the inclusion proofs lead to; empty if there is no such proof.
+
+        Raises:
+            InvalidStatement: a proof is malformed, or for another statement.
+        """
+        roots = {proof.root(hashes.leaf) for proof in self.inclusions}
+        return roots | {proof.root(hashes.digest) for proof in self.ccf_proofs}
 
     @property
     def kid(self) -> Any:
@@ -265,7 +369,7 @@ def parse_receipt(data: Any) -> Receipt:
             reason="receipt-unprotected",
         )
     tree_type = message.protected.get(HEADER_VDS)
-    if type(tree_type) is not int or tree_type != VDS_RFC9162_SHA256:
+    if type(tree_type) is not int or tree_type not in _TREE_TYPES:
         raise InvalidStatement(
             f"the receipt is for an unknown type of tree: {tree_type!r}",
             reason=UNKNOWN_TREE_REASON,
@@ -281,6 +385,14 @@ def parse_receipt(data: Any) -> Receipt:
             reason="receipt-malformed",
         )
     inclusions = _list_proofs(proofs.get(VDP_INCLUSION))
+    if tree_type == VDS_CCF_LEDGER_SHA256:
+        if VDP_CONSISTENCY in proofs:
+            raise InvalidStatement(
+                "the receipt has a consistency proof, which its type of tree does not have",
+                reason="receipt-malformed",
+            )
+        decoded = [_decode_proof_cbor(proof, _CCF_PROOF_DEPTH) for proof in inclusions]
+        return Receipt(message, ccf_proofs=tuple(map(parse_ccf_proof, decoded)))
     inclusion_proofs = tuple(InclusionProof(*_decode_proof(proof)) for proof in inclusions)
     consistencies = _list_proofs(proofs.get(VDP_CONSISTENCY))
     consistency_proofs = tuple(ConsistencyProof(*_decode_proof(proof)) for proof in consistencies)
@@ -309,16 +421,7 @@ def _decode_proof(data: Any) -> tuple[int, int, list[bytes]]:
     Raises:
         InvalidStatement: the proof is malformed.
     """
-    try:
-        value = (
-            decode_shortest_cbor(data, max_depth=2, max_items=_PROOF_MEMBER_COUNT + 100)
-            if type(data) is bytes
-            else None
-        )
-    except UnreadableInput as error:
-        raise InvalidStatement(
-            f"cannot read a proof of the receipt: {error}", reason="receipt-malformed"
-        ) from error
+    value = _decode_proof_cbor(data, _PROOF_DEPTH)
     if not isinstance(value, list) or len(value) != _PROOF_MEMBER_COUNT:
         raise InvalidStatement(
             "a proof of the receipt is not two numbers and a path", reason="receipt-malformed"
@@ -329,6 +432,22 @@ def _decode_proof(data: Any) -> tuple[int, int, list[bytes]]:
             "a proof of the receipt is not two numbers and a path", reason="receipt-malformed"
         )
     return first, second, path
+
+
+def _decode_proof_cbor(data: Any, max_depth: int) -> Any:
+    """Decode the CBOR of a proof; return None if `data` is not a byte string.
+
+    Raises:
+        InvalidStatement: it cannot be decoded.
+    """
+    if type(data) is not bytes:
+        return None
+    try:
+        return decode_shortest_cbor(data, max_depth=max_depth, max_items=_MAX_PROOF_ITEMS)
+    except UnreadableInput as error:
+        raise InvalidStatement(
+            f"cannot read a proof of the receipt: {error}", reason="receipt-malformed"
+        ) from error
 
 
 def add_receipt(
@@ -344,11 +463,11 @@ def add_receipt(
     """
     message = parse_sign1(statement)
     parse_receipt(receipt)
-    leaf = hash_leaf(build_log_entry(message, rule))
+    hashes = hash_log_entry(message, rule)
     kept = [
         other
         for other in list_encoded_receipts(message)
-        if not _is_receipt_signed_by(other, leaf, key) and other != receipt
+        if not _is_receipt_signed_by(other, hashes, key) and other != receipt
     ]
     if len(kept) >= MAX_RECEIPTS:
         raise InvalidStatement(
@@ -359,8 +478,8 @@ def add_receipt(
     return replace(message, unprotected=unprotected).encode()
 
 
-def _is_receipt_signed_by(encoded: Any, leaf: bytes, key: PublicKey | None) -> bool:
-    """Return whether `key` signed a receipt for the entry with this leaf hash.
+def _is_receipt_signed_by(encoded: Any, hashes: EntryHashes, key: PublicKey | None) -> bool:
+    """Return whether `key` signed a receipt for the entry with these hashes.
 
     Return False without a key, and for a receipt with an unknown type of tree.
 
@@ -373,13 +492,15 @@ def _is_receipt_signed_by(encoded: Any, leaf: bytes, key: PublicKey | None) -> b
         if error.reason == UNKNOWN_TREE_REASON:
             return False
         raise
-    if key is None or not receipt.inclusions:
+    if key is None:
         return False
     try:
-        receipt.check(receipt.inclusions[0].root(leaf), key)
+        roots = receipt.compute_roots(hashes)
+        for root in roots:
+            receipt.check(root, key)
     except InvalidStatement:
         return False  # Signed with another key, or for another entry.
-    return True
+    return bool(roots)
 
 
 def parse_receipts(message: Sign1) -> list[Receipt]:
@@ -423,7 +544,8 @@ def encode_entry_bundle(entries: Sequence[bytes]) -> bytes:
     for entry in entries:
         if len(entry) > MAX_ENTRY_SIZE:
             raise UsageError(
-                f"the entry is too large: {len(entry)} bytes, at most {MAX_ENTRY_SIZE} allowed"
+                f"the entry is too large: {len(entry)} bytes, at most {MAX_ENTRY_SIZE} allowed",
+                hint="Sign a hash envelope instead: its size does not depend on the file.",
             )
     return b"".join(len(entry).to_bytes(_LENGTH_PREFIX_SIZE, "big") + entry for entry in entries)
 

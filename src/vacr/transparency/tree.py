@@ -127,7 +127,7 @@ def compute_inclusion_root(leaf: bytes, index: int, size: int, path: Sequence[by
     for sibling in path:
         if not last:
             raise InvalidStatement(
-                "the proof is too long for the size of the tree", reason="receipt-path"
+                "the inclusion proof is too long for the size of the tree", reason="receipt-path"
             )
         if node & 1 or node == last:
             subtree = hash_children(sibling, subtree)
@@ -139,7 +139,7 @@ def compute_inclusion_root(leaf: bytes, index: int, size: int, path: Sequence[by
         node, last = node >> 1, last >> 1
     if last:
         raise InvalidStatement(
-            "the proof is too short for the size of the tree", reason="receipt-path"
+            "the inclusion proof is too short for the size of the tree", reason="receipt-path"
         )
     return subtree
 
@@ -194,7 +194,8 @@ def compute_consistency_root(
     for sibling in hashes[1:]:
         if not last:
             raise InvalidStatement(
-                "the proof is too long for the size of the tree", reason="consistency-path"
+                "the consistency proof is too long for the size of the tree",
+                reason="consistency-path",
             )
         if node & 1 or node == last:
             older_subtree = hash_children(sibling, older_subtree)
@@ -206,7 +207,7 @@ def compute_consistency_root(
         node, last = node >> 1, last >> 1
     if last:
         raise InvalidStatement(
-            "the proof is too short for the size of the tree", reason="consistency-path"
+            "the consistency proof is too short for the size of the tree", reason="consistency-path"
         )
     if older_subtree != older_root:
         raise InvalidStatement(

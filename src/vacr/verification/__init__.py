@@ -23,11 +23,33 @@ if TYPE_CHECKING:
     from vacr.verification.receipts import check_receipts as check_receipts
     from vacr.verification.trust import TrustedSigner as TrustedSigner
     from vacr.verification.trust import check_algorithm as check_algorithm
+    from vacr.verification.trust import check_party_validity as check_party_validity
     from vacr.verification.trust import check_signature as check_signature
+    from vacr.verification.trust import is_issuer_bound as is_issuer_bound
     from vacr.verification.trust import list_candidate_signers as list_candidate_signers
+    from vacr.verification.trust_store import ROLE_LOG as ROLE_LOG
+    from vacr.verification.trust_store import ROLE_REDACTOR as ROLE_REDACTOR
+    from vacr.verification.trust_store import ROLE_SIGNER as ROLE_SIGNER
+    from vacr.verification.trust_store import ROLE_TIMESTAMP_AUTHORITY as ROLE_TIMESTAMP_AUTHORITY
+    from vacr.verification.trust_store import ROLE_VERIFIER as ROLE_VERIFIER
+    from vacr.verification.trust_store import ROLE_WITNESS as ROLE_WITNESS
+    from vacr.verification.trust_store import ROLES as ROLES
+    from vacr.verification.trust_store import CertificateIdentity as CertificateIdentity
+    from vacr.verification.trust_store import TrustedParty as TrustedParty
+    from vacr.verification.trust_store import TrustStore as TrustStore
+    from vacr.verification.trust_store import add_party as add_party
+    from vacr.verification.trust_store import combine_trust_stores as combine_trust_stores
+    from vacr.verification.trust_store_file import MAX_TRUST_STORE_BYTES as MAX_TRUST_STORE_BYTES
+    from vacr.verification.trust_store_file import format_party as format_party
+    from vacr.verification.trust_store_file import format_trust_store as format_trust_store
+    from vacr.verification.trust_store_file import parse_trust_store as parse_trust_store
     from vacr.verification.verifying import VerifiedStatement as VerifiedStatement
     from vacr.verification.verifying import verify as verify
     from vacr.verification.verifying import verify_new_statement as verify_new_statement
+    from vacr.verification.witnesses import VerifiedWitnesses as VerifiedWitnesses
+    from vacr.verification.witnesses import WitnessCosignature as WitnessCosignature
+    from vacr.verification.witnesses import list_log_note_keys as list_log_note_keys
+    from vacr.verification.witnesses import verify_witnesses as verify_witnesses
 
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,
@@ -56,13 +78,41 @@ __getattr__, __dir__, __all__ = export_lazily(
         "trust": (
             "TrustedSigner",
             "check_algorithm",
+            "check_party_validity",
             "check_signature",
+            "is_issuer_bound",
             "list_candidate_signers",
+        ),
+        "trust_store": (
+            "CertificateIdentity",
+            "ROLE_LOG",
+            "ROLE_REDACTOR",
+            "ROLE_SIGNER",
+            "ROLE_TIMESTAMP_AUTHORITY",
+            "ROLE_VERIFIER",
+            "ROLE_WITNESS",
+            "ROLES",
+            "TrustStore",
+            "TrustedParty",
+            "add_party",
+            "combine_trust_stores",
+        ),
+        "trust_store_file": (
+            "MAX_TRUST_STORE_BYTES",
+            "format_party",
+            "format_trust_store",
+            "parse_trust_store",
         ),
         "verifying": (
             "VerifiedStatement",
             "verify",
             "verify_new_statement",
+        ),
+        "witnesses": (
+            "VerifiedWitnesses",
+            "WitnessCosignature",
+            "list_log_note_keys",
+            "verify_witnesses",
         ),
     },
 )

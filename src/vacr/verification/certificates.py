@@ -11,13 +11,13 @@ verifier knows the time of signing.
     >>> from cryptography import x509
     >>> from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     >>> from vacr.verification import check_validity_period
-    >>> from vacr.verification.certificates import matches_claimed_issuer
+    >>> from vacr.verification.certificates import list_certificate_identities, proves_issuer
     >>> name, key = x509.Name([]), Ed25519PrivateKey.from_private_bytes(bytes(32))
     >>> names = x509.SubjectAlternativeName([x509.DNSName("example.org")])
     >>> period = datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)
     >>> builder = x509.CertificateBuilder(name, name, key.public_key(), 1, *period)
     >>> certificate = builder.add_extension(names, critical=False).sign(key, None)
-    >>> matches_claimed_issuer(certificate, "https://example.org/releases")
+    >>> proves_issuer(list_certificate_identities(certificate), "https://example.org/releases")
     True
     >>> check_validity_period([certificate], datetime(2028, 1, 1, tzinfo=UTC))
     Traceback (most recent call last):
@@ -27,7 +27,7 @@ verifier knows the time of signing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import TypeVar
@@ -42,10 +42,14 @@ from vacr.errors import InvalidStatement
 from vacr.signing import MIN_RSA_BITS
 from vacr.verification.policy import format_time
 
+IDENTITY_KINDS = ("email", "uri", "dns")
+"""The kinds of alternative names that can identify a signer."""
+
 Extension = TypeVar("Extension", bound=x509.ExtensionType)
 
 _CODE_SIGNING_USAGE = "1.3.6.1.5.5.7.3.3"
 _ANY_EXTENDED_KEY_USAGE = "2.5.29.37.0"
+_MIN_DIGEST_SIZE = 28  # SHA-224; MD5 and SHA-1 are shorter.
 # Curves of at least 224 bits.
 _AUTHORITY_CURVES = frozenset(
     [
@@ -95,6 +99,7 @@ def check_certificate_chain(
                 "the certificate chain is out of order: each must be followed by its issuer's",
                 reason="x5chain-order",
             )
+    _check_signature_hashes(chain, roots)
     path = _find_path_to_root(list(chain), roots)
     # From the root down: an attacker without a certified key costs us one signature check, not
     # as many as fit into a message.
@@ -106,6 +111,30 @@ def check_certificate_chain(
     for authorities_below, certificate in enumerate(path[1:]):
         _check_authority_certificate(certificate, authorities_below, usage)
     return path
+
+
+def _check_signature_hashes(
+    chain: Sequence[x509.Certificate], roots: Sequence[x509.Certificate]
+) -> None:
+    """Refuse certificates signed over a hash with known collisions: MD5 and SHA-1.
+
+    The signature of a root does not matter: it is trusted by itself.
+
+    Raises:
+        InvalidStatement: a certificate before the root has such a signature.
+    """
+    for certificate in chain:
+        if certificate in roots:
+            return
+        try:
+            digest = certificate.signature_hash_algorithm
+        except UnsupportedAlgorithm:
+            continue  # The check of the signature will refuse it.
+        if digest is not None and digest.digest_size < _MIN_DIGEST_SIZE:
+            raise InvalidStatement(
+                f"a certificate in the chain is signed with {digest.name}, which can be forged",
+                reason="x5chain-hash-weak",
+            )
 
 
 def _find_path_to_root(
@@ -304,27 +333,52 @@ def check_validity_period(path: Sequence[x509.Certificate], time: datetime) -> N
             )
 
 
-def matches_claimed_issuer(certificate: x509.Certificate, issuer: str) -> bool:
-    """Return whether a signer's certificate allows the issuer that a statement claims.
+def list_certificate_identities(certificate: x509.Certificate) -> set[tuple[str, str]]:
+    """Return the alternative names of a certificate, each with its kind: `email`, `uri` or `dns`.
 
-    One of its alternative names must be the issuer's URI, its host or its `mailto:` address. A
-    certificate without alternative names allows every issuer.
+    Host names are in lower case. The common name is not among them: authorities do not check it.
+
+    Raises:
+        InvalidStatement: the extensions cannot be read.
     """
-    names = _find_extension(certificate, x509.SubjectAlternativeName)
-    if names is None or not list(names):
-        return True
-    uris = set(names.get_values_for_type(x509.UniformResourceIdentifier))
-    mailboxes = {f"mailto:{name}" for name in names.get_values_for_type(x509.RFC822Name)}
-    hosts = {name.lower() for name in names.get_values_for_type(x509.DNSName)}
-    return issuer in uris | mailboxes or _parse_host(issuer) in hosts
+    try:
+        names = _find_extension(certificate, x509.SubjectAlternativeName)
+    except ValueError as error:
+        raise InvalidStatement(
+            f"cannot read the extensions of a certificate: {error}", reason="x5chain-malformed"
+        ) from error
+    if names is None:
+        return set()
+    return {
+        *(("email", name) for name in names.get_values_for_type(x509.RFC822Name)),
+        *(("uri", name) for name in names.get_values_for_type(x509.UniformResourceIdentifier)),
+        *(("dns", name.lower()) for name in names.get_values_for_type(x509.DNSName)),
+    }
+
+
+def proves_issuer(identities: Iterable[tuple[str, str]], issuer: str) -> bool:
+    """Return whether certified identities allow the issuer that a statement claims.
+
+    One of them must be the issuer's URI, its host or its `mailto:` address. Without identities,
+    nothing proves an issuer.
+    """
+    proven = {("uri", issuer), ("dns", _parse_host(issuer))}
+    if issuer.startswith("mailto:"):
+        proven.add(("email", issuer.removeprefix("mailto:")))
+    return any(identity in proven for identity in identities)
 
 
 def _parse_host(issuer: str) -> str | None:
-    """Return the host of a URI in lower case, or None if it has none or is malformed."""
+    """Return the host of a URI in lower case, or None if it has none or is malformed.
+
+    A URI with a user before its host counts as malformed: in `https://alice.org@mallory.org`, a
+    reader takes the user for the host.
+    """
     try:
-        return urlsplit(issuer).hostname or None
+        parts = urlsplit(issuer)
     except ValueError:
         return None
+    return None if "@" in parts.netloc else parts.hostname
 
 
 def _find_extension(

@@ -16,8 +16,12 @@ subject and the time of signing. Both are in the protected header, and must sati
 
 from __future__ import annotations
 
+import json
+import re
 from datetime import UTC, datetime
 from typing import Any
+
+import cbor2
 
 from vacr.errors import InvalidStatement, UnreadableInput
 from vacr.record import RecordEncoding, detect_and_decode
@@ -43,9 +47,8 @@ from vacr.signing import (
     format_header_label,
     is_issuer_uri,
 )
-from vacr.verification.certificates import matches_claimed_issuer
-from vacr.verification.policy import Policy, format_time
-from vacr.verification.trust import TrustedSigner
+from vacr.verification.policy import Checks, Policy, format_time
+from vacr.verification.trust import TrustedSigner, is_issuer_bound
 
 _TIME_TYPES = (int, float)
 _CLAIM_TYPES: dict[int, tuple[type, ...]] = {
@@ -56,9 +59,14 @@ _CLAIM_TYPES: dict[int, tuple[type, ...]] = {
     CLAIM_EXP: _TIME_TYPES,
 }
 """The types of the claims that verification reads."""
+_TIME_CLAIMS = (CLAIM_IAT, CLAIM_NBF, CLAIM_EXP)
+_EPOCH_TIME_TAG = 1
 _TIME_END = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 _MAX_CLOCK_SKEW = 300
 """The tolerated difference between the signer's clock and ours, in seconds."""
+_MAP_START = re.compile(rb"[ \t\r\n]*\{|[\xa0-\xdb]")
+"""The start of a JSON object, a CBOR map, or a CBOR tag, which may be around a map."""
+_VISIBLE_BYTE = re.compile(rb"[^ \t\r\n]")
 _ENVELOPE_HEADERS = (HEADER_PREIMAGE_CONTENT_TYPE, HEADER_PAYLOAD_LOCATION)
 
 
@@ -102,14 +110,17 @@ def _check_hash_envelope(message: Sign1) -> None:
         )
     number = message.protected[HEADER_PAYLOAD_HASH_ALG]
     if type(number) is not int or number not in HASH_FUNCTIONS:
-        raise InvalidStatement(f"unknown hash algorithm {number!r}", reason="hash-alg-unknown")
+        raise InvalidStatement(
+            f"unknown hash algorithm {number!r} in the hash envelope", reason="hash-alg-unknown"
+        )
     if message.payload is None:
         raise InvalidStatement(
             "the hash envelope has no payload, so it contains no hash", reason="payload-missing"
         )
     if len(message.payload) != HASH_FUNCTIONS[number]().digest_size:
         raise InvalidStatement(
-            "the hash has the wrong length for its algorithm", reason="hash-alg-mismatch"
+            "the hash in the statement has the wrong length for its algorithm",
+            reason="hash-alg-mismatch",
         )
 
 
@@ -145,7 +156,7 @@ def check_content(message: Sign1, profile: str, payload: bytes | None) -> bytes:
             raise InvalidStatement(
                 "the file changed after it was signed", reason="content-mismatch"
             )
-        return signed
+        return bytes(signed) if payload is None else payload
     if payload is None:
         hint = (
             "The statement holds only the file's hash. Put the file next to it, NAME next to "
@@ -164,6 +175,9 @@ def parse_signed_record(data: bytes) -> tuple[dict[str, Any], RecordEncoding] | 
     Return None if the file is neither JSON nor CBOR, or does not look like a record. The record is
     not validated.
     """
+    # Decoding takes several times the memory of a file, so other files are not decoded.
+    if _MAP_START.match(data) is None or _is_json_lines(data):
+        return None
     try:
         value, encoding = detect_and_decode(data)
     except UnreadableInput:
@@ -172,6 +186,22 @@ def parse_signed_record(data: bytes) -> tuple[dict[str, Any], RecordEncoding] | 
         isinstance(value, dict) and "version" in value and ("session" in value or "files" in value)
     )
     return (value, encoding) if is_record else None
+
+
+def _is_json_lines(data: bytes) -> bool:
+    """Return whether a JSON value ends in the first line, and more text follows.
+
+    That is how most native sessions are stored. A line end cannot be within a JSON string, so such
+    a text is never a single value.
+    """
+    end = data.find(b"\n")
+    if end < 0 or _VISIBLE_BYTE.search(data, end) is None:
+        return False
+    try:
+        json.loads(data[:end])
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def check_claims(
@@ -203,11 +233,11 @@ def check_claims(
 def _check_issuer(issuer: Any, message: Sign1, policy: Policy, signer: TrustedSigner) -> None:
     """Check the claimed issuer, or None, against the policy and the signer.
 
-    A thumbprint URI must name the signer's key. Any other issuer must be the policy's, and one of
-    the names in the signer's certificate, but only if the policy requires an issuer.
+    An issuer that the policy requires must be bound to the signer: a statement can claim any. A
+    thumbprint URI must always name the signer's key.
 
     Raises:
-        InvalidStatement: the issuer is another, or has certificates and is not a URI.
+        InvalidStatement: the issuer is another or unbound, or has certificates and is not a URI.
     """
     has_certificate = HEADER_X5CHAIN in message.protected or HEADER_X5T in message.protected
     if has_certificate and not is_issuer_uri(issuer):
@@ -219,13 +249,12 @@ def _check_issuer(issuer: Any, message: Sign1, policy: Policy, signer: TrustedSi
             raise InvalidStatement(
                 f"the claimed issuer is {issuer!r}, expected {policy.issuer!r}", reason="issuer"
             )
-        if (
-            signer.path
-            and not _is_thumbprint_uri(issuer)
-            and not matches_claimed_issuer(signer.path[0], issuer)
-        ):
+        if not is_issuer_bound(issuer, signer):
             raise InvalidStatement(
-                "the signer's certificate does not name the claimed issuer", reason="issuer-unbound"
+                f"nothing binds the claimed issuer to the signer, {signer}",
+                reason="issuer-unbound",
+                hint="List the issuer in the trust store: vacr trust add NAME --key KEY --issuer "
+                "URI. A certificate must have it as an alternative name.",
             )
     if _is_thumbprint_uri(issuer) and issuer != signer.uri:
         raise InvalidStatement(
@@ -246,13 +275,23 @@ def parse_claims(claims: Any, now: datetime) -> dict[Any, Any]:
         raise InvalidStatement(
             "the label of a claim is neither an integer nor text", reason="claims-malformed"
         )
+    parsed = {label: _untag_time(label, value) for label, value in claims.items()}
     for label, types in _CLAIM_TYPES.items():
-        if label in claims and type(claims[label]) not in types:
+        if label in parsed and type(parsed[label]) not in types:
             raise InvalidStatement(
                 f"the claim with label {label} has the wrong type", reason="claims-malformed"
             )
-    _check_claim_times(claims, now)
-    return dict(claims)
+    _check_claim_times(parsed, now)
+    return parsed
+
+
+def _untag_time(label: int | str, value: Any) -> Any:
+    """Return the number in a tagged time (CBOR tag 1), and any other value as it is.
+
+    RFC 8392 demands times without the tag, but some implementations write it.
+    """
+    is_tagged_time = isinstance(value, cbor2.CBORTag) and value.tag == _EPOCH_TIME_TAG
+    return value.value if label in _TIME_CLAIMS and is_tagged_time else value
 
 
 def _check_claim_times(claims: dict[Any, Any], now: datetime) -> None:
@@ -263,7 +302,7 @@ def _check_claim_times(claims: dict[Any, Any], now: datetime) -> None:
     Raises:
         InvalidStatement: `now` is outside, or a time is before 1970 or after 9999.
     """
-    times = {label: claims[label] for label in (CLAIM_IAT, CLAIM_NBF, CLAIM_EXP) if label in claims}
+    times = {label: claims[label] for label in _TIME_CLAIMS if label in claims}
     if not all(0 <= time < _TIME_END for time in times.values()):
         raise InvalidStatement(
             "a claimed time (iat, nbf or exp) is before 1970 or after 9999",
@@ -297,14 +336,20 @@ def _is_thumbprint_uri(issuer: Any) -> bool:
     return isinstance(issuer, str) and issuer.startswith(THUMBPRINT_URI_PREFIX)
 
 
-def describe_issuer(claims: dict[Any, Any], policy: Policy) -> str:
-    """Describe the issuer of a statement, such as `by https://example.org (claimed)`.
+def report_issuer(claims: dict[Any, Any], signer: TrustedSigner, checks: Checks) -> bool:
+    """Add the result about a statement's issuer, and return whether the signer may claim it.
 
-    Return `no issuer` without one. "(claimed)" marks an issuer that neither the policy nor the
-    signer's thumbprint confirms.
+    An issuer that nothing binds to the signer does not fail, but does not pass either.
     """
     issuer = claims.get(CLAIM_ISS)
     if issuer is None:
-        return "no issuer"
-    is_confirmed = policy.issuer is not None or _is_thumbprint_uri(issuer)
-    return f"by {issuer}" if is_confirmed else f"by {issuer} (claimed)"
+        checks.add_passed("claims", "no issuer")
+        return False
+    if is_issuer_bound(issuer, signer):
+        checks.add_passed("claims", f"by {issuer}")
+        return True
+    checks.add_undecided(
+        "claims",
+        f"the statement claims the issuer {issuer}; nothing binds it to the signer",
+    )
+    return False

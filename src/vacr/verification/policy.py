@@ -32,6 +32,7 @@ from vacr.transparency import ENTRY_RULE_STATEMENT
 
 if TYPE_CHECKING:
     from vacr.evidence import EvidenceRequirement
+    from vacr.verification.trust_store import TrustStore
 
 CHECK_PASSED, CHECK_FAILED, CHECK_UNDECIDED = "passed", "failed", "not decidable"
 
@@ -44,6 +45,8 @@ class Policy:
     """Public keys that are trusted directly."""
     roots: tuple[x509.Certificate, ...] = ()
     """Root certificates that a certificate chain may end in."""
+    trust_store: TrustStore | None = None
+    """The parties that are trusted by name, each in its roles."""
     issuer: str | None = None
     """The issuer that a statement must claim; None accepts any or none."""
     subject: str | None = None
@@ -56,14 +59,16 @@ class Policy:
     If None, a certificate that lists usages must list code signing or any usage.
     """
     timestamp_roots: tuple[x509.Certificate, ...] = ()
-    """Root certificates of trusted timestamp authorities."""
+    """Root certificates of trusted timestamp authorities, next to those of the trust store."""
     needs_timestamp: bool = False
     """Require that a trusted timestamp proves when the statement was signed."""
     log_keys: tuple[PublicKey, ...] = ()
-    """Public keys of trusted transparency logs.
+    """Public keys of trusted transparency logs, next to the logs of the trust store.
 
     If there are any, a statement needs a receipt of one of these logs.
     """
+    needs_receipt: bool = False
+    """Require a receipt of a trusted log, also if only the trust store lists logs."""
     entry_rule: str = ENTRY_RULE_STATEMENT
     """How the logs derive an entry from a statement; see `vacr.transparency.build_log_entry`."""
     lenient_receipts: bool = False
@@ -84,8 +89,8 @@ class Check:
     """The result of one check."""
 
     name: str
-    """One of: structure, algorithm, trust, signature, content, claims, receipt, timestamp,
-    certificate, metadata, record, attribution, source, evidence."""
+    """One of: structure, algorithm, trust, signature, content, claims, receipt, witnesses,
+    timestamp, certificate, metadata, record, attribution, source, evidence."""
     outcome: str
     """CHECK_PASSED, CHECK_FAILED or CHECK_UNDECIDED."""
     finding: str
@@ -139,5 +144,8 @@ class VerificationFailed(InvalidStatement):
 
 
 def format_time(time: datetime) -> str:
-    """Format a time for a finding, in UTC and to the second, such as `2026-01-02T00:00:00Z`."""
+    """Format a time for a finding, in UTC and to the second, such as `2026-01-02T00:00:00Z`.
+
+    Fractions of a second are cut off. A time without a zone counts as local time.
+    """
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -8,7 +8,7 @@ the entry's position in a receipt are not signed by themselves.
     >>> from vacr.verification import VerifiedReceipt
     >>> logged = datetime(2026, 1, 2, tzinfo=UTC)
     >>> str(VerifiedReceipt("https://log.example", "log.example/2026", 8, 3, logged, key=None))
-    'in https://log.example, entry 3 of 8, 2026-01-02T00:00:00Z'
+    'in https://log.example, 2026-01-02T00:00:00Z'
 """
 
 from __future__ import annotations
@@ -27,52 +27,73 @@ from vacr.signing import (
     HEADER_KID,
     PublicKey,
     Sign1,
+    compute_thumbprint,
     parse_sign1,
 )
 from vacr.transparency import (
     ENTRY_RULE_STATEMENT,
     RECEIPT_CRIT_LABELS,
     UNKNOWN_TREE_REASON,
+    EntryHashes,
     Receipt,
-    build_log_entry,
-    hash_leaf,
+    hash_log_entry,
     list_encoded_receipts,
     parse_receipt,
 )
 from vacr.verification.claims import parse_claims
 from vacr.verification.policy import Checks, Policy, format_time
-from vacr.verification.trust import matches_key_id
+from vacr.verification.trust import check_party_validity, matches_key_id
+from vacr.verification.trust_store import ROLE_LOG, TrustedParty
 
-_NO_LOG_NAME, _MAX_LOG_NAME_LENGTH = "an unnamed log", 200
+_MAX_LOG_NAME_LENGTH = 200
 
 
 @dataclass(frozen=True, slots=True)
 class VerifiedReceipt:
-    """A checked receipt: `key` signed that a log contains a statement as its entry `index`."""
+    """A checked receipt: `key` signed that a log contains a statement."""
 
-    issuer: str
-    """The identity of the log, as it claims."""
-    subject: str
-    """The origin (name) of the log, as it claims."""
-    size: int
-    """The number of entries of the log when it signed."""
-    index: int
+    issuer: str | None
+    """The identity of the log, as it claims, or None if it claims none."""
+    subject: str | None
+    """The origin (name) of the log, as it claims, or None if it claims none."""
+    size: int | None
+    """The number of entries of the log, as the receipt claims; not signed. None in CCF's tree."""
+    index: int | None
+    """The position of the entry, as the receipt claims; not signed. None in CCF's tree."""
     time: datetime | None
     """When the log signed, or None if the receipt does not claim a time."""
     key: PublicKey
+    party: TrustedParty | None = None
+    """The log's entry in the trust store; None for a bare key."""
+    root: bytes = b""
+    """The root of the tree, which `key` signed."""
+    transaction: str = ""
+    """The id of the transaction in the tree of CCF; empty for other trees."""
 
     def __str__(self) -> str:
-        """Describe the log, the entry's position and the time, if known, in one line."""
+        """Describe the log, and the transaction and time if known; the rest is not signed."""
+        log = self.issuer or f"the log of key {compute_thumbprint(self.key).hex()[:16]}"
+        if self.party is not None:
+            log = self.party.name
+        place = f", transaction {self.transaction}" if self.transaction else ""
         time = f", {format_time(self.time)}" if self.time is not None else ""
-        return f"in {self.issuer}, entry {self.index} of {self.size}{time}"
+        return f"in {log}{place}{time}"
+
+    @property
+    def position(self) -> str:
+        """The entry's position and the size of the log, as text; empty if it has none.
+
+        Neither is signed.
+        """
+        return f"entry {self.index} of {self.size}" if self.index is not None else ""
 
 
 @dataclass(frozen=True, slots=True)
 class VerifiedConsistency:
     """A checked consistency receipt: a log only grew, from `older` to `newer` entries."""
 
-    issuer: str
-    subject: str
+    issuer: str | None
+    subject: str | None
     older: int
     newer: int
     root: bytes
@@ -86,47 +107,97 @@ def check_receipts(
 ) -> tuple[VerifiedReceipt, ...]:
     """Return the valid receipts of trusted logs in a statement, and add the results to `checks`.
 
-    Return an empty tuple if the policy has no log keys: then receipts are not required.
+    Return an empty tuple if the policy neither has log keys nor needs a receipt, and no receipt is
+    of a log in the trust store.
 
     Raises:
-        InvalidStatement: the policy has log keys, but no receipt is of one of these logs, or a
-            receipt that names one of these keys is invalid.
+        InvalidStatement: a required receipt is missing, or a receipt that names the key of a
+            trusted log is invalid.
     """
     encoded_receipts = list_encoded_receipts(message)
-    if not policy.log_keys:
-        if encoded_receipts:
-            checks.add_undecided("receipt", "not checked: no trusted log key given")
-        return ()
-    if not encoded_receipts:
+    is_required = bool(policy.log_keys) or policy.needs_receipt
+    if is_required and not encoded_receipts:
         hint = "To add a receipt: vacr register FILE --service URL"
         raise InvalidStatement(
             "the statement has no receipt from a log", reason="receipt-missing", hint=hint
         )
-    leaf = hash_leaf(build_log_entry(message, policy.entry_rule))
-    outcomes = [_check_trusted_receipt(encoded, leaf, policy, now) for encoded in encoded_receipts]
-    verified = tuple(receipt for receipt in outcomes if receipt is not None)
-    if not verified:
-        logs = ", ".join(map(_describe_receipt_log, encoded_receipts))
-        hint = "Add --log-key with the log's key. If the log changed its keys, download them again."
-        raise InvalidStatement(
-            f"no receipt is from a trusted log: {logs}",
-            reason="receipt-untrusted",
-            hint=hint,
-        )
-    for receipt in verified:
+    if not _list_log_keys(policy) and not is_required:
+        if encoded_receipts:
+            checks.add_undecided("receipt", "not checked: no trusted log key given")
+        return ()
+    hashes = hash_log_entry(message, policy.entry_rule)
+    outcomes = [
+        _check_trusted_receipt(encoded, hashes, policy, now) for encoded in encoded_receipts
+    ]
+    verified = [receipt for receipt in outcomes if receipt is not None]
+    counted, first_error = _select_valid_logs(verified, now)
+    if is_required:
+        _check_required_receipt(counted, encoded_receipts, policy, first_error)
+    for receipt in counted:
         checks.add_passed("receipt", str(receipt))
+    if first_error is not None:
+        checks.add_undecided("receipt", f"does not count: {first_error.message}")
     untrusted = len(outcomes) - len(verified)
     if untrusted:
-        checks.add_undecided("receipt", f"{untrusted} more from untrusted logs, not checked")
-    return verified
+        more = " more" if counted else ""
+        noun = "receipt from an untrusted log" if untrusted == 1 else "receipts from untrusted logs"
+        checks.add_undecided("receipt", f"{untrusted}{more} {noun}, not checked")
+    return tuple(counted)
+
+
+def _list_log_keys(policy: Policy) -> tuple[PublicKey, ...]:
+    """Return the keys of trusted logs: the bare ones, and those of the trust store."""
+    store = policy.trust_store
+    return (*policy.log_keys, *(store.list_keys(ROLE_LOG) if store is not None else ()))
+
+
+def _select_valid_logs(
+    receipts: list[VerifiedReceipt], now: datetime
+) -> tuple[list[VerifiedReceipt], InvalidStatement | None]:
+    """Return the receipts of logs that were trusted when they signed, and the first other's error.
+
+    A receipt without a time is judged at `now`.
+    """
+    counted, first_error = [], None
+    for receipt in receipts:
+        try:
+            if receipt.party is not None:
+                check_party_validity(receipt.party, receipt.time or now, "log")
+        except InvalidStatement as error:
+            first_error = first_error or error
+        else:
+            counted.append(receipt)
+    return counted, first_error
+
+
+def _check_required_receipt(
+    receipts: list[VerifiedReceipt],
+    encoded_receipts: list[Any],
+    policy: Policy,
+    first_error: InvalidStatement | None,
+) -> None:
+    """Check that a receipt is of a bare log key, if the policy has any, or else of any trusted log.
+
+    Raises:
+        InvalidStatement: none is.
+    """
+    if any(not policy.log_keys or receipt.key in policy.log_keys for receipt in receipts):
+        return
+    if first_error is not None:
+        raise first_error
+    logs = ", ".join(map(_describe_receipt_log, encoded_receipts))
+    hint = "Add --log-key with the log's key. If the log changed its keys, download them again."
+    raise InvalidStatement(
+        f"no receipt is from a trusted log: {logs}", reason="receipt-untrusted", hint=hint
+    )
 
 
 def _check_trusted_receipt(
-    encoded: Any, leaf: bytes, policy: Policy, now: datetime
+    encoded: Any, hashes: EntryHashes, policy: Policy, now: datetime
 ) -> VerifiedReceipt | None:
     """Check and return a receipt in a statement, or return None if its log is not trusted.
 
-    `leaf` is the hash of the statement's log entry. A malformed receipt is always an error. Any
+    `hashes` are the ones of the statement. A malformed receipt is always an error. Any
     other invalid receipt is an error only if it names a trusted log's key: anybody can add receipts
     of other logs, and these must not make a statement fail.
     """
@@ -140,7 +211,7 @@ def _check_trusted_receipt(
             raise
         return None
     try:
-        return _check_inclusion_receipt(receipt, leaf, policy, now)
+        return _check_inclusion_receipt(receipt, hashes, policy, now)
     except InvalidStatement:
         if _is_trusted_log_key(receipt.kid, policy):
             raise
@@ -148,17 +219,27 @@ def _check_trusted_receipt(
 
 
 def _is_trusted_log_key(key_id: Any, policy: Policy) -> bool:
-    """Return whether a `kid` header names a log key of the policy."""
-    return any(matches_key_id(key, key_id) for key in policy.log_keys)
+    """Return whether a `kid` header names the key of a trusted log."""
+    return any(matches_key_id(key, key_id) for key in _list_log_keys(policy))
 
 
 def _describe_receipt_log(encoded: Any) -> str:
     """Return `one claims to be from LOG, by key ID` for an unchecked receipt."""
     message = parse_sign1(encoded, RECEIPT_CRIT_LABELS)
     claims, key_id = message.protected.get(HEADER_CWT_CLAIMS), message.protected.get(HEADER_KID)
-    issuer = claims.get(CLAIM_ISS, _NO_LOG_NAME) if isinstance(claims, dict) else _NO_LOG_NAME
-    key = f", by key {key_id[:8].hex()}" if isinstance(key_id, bytes) else ""
+    issuer = claims.get(CLAIM_ISS) if isinstance(claims, dict) else None
+    key = f", by key {_format_key_id(key_id)}" if isinstance(key_id, bytes | str) else ""
+    if issuer is None:
+        return f"one does not name its log{key}"
     return f"one claims to be from {str(issuer)[:_MAX_LOG_NAME_LENGTH]}{key}"
+
+
+def _format_key_id(key_id: bytes | str) -> str:
+    """Return the first 16 characters of a key id, in hexadecimal unless it is a text."""
+    encoded = key_id.encode() if isinstance(key_id, str) else key_id
+    if encoded.isascii() and encoded.decode("ascii").isprintable():
+        return encoded[:16].decode("ascii")
+    return encoded[:8].hex()
 
 
 def check_receipt(
@@ -179,34 +260,41 @@ def check_receipt(
     """
     policy = Policy(log_keys=tuple(log_keys), entry_rule=rule)
     return _check_inclusion_receipt(
-        parse_receipt(receipt), hash_leaf(build_log_entry(message, rule)), policy, now
+        parse_receipt(receipt), hash_log_entry(message, rule), policy, now
     )
 
 
 def _check_inclusion_receipt(
-    receipt: Receipt, leaf: bytes, policy: Policy, now: datetime
+    receipt: Receipt, hashes: EntryHashes, policy: Policy, now: datetime
 ) -> VerifiedReceipt:
-    """Check that a trusted log signed a tree that contains `leaf`, and return the facts."""
-    root = _compute_receipt_root(receipt, leaf, lenient=policy.lenient_receipts)
-    key = _find_receipt_signer(receipt, root, policy.log_keys)
+    """Check that a trusted log signed a tree with this statement, and return the facts."""
+    root = _compute_receipt_root(receipt, hashes, lenient=policy.lenient_receipts)
+    key = _find_receipt_signer(receipt, root, _list_log_keys(policy))
+    store = policy.trust_store
+    party = store.find_by_key(key, ROLE_LOG) if store is not None else None
     issuer, subject, time = _parse_log_claims(receipt, now)
+    if receipt.ccf_proofs:
+        transaction = receipt.ccf_proofs[0].transaction
+        return VerifiedReceipt(issuer, subject, None, None, time, key, party, root, transaction)
     proof = receipt.inclusions[0]
-    return VerifiedReceipt(issuer, subject, proof.size, proof.index, time, key)
+    return VerifiedReceipt(issuer, subject, proof.size, proof.index, time, key, party, root)
 
 
-def _compute_receipt_root(receipt: Receipt, leaf: bytes, *, lenient: bool) -> bytes:
-    """Return the root hash that all inclusion proofs of a receipt compute from `leaf`.
+def _compute_receipt_root(receipt: Receipt, hashes: EntryHashes, *, lenient: bool) -> bytes:
+    """Return the root hash that all inclusion proofs of a receipt compute for a statement.
 
     Raises:
         InvalidStatement: the receipt has no inclusion proof, or an empty one unless `lenient`, or
             its proofs compute different roots.
     """
-    if not receipt.inclusions or receipt.consistencies:
+    paths = [proof.path for proof in receipt.inclusions]
+    sided_paths = [proof.path for proof in receipt.ccf_proofs]
+    if not (paths or sided_paths) or receipt.consistencies:
         raise InvalidStatement(
             "the receipt does not prove that a log contains the statement",
             reason="receipt-kind",
         )
-    if not lenient and not all(proof.path for proof in receipt.inclusions):
+    if not lenient and not (all(paths) and all(sided_paths)):
         raise InvalidStatement(
             "the receipt's proof is empty, but RFC 9942 requires at least one hash",
             reason="receipt-path-empty",
@@ -215,7 +303,7 @@ def _compute_receipt_root(receipt: Receipt, leaf: bytes, *, lenient: bool) -> by
                 "this; Policy(lenient_receipts=True) accepts it."
             ),
         )
-    roots = {proof.root(leaf) for proof in receipt.inclusions}
+    roots = receipt.compute_roots(hashes)
     if len(roots) > 1:
         raise InvalidStatement(
             "the receipt's proofs lead to different tree roots", reason="receipt-root"
@@ -267,11 +355,15 @@ def _find_receipt_signer(receipt: Receipt, root: bytes, log_keys: Sequence[Publi
     )
 
 
-def _parse_log_claims(receipt: Receipt, now: datetime) -> tuple[str, str, datetime | None]:
-    """Return a receipt's issuer and subject, and its time of signing or None.
+def _parse_log_claims(
+    receipt: Receipt, now: datetime
+) -> tuple[str | None, str | None, datetime | None]:
+    """Return a receipt's issuer, subject and time of signing; None for each missing one.
+
+    RFC 9943 demands that a log names itself. Trust does not depend on it: the log's key decides.
 
     Raises:
-        InvalidStatement: the claims are malformed or in the future, or name no issuer or subject.
+        InvalidStatement: the claims are malformed or in the future.
     """
     try:
         claims = parse_claims(receipt.message.protected.get(HEADER_CWT_CLAIMS, {}), now)
@@ -280,6 +372,4 @@ def _parse_log_claims(receipt: Receipt, now: datetime) -> tuple[str, str, dateti
             f"invalid claims in a receipt: {error.message}", reason=f"receipt-{error.reason}"
         ) from error
     issuer, subject, time = claims.get(CLAIM_ISS), claims.get(CLAIM_SUB), claims.get(CLAIM_IAT)
-    if issuer is None or subject is None:
-        raise InvalidStatement("the receipt does not name its log", reason="receipt-claims-missing")
     return issuer, subject, datetime.fromtimestamp(time, UTC) if time is not None else None

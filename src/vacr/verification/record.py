@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from vacr.agents import (
     Source,
@@ -53,13 +53,18 @@ from vacr.signing import (
     HEADER_CWT_CLAIMS,
     HEADER_EVIDENCE,
     HEADER_TRACE_METADATA,
+    PublicKey,
     Sign1,
     build_trace_metadata,
     get_trace_format,
 )
 from vacr.verification.claims import parse_signed_record
 from vacr.verification.policy import Checks, Policy
+from vacr.verification.trust_store import ROLE_VERIFIER, TrustStore
 from vacr.version import __version__
+
+if TYPE_CHECKING:
+    from vacr.evidence import EvidenceRequirement
 
 _REQUIRED_METADATA = frozenset(("session-id", "agent-vendor", "trace-format", "timestamp-start"))
 _OPTIONAL_METADATA = frozenset(("timestamp-end", "content-hash", "content-hash-alg"))
@@ -168,7 +173,8 @@ def _check_trace_metadata(
     expected = _rebuild_trace_metadata(payload, record)
     if expected is None:
         checks.add_undecided(
-            "metadata", "not checked: the signed file is neither a record nor a known session"
+            "metadata",
+            "trace-metadata not compared: the signed file is neither a record nor a known session",
         )
         return
     compared = _REQUIRED_METADATA | {"timestamp-end"}
@@ -354,6 +360,23 @@ def _encode_without_id(record: Any) -> bytes:
     return encode({name: value for name, value in record.items() if name != "id"})
 
 
+def _list_verifiers(
+    policy: Policy, requirement: EvidenceRequirement, now: datetime
+) -> tuple[PublicKey, ...]:
+    """Return the keys of verifiers: the bare ones, and those of the trust store.
+
+    The first party of the store that lists a key decides about it; it must be trusted now.
+    """
+    store = policy.trust_store or TrustStore()
+    keys = (*requirement.verifiers, *store.list_keys(ROLE_VERIFIER))
+    owners = [store.find_by_key(key, ROLE_VERIFIER) for key in keys]
+    return tuple(
+        key
+        for key, owner in zip(keys, owners, strict=True)
+        if owner is None or owner.is_valid_at(now)
+    )
+
+
 def check_evidence(
     message: Sign1,
     payload: bytes,
@@ -384,5 +407,8 @@ def check_evidence(
         evidence = find_attached_message(message)
     journal = find_journal_head(record) if record is not None else None
     digest = hashlib.sha256(payload).digest()
-    finding = check_evidence_requirement(evidence, digest, policy.evidence, now, journal)
+    requirement = policy.evidence
+    if requirement.policy is None and policy.trust_store is not None:
+        requirement = replace(requirement, verifiers=_list_verifiers(policy, requirement, now))
+    finding = check_evidence_requirement(evidence, digest, requirement, now, journal)
     checks.add_passed("evidence", finding)

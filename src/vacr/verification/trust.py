@@ -1,8 +1,9 @@
 """The trusted signer of a statement.
 
 A signer is trusted because the policy lists their key, or because a certificate chain in the
-statement leads to a root in the policy. This module first finds the trusted keys that may have
-signed a statement, then the key that did.
+statement leads to a root in the policy. The trust store gives the signer a name; a bare key has
+none. This module first finds the trusted keys that may have signed a statement, then the key that
+did.
 
     >>> from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     >>> from vacr.signing import ALG_EDDSA, KeySigner, parse_sign1, sign
@@ -11,12 +12,13 @@ signed a statement, then the key that did.
     >>> message = parse_sign1(sign(b"a record", signer))
     >>> policy = Policy(keys=(signer.public_key,))
     >>> [str(candidate) for candidate in list_candidate_signers(message, ALG_EDDSA, policy)]
-    ['key 6f7deef65d54a699']
+    ['a key you gave (key 6f7deef65d54a699)']
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -29,9 +31,11 @@ from vacr.signing import (
     HEADER_KID,
     HEADER_X5CHAIN,
     HEADER_X5T,
+    THUMBPRINT_URI_PREFIX,
     PublicKey,
     Sign1,
     check_x5t,
+    compute_fingerprint,
     compute_thumbprint,
     compute_thumbprint_uri,
     find_kccs_key,
@@ -40,8 +44,20 @@ from vacr.signing import (
     parse_x5chain,
     verify_signature,
 )
-from vacr.verification.certificates import check_certificate_chain
-from vacr.verification.policy import Policy
+from vacr.verification.certificates import (
+    check_certificate_chain,
+    list_certificate_identities,
+    proves_issuer,
+)
+from vacr.verification.policy import Policy, format_time
+from vacr.verification.trust_store import (
+    ROLE_SIGNER,
+    CertificateIdentity,
+    TrustedParty,
+    TrustStore,
+)
+
+_HEX_HASH_LENGTH = 64
 
 
 @dataclass(frozen=True)
@@ -51,9 +67,23 @@ class TrustedSigner:
     key: PublicKey
     path: tuple[x509.Certificate, ...] = ()
     """The certificates from the signer's to the root's; empty for a directly trusted key."""
+    party: TrustedParty | None = None
+    """The entry of the trust store; None for a bare key or root."""
+    identity: CertificateIdentity | None = None
+    """The identity of the party that the path certifies; None for a directly trusted key."""
 
     def __str__(self) -> str:
-        """Return the subjects of the signer's and the root's certificate, or a short key id."""
+        """Return who signed: a name of the trust store, or else `a key you gave`."""
+        if self.party is not None:
+            return f"{self.party.name} ({self.description})"
+        return self.description if self.path else f"a key you gave ({self.description})"
+
+    @property
+    def description(self) -> str:
+        """The subjects of the signer's and the root's certificate, or a short key id."""
+        if self.identity is not None:
+            authority = self.path[-1].subject.rfc4514_string()
+            return f"{self.identity}, certified by {authority}"
         if self.path:
             return (
                 f"{self.path[0].subject.rfc4514_string()}, certified by "
@@ -87,7 +117,9 @@ def check_algorithm(message: Sign1, policy: Policy) -> int:
     algorithm = get_algorithm(message.protected[HEADER_ALG])
     if algorithm.number not in policy.algorithms:
         raise InvalidStatement(
-            f"the policy does not allow {algorithm.name}", reason="alg-not-allowed"
+            f"the statement is signed with {algorithm.name}, which --alg does not allow",
+            reason="alg-not-allowed",
+            hint=f"Add --alg {algorithm.name}, or ask the signer for another statement.",
         )
     return algorithm.number
 
@@ -101,25 +133,30 @@ def list_candidate_signers(message: Sign1, algorithm: int, policy: Policy) -> li
     Raises:
         InvalidStatement: no trusted key can have signed it, or its chain is not trusted.
     """
-    if not policy.keys and not policy.roots:
+    store = policy.trust_store or TrustStore()
+    authorities = (*store.list_authorities(ROLE_SIGNER), *policy.roots)
+    trusted = _list_trusted_keys(store, policy)
+    if not trusted and not authorities:
         raise InvalidStatement(
             "no trusted key given",
             reason="no-trust",
-            hint="Add --trust KEY, or --trust CERTIFICATE.",
+            hint="Add --trust KEY, or trust a person: vacr trust add NAME --key KEY",
         )
     chain = _parse_certificate_chain(message)
     certified_key = chain[0].public_key() if chain else None
     candidates = [
-        TrustedSigner(key)
-        for key in policy.keys
-        if ALGORITHMS[algorithm].fits(key)
-        and (certified_key is None or _is_same_key(key, certified_key))
+        signer
+        for signer in trusted
+        if ALGORITHMS[algorithm].fits(signer.key)
+        and (certified_key is None or _is_same_key(signer.key, certified_key))
     ]
     key_id = message.protected.get(HEADER_KID, message.unprotected.get(HEADER_KID))
+    if not any(matches_key_id(signer.key, key_id) for signer in trusted):
+        _refuse_other_roles(key_id, store)
     candidates.sort(key=lambda candidate: not matches_key_id(candidate.key, key_id))
     if candidates and policy.extended_key_usage is None:
         return candidates
-    if chain and policy.roots:
+    if chain and authorities:
         return [_check_certified_signer(message, chain, algorithm, policy)]
     if candidates:
         raise InvalidStatement(
@@ -127,7 +164,7 @@ def list_candidate_signers(message: Sign1, algorithm: int, policy: Policy) -> li
             "that states one",
             reason="extended-key-usage",
         )
-    if any(matches_key_id(key, key_id) for key in policy.keys):
+    if any(matches_key_id(signer.key, key_id) for signer in trusted):
         raise InvalidStatement(
             f"the statement names a trusted key, but {ALGORITHMS[algorithm].name} cannot be used "
             "with this kind of key",
@@ -143,6 +180,36 @@ def list_candidate_signers(message: Sign1, algorithm: int, policy: Policy) -> li
         reason="untrusted",
         hint="Add --trust with the signer's key, or with the root of the chain.",
     )
+
+
+def _list_trusted_keys(store: TrustStore, policy: Policy) -> list[TrustedSigner]:
+    """Return the keys that are trusted to sign: of the store, then the bare keys.
+
+    The store decides about a key that is in both, so that its validity counts.
+    """
+    signers: dict[bytes, TrustedSigner] = {}
+    for party in store.list_parties(ROLE_SIGNER):
+        for key in party.keys:
+            signers.setdefault(compute_thumbprint(key), TrustedSigner(key, party=party))
+    for key in policy.keys:
+        signers.setdefault(compute_thumbprint(key), TrustedSigner(key))
+    return list(signers.values())
+
+
+def _refuse_other_roles(key_id: Any, store: TrustStore) -> None:
+    """Refuse a statement that names a key of the store, but not the key of a signer.
+
+    Raises:
+        InvalidStatement: `key_id` names such a key.
+    """
+    for party in store.parties:
+        if any(matches_key_id(key, key_id) for key in party.keys):
+            raise InvalidStatement(
+                f"the statement names a key of {party.name}, which is not trusted as a signer; its "
+                f"roles: {', '.join(party.roles)}",
+                reason="role",
+                hint="If this key may sign records, add the role signer to the trust store.",
+            )
 
 
 def _parse_certificate_chain(message: Sign1) -> list[x509.Certificate]:
@@ -179,14 +246,56 @@ def _check_certified_signer(
             "the certificate chain is not signed: anyone may have added it",
             reason="x5chain-unprotected",
         )
-    path = check_certificate_chain(chain, policy.roots, policy.extended_key_usage)
-    key = chain[0].public_key()
-    if not ALGORITHMS[algorithm].fits(key):
+    signer = _find_certified_signer(chain, policy)
+    if not ALGORITHMS[algorithm].fits(signer.key):
         raise InvalidStatement(
             f"{ALGORITHMS[algorithm].name} cannot be used with the certificate's key",
             reason="alg-key",
         )
-    return TrustedSigner(key, tuple(path))
+    return signer
+
+
+def _find_certified_signer(chain: list[x509.Certificate], policy: Policy) -> TrustedSigner:
+    """Return the owner of a chain's first certificate: a party of the store, or else a bare one.
+
+    Raises:
+        InvalidStatement: no identity of the store and no root of the policy fits the chain, or
+            identities of two parties do.
+    """
+    key, usage = chain[0].public_key(), policy.extended_key_usage
+    store = policy.trust_store or TrustStore()
+    signers, first_error = [], None
+    for party, identity in store.list_by_certificate(chain[0], ROLE_SIGNER):
+        try:
+            path = check_certificate_chain(chain, [identity.authority], usage)
+        except InvalidStatement as error:
+            first_error = first_error or error
+        else:
+            signers.append(TrustedSigner(key, tuple(path), party, identity))
+    # Two stores may list one identity under two names: the first decides. Two identities in one
+    # certificate leave open who signed.
+    if len({str(signer.identity) for signer in signers}) > 1:
+        names = list(dict.fromkeys(signer.party.name for signer in signers if signer.party))
+        if len(names) > 1:
+            raise InvalidStatement(
+                f"the certificate names several parties of the trust store: {', '.join(names)}",
+                reason="identity-ambiguous",
+            )
+    if signers:
+        return signers[0]
+    if policy.roots:
+        # The store decides about a key that it lists, so that its validity counts.
+        path = check_certificate_chain(chain, policy.roots, usage)
+        return TrustedSigner(key, tuple(path), store.find_by_key(key, ROLE_SIGNER))
+    if first_error is None:
+        check_certificate_chain(chain, store.list_authorities(ROLE_SIGNER), usage)
+        shown = ", ".join(sorted(map(" ".join, list_certificate_identities(chain[0]))))
+        first_error = InvalidStatement(
+            f"the trust store lists no signer for the certificate's names: {shown or 'none'}",
+            reason="identity-unknown",
+            hint="To trust it: vacr trust add NAME --authority FILE --email ADDRESS",
+        )
+    raise first_error
 
 
 def check_signature(
@@ -236,17 +345,55 @@ def check_carried_key(message: Sign1, signer: TrustedSigner) -> None:
         )
 
 
+def is_issuer_bound(issuer: str, signer: TrustedSigner) -> bool:
+    """Return whether a signer may claim an issuer, because something other than the claim says so.
+
+    The trust store lists the issuer for the signer; or the signer's certificate names it; or it is
+    the thumbprint of the key. Of a certificate in the trust store, only the listed name counts.
+    """
+    if issuer.startswith(THUMBPRINT_URI_PREFIX):
+        return issuer == signer.uri
+    if signer.party is not None and issuer in signer.party.issuers:
+        return True
+    if signer.identity is not None:
+        return proves_issuer([(signer.identity.kind, signer.identity.value)], issuer)
+    return bool(signer.path) and proves_issuer(list_certificate_identities(signer.path[0]), issuer)
+
+
+def check_party_validity(party: TrustedParty, time: datetime, kind: str = "party") -> None:
+    """Check that the trust store trusts a party at a time.
+
+    Raises:
+        InvalidStatement: the trust begins later, or ended; the reason starts with `kind`.
+    """
+    if party.valid_from is not None and time < party.valid_from:
+        raise InvalidStatement(
+            f"{party.name} is not trusted before {format_time(party.valid_from)}",
+            reason=f"{kind}-not-yet-valid",
+        )
+    if party.valid_until is not None and time > party.valid_until:
+        raise InvalidStatement(
+            f"{party.name} is not trusted after {format_time(party.valid_until)}",
+            reason=f"{kind}-expired",
+            hint="A timestamp or receipt from before then would prove that the signature is older.",
+        )
+
+
 def matches_key_id(key: PublicKey, key_id: Any) -> bool:
     """Return whether a `kid` header names a key.
 
-    It names a key by its thumbprint: bytes, or, in some implementations, hex text or a URI.
+    It names a key by its thumbprint: bytes, or, in some implementations, hex text or a URI. Ledgers
+    in the profile of CCF name it by its fingerprint in hex.
     """
-    if key_id is None:
+    if not isinstance(key_id, bytes | str):
         return False
     thumbprint = compute_thumbprint(key)
-    if isinstance(key_id, str):
-        return key_id in (thumbprint.hex(), compute_thumbprint_uri(key))
-    return bool(key_id == thumbprint)
+    if key_id == thumbprint:
+        return True
+    text = key_id.decode("latin-1") if isinstance(key_id, bytes) else key_id
+    if len(text) == _HEX_HASH_LENGTH:
+        return text in (thumbprint.hex(), compute_fingerprint(key).hex())
+    return text == compute_thumbprint_uri(key)
 
 
 def _is_same_key(first: PublicKey, second: PublicKey) -> bool:

@@ -20,15 +20,18 @@ look at the verdict, and the return value holds only checked content.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
+
+from cryptography import x509
 
 from vacr.agents import Source
 from vacr.attribution import BaseFiles, JointRecords
 from vacr.errors import InvalidStatement
 from vacr.signing import (
     ALGORITHMS,
+    ATTACHED,
     CLAIM_IAT,
     CLAIM_ISS,
     CLAIM_SUB,
@@ -43,9 +46,9 @@ from vacr.verification.certificates import check_validity_period
 from vacr.verification.claims import (
     check_claims,
     check_content,
-    describe_issuer,
     detect_profile,
     get_signed_payload,
+    report_issuer,
 )
 from vacr.verification.policy import Check, Checks, Policy, format_time
 from vacr.verification.receipts import VerifiedReceipt, check_receipts
@@ -54,9 +57,14 @@ from vacr.verification.trust import (
     TrustedSigner,
     check_algorithm,
     check_carried_key,
+    check_party_validity,
     check_signature,
     list_candidate_signers,
 )
+from vacr.verification.trust_store import ROLE_TIMESTAMP_AUTHORITY, TrustedParty, TrustStore
+from vacr.verification.witnesses import VerifiedWitnesses, check_witnesses
+
+_UNTRUSTED_TIMESTAMP = "timestamp-untrusted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +81,8 @@ class VerifiedStatement:
     signer: TrustedSigner
     issuer: str | None
     """The issuer that the signer claims, or None; so are `subject` and `issued_at`."""
+    issuer_is_bound: bool
+    """Whether the trust store, the certificate or the key's thumbprint confirms the issuer."""
     subject: str | None
     issued_at: float | None
     """The claimed time of signing, in seconds since 1970."""
@@ -82,6 +92,8 @@ class VerifiedStatement:
     """The earliest time at which a trusted log contained the statement, or None if unknown."""
     receipts: tuple[VerifiedReceipt, ...]
     checks: tuple[Check, ...]
+    witnesses: tuple[VerifiedWitnesses, ...] = ()
+    """The proofs that witnesses saw the log entry; empty if the policy requires none."""
 
 
 def verify(
@@ -136,25 +148,35 @@ def _run_checks(
     """Run all checks in their order, and return the verified facts."""
     checks = Checks()
     with checks.run("structure"):
-        message = parse_sign1(statement)
+        # A large payload is in memory twice at most: in the statement, and in the data to verify
+        # or, after that, as the content.
+        message = parse_sign1(statement, share_payload=True)
         profile = detect_profile(message)
         checks.add_passed("structure", f"COSE_Sign1, {profile}")
     signer = _find_signer(message, policy, payload, checks)
     with checks.run("content"):
         content = check_content(message, profile, payload)
+        if message.payload is not None:
+            attached = content if profile == ATTACHED else bytes(message.payload)
+            message = replace(message, payload=attached)
         checks.add_passed("content", f"{len(content)} bytes, unchanged since signing")
     with checks.run("claims"):
         claims = check_claims(message, policy, signer, now)
-        checks.add_passed("claims", describe_issuer(claims, policy))
+        issuer_is_bound = report_issuer(claims, signer, checks)
     with checks.run("receipt"):
         receipts = check_receipts(message, policy, now, checks)
         log_times = [receipt.time for receipt in receipts if receipt.time is not None]
         logged_at = min(log_times, default=None)
+    with checks.run("witnesses"):
+        witnesses = check_witnesses(message, receipts, policy, now, checks)
     with checks.run("timestamp"):
         timestamp = _check_timestamps(message, content, policy, checks)
+    proven_times = {"timestamp": timestamp, "receipt": logged_at}
+    signing_times = _choose_signing_times(claims.get(CLAIM_IAT), proven_times, now)
+    with checks.run("trust"):
+        _check_signer_validity(signer, signing_times, checks)
     with checks.run("certificate"):
-        proven_times = {"timestamp": timestamp, "receipt": logged_at}
-        _check_certificate_validity(signer, claims.get(CLAIM_IAT), proven_times, now, checks)
+        _check_certificate_validity(signer, signing_times, checks)
     record = check_signed_record(message, content, policy, inputs, checks)
     with checks.run("evidence"):
         check_evidence(message, content, record, evidence, policy, now, checks)
@@ -165,11 +187,13 @@ def _run_checks(
         record=record,
         signer=signer,
         issuer=claims.get(CLAIM_ISS),
+        issuer_is_bound=issuer_is_bound,
         subject=claims.get(CLAIM_SUB),
         issued_at=claims.get(CLAIM_IAT),
         timestamp=timestamp,
         logged_at=logged_at,
         receipts=receipts,
+        witnesses=witnesses,
         checks=tuple(checks.finished),
     )
 
@@ -188,7 +212,7 @@ def _find_signer(
         signer = check_signature(message, algorithm, signed, candidates)
     with checks.run("trust"):
         check_carried_key(message, signer)
-        checks.add_passed("trust", str(signer))
+        checks.add_passed("trust", f"signed by {signer}")
         checks.add_passed("signature", f"valid, {len(message.signature)} bytes")
     return signer
 
@@ -214,11 +238,12 @@ def _check_timestamps(
         stamped_data[HEADER_TIMESTAMP_THEN_COSE] = stamped_payload
     if HEADER_COSE_THEN_TIMESTAMP in message.unprotected:
         stamped_data[HEADER_COSE_THEN_TIMESTAMP] = encode_stamped_signature(message.signature)
-    if stamped_data and not policy.timestamp_roots:
+    authorities = _list_time_authorities(policy)
+    if stamped_data and not authorities:
         if policy.needs_timestamp:
             raise InvalidStatement(
                 "no trusted timestamp authority given",
-                reason="timestamp-untrusted",
+                reason=_UNTRUSTED_TIMESTAMP,
                 hint="Add --timestamp-trust FILE.",
             )
         checks.add_undecided("timestamp", "not checked: no trusted timestamp authority given")
@@ -226,38 +251,135 @@ def _check_timestamps(
     signed_at = None
     for label, data in stamped_data.items():
         token = message.protected.get(label, message.unprotected.get(label))
-        time = check_timestamp_token(token, data, policy.timestamp_roots).astimezone(UTC)
+        try:
+            time, finding = _check_timestamp(token, data, authorities)
+        except InvalidStatement as error:
+            is_required = policy.timestamp_roots or policy.needs_timestamp
+            if error.reason != _UNTRUSTED_TIMESTAMP or is_required:
+                raise
+            checks.add_undecided("timestamp", f"does not count: {error.message}")
+            continue
         if label == HEADER_COSE_THEN_TIMESTAMP:
             signed_at = time  # The other kind proves only that the payload existed.
-        checks.add_passed("timestamp", format_time(time))
+        checks.add_passed("timestamp", finding)
     if policy.needs_timestamp and signed_at is None:
         raise InvalidStatement("the signature has no timestamp", reason="timestamp-missing")
     return signed_at
 
 
+@dataclass(frozen=True)
+class _TimeAuthority:
+    """The root certificates of a timestamp authority, and its entry in the trust store or None."""
+
+    roots: tuple[x509.Certificate, ...]
+    party: TrustedParty | None = None
+
+
+def _list_time_authorities(policy: Policy) -> list[_TimeAuthority]:
+    """Return the trusted timestamp authorities: the bare roots, then the parties of the store.
+
+    The first party that lists a root decides about it, also if the root is bare, too.
+    """
+    store = policy.trust_store or TrustStore()
+    authorities, listed = [], set[x509.Certificate]()
+    for party in store.list_parties(ROLE_TIMESTAMP_AUTHORITY):
+        roots = TrustStore((party,)).list_authorities(ROLE_TIMESTAMP_AUTHORITY)
+        authorities.append(_TimeAuthority(tuple(set(roots) - listed), party))
+        listed.update(roots)
+    bare = tuple(root for root in policy.timestamp_roots if root not in listed)
+    return [one for one in (_TimeAuthority(bare), *authorities) if one.roots]
+
+
+def _check_timestamp(
+    token: Any, data: bytes, authorities: list[_TimeAuthority]
+) -> tuple[datetime, str]:
+    """Return the time that a token proves, and the finding, from the first authority that made it.
+
+    Raises:
+        InvalidStatement: the token is malformed, or no authority made it.
+    """
+    first_error = None
+    for authority in authorities:
+        try:
+            return _check_authority_timestamp(token, data, authority)
+        except InvalidStatement as error:
+            if error.reason != _UNTRUSTED_TIMESTAMP:
+                raise
+            first_error = first_error or error
+    raise first_error or InvalidStatement(
+        "no trusted timestamp authority given", reason=_UNTRUSTED_TIMESTAMP
+    )
+
+
+def _check_authority_timestamp(
+    token: Any, data: bytes, authority: _TimeAuthority
+) -> tuple[datetime, str]:
+    """Return the time that an authority's token proves, and the finding.
+
+    Raises:
+        InvalidStatement: the token is malformed or another authority's, or the trust store did not
+            trust the authority then.
+    """
+    time = check_timestamp_token(token, data, authority.roots).astimezone(UTC)
+    if authority.party is None:
+        return time, format_time(time)
+    if not authority.party.is_valid_at(time):
+        raise InvalidStatement(
+            f"{authority.party.name} is not trusted at {format_time(time)}, the time of the "
+            "timestamp",
+            reason=_UNTRUSTED_TIMESTAMP,
+        )
+    return time, f"{format_time(time)}, by {authority.party.name}"
+
+
+@dataclass(frozen=True)
+class _SigningTimes:
+    """The times at which the signer must have been trusted, and how they are known."""
+
+    times: tuple[datetime, ...]
+    basis: str
+    """Ends a sentence, such as `at the time of the receipt`."""
+
+
+def _choose_signing_times(
+    issued_at: Any, proven_times: dict[str, datetime | None], now: datetime
+) -> _SigningTimes:
+    """Return the times at which the signer's trust is judged.
+
+    `proven_times` are times at which the signature provably existed, by the name of the proof; the
+    earliest counts. Without a proof, the signer has to be trusted at `now` and at `issued_at`, the
+    time that the signer claims or None.
+    """
+    proofs = {time: name for name, time in proven_times.items() if time is not None}
+    if proofs:
+        earliest = min(proofs)
+        return _SigningTimes((earliest,), f"at the time of the {proofs[earliest]}")
+    claimed = () if issued_at is None else (datetime.fromtimestamp(issued_at, UTC),)
+    return _SigningTimes((now, *claimed), "now")
+
+
+def _check_signer_validity(signer: TrustedSigner, signing: _SigningTimes, checks: Checks) -> None:
+    """Check that the trust store trusted the signer at the time of signing.
+
+    A bare key, or a party without limits of validity, passes.
+    """
+    party = signer.party
+    if party is None or (party.valid_from is None and party.valid_until is None):
+        return
+    for time in signing.times:
+        check_party_validity(party, time)
+    checks.add_passed("trust", f"{party.name} is trusted {signing.basis}")
+
+
 def _check_certificate_validity(
-    signer: TrustedSigner,
-    issued_at: Any,
-    proven_times: dict[str, datetime | None],
-    now: datetime,
-    checks: Checks,
+    signer: TrustedSigner, signing: _SigningTimes, checks: Checks
 ) -> None:
     """Check that the certificates were valid at the time of signing.
 
-    `proven_times` are times at which the signature provably existed, by the name of the proof; the
-    earliest counts. Without a proof, the certificates have to be valid at `now` and at `issued_at`,
-    the time that the signer claims or None. A signer without certificates passes.
+    A signer without certificates passes.
     """
     if not signer.path:
         return
-    proofs = {time: name for name, time in proven_times.items() if time is not None}
-    earliest = min(proofs, default=None)
-    times = [earliest or now]
-    if earliest is None and issued_at is not None:
-        times.append(datetime.fromtimestamp(issued_at, UTC))
-    for time in times:
+    for time in signing.times:
         check_validity_period(signer.path, time)
-    finding = (
-        f"valid at the time of the {proofs[earliest]}" if earliest is not None else "valid now"
-    )
-    checks.add_passed("certificate", finding)
+    checks.add_passed("certificate", f"valid {signing.basis}")

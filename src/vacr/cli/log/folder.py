@@ -125,7 +125,9 @@ def fsck_command(
     for problem in problems:
         voice.error(f"{log.path}: {problem}")
     if more:
-        voice.error(f"{log.path}: and {more} more")
+        voice.error(f"{log.path}: and {more} more problems")
+    if problems:
+        voice.notice("  Stop serving this log. docs/running-a-log.md shows how to restore it.")
     heads = format_count(result.heads, "signed head")
     verdict = "damaged" if problems else "clean"
     voice.result(

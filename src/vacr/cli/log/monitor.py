@@ -178,7 +178,10 @@ def _report_misbehaviour(
     }
     file = write_log_evidence(path, {**kept, "seen": error.note.decode("utf-8", "replace")})
     name = known.origin if known is not None else url
-    voice.error(f"{name}: misbehaved ({error.reason}): {error.message}", f"Evidence: {file}")
+    voice.error(
+        f"{name}: misbehaved ({error.reason}): {error.message}",
+        f"Do not trust this log, and ask its operator. The proof is in {file}",
+    )
     document: dict[str, Any] = {
         "url": url,
         "outcome": "failed",

@@ -32,6 +32,8 @@ from vacr.transparency import (
 from vacr.verification import check_consistency_receipt, check_receipt
 from vacr.workflows import write_output_file
 
+_BAD_RECEIPT_HINT = "The receipt proves nothing. Ask the operator of the log for a new one."
+
 
 @click.command("prove", no_args_is_help=True, cls=Verb)
 @log_options
@@ -179,13 +181,15 @@ def verify_command(
     data = read_bytes(receipt, _MAX_INPUT_BYTES)
     known = [key for name in log_key for key in read_log_keys(name)]
     try:
-        if parse_receipt(data).inclusions:
+        parsed = parse_receipt(data)
+        if parsed.inclusions or parsed.ccf_proofs:
             document = _verify_inclusion(data, known, statement, entry_rule)
         else:
             document = _verify_consistency(data, known, older, newer)
     except InvalidStatement as error:
+        hint = error.hint or _BAD_RECEIPT_HINT
         raise InvalidStatement(
-            error.message, reason=error.reason, where=error.where or receipt, hint=error.hint
+            error.message, reason=error.reason, where=error.where or receipt, hint=hint
         ) from error
     voice.result(f"{receipt}: verified: {document.pop('told')}")
     voice.data({"receipt": receipt, "holds": True, **document})
@@ -196,6 +200,8 @@ def _verify_inclusion(
     data: bytes, known: list[PublicKey], statement: str | None, rule: str
 ) -> dict[str, Any]:
     """Check that a log contains a statement; return the facts for the output.
+
+    `known` are the keys of the log, and `rule` is the entry rule.
 
     Raises:
         UsageError: no statement is named.
@@ -210,7 +216,7 @@ def _verify_inclusion(
         parse_sign1(read_bytes(statement)), data, known, datetime.now(UTC), rule=rule
     )
     return {
-        "told": str(receipt),
+        "told": f"{receipt}, {receipt.position} (the receipt does not sign this position)",
         "issuer": receipt.issuer,
         "origin": receipt.subject,
         "entry": receipt.index,
@@ -222,6 +228,8 @@ def _verify_consistency(
     data: bytes, known: list[PublicKey], older: str | None, newer: str | None
 ) -> dict[str, Any]:
     """Check that a log only grew between two states; return the facts for the output.
+
+    `known` are the keys of the log; `newer` may be `None`.
 
     Raises:
         UsageError: no older state is named.
@@ -246,7 +254,8 @@ def _verify_consistency(
             f"the receipt is about other states than you named: from {receipt.older} to "
             f"{receipt.newer} entries, with the root {receipt.root.hex()}"
         )
-        raise InvalidStatement(description, reason="consistency-mismatch")
+        hint = "Name the checkpoints of these two sizes with --older and --newer."
+        raise InvalidStatement(description, reason="consistency-mismatch", hint=hint)
     description = (
         f"{receipt.issuer} only grew from {receipt.older} to {receipt.newer} entries, with the "
         f"root {receipt.root.hex()}"
@@ -262,12 +271,13 @@ def _verify_consistency(
 
 
 def _read_tree_head(name: str) -> tuple[int | None, bytes]:
-    """Return the size and the root of a state of a log.
+    """Return the size and the root of a state of a log; the signature is not checked.
 
     `name` is the file of a checkpoint, or a root in hexadecimal, which has no size: `None`.
 
     Raises:
         InvalidStatement: the file is not a checkpoint.
+        UnreadableInput: the file cannot be read.
     """
     try:
         root = bytes.fromhex(name)

@@ -20,7 +20,7 @@ from typing import Any
 import click
 
 from vacr.cli.log.folder import build_log_document, log_options, open_log, print_log_summary
-from vacr.cli.options import PATH, F, NumberRange, Verb, voice_options
+from vacr.cli.options import PATH, F, NumberRange, Verb, trust_store_option, voice_options
 from vacr.console import Voice
 from vacr.errors import UnreadableInput, UsageError
 from vacr.log import (
@@ -34,7 +34,7 @@ from vacr.log import (
     open_witness_folder,
     serve_application,
 )
-from vacr.signing import read_trust_file
+from vacr.signing import check_secret_permissions, read_trust_file
 from vacr.transparency import MAX_ENTRY_SIZE, parse_verifier_key
 
 _DEFAULT_LINGER_MS = 2.0
@@ -51,6 +51,7 @@ def _listening_options(port: int) -> Callable[[F], F]:
     """
 
     def add(function: F) -> F:
+        """Add the options to a verb."""
         for option in (
             click.option(
                 "--client-ca",
@@ -96,7 +97,9 @@ def _listening_options(port: int) -> Callable[[F], F]:
 @log_options
 @_listening_options(8080)
 @click.option(
-    "--async", is_flag=True, help="Answer each statement with 303 and the address of its receipt."
+    "--async",
+    is_flag=True,
+    help="Answer each statement at once, with 303 and the address of its later receipt.",
 )
 @click.option(
     "--trust",
@@ -106,11 +109,13 @@ def _listening_options(port: int) -> Callable[[F], F]:
     help="Public key, or root certificate of signers, that may register; repeatable.  [default: "
     "every key]",
 )
+@trust_store_option(help="Trust store whose signers may register; repeatable.")
 @click.option(
     "--issuer",
     metavar="URI",
     multiple=True,
-    help="Issuer whose statements may be registered; repeatable.  [default: all]",
+    help="Issuer whose statements may be registered, if the trust store or the certificate binds "
+    "it to the signer; repeatable.  [default: all]",
 )
 @click.option(
     "--alg",
@@ -191,7 +196,8 @@ def serve_command(
     """Serve a log over HTTP.
 
     The API is SCRAPI for statements and receipts, and C2SP for checkpoints and tiles. The signature
-    of every statement is verified: with the keys of --trust, or else with the key in the statement.
+    of every statement is verified: with the keys of --trust and --trust-store, or else with the key
+    in the statement.
 
     \b
     Example:
@@ -217,6 +223,7 @@ def serve_command(
         document = build_log_document(log, ledger.storage)
 
         def report_start(url: str) -> None:
+            """Print the address of the service, and warn if tokens would be sent unencrypted."""
             voice.result(f"serving {document['origin']} at {url}")
             print_log_summary(document, voice)
             voice.data({**document, "url": url})
@@ -240,6 +247,7 @@ def _build_service_app(folder: LogFolder, ledger: Ledger, options: dict[str, Any
             "packages for serving a log are missing", hint="pip install 'vacr[log]'"
         ) from error
     from vacr.log import (
+        ForkGuard,
         Publisher,
         RateLimiter,
         ReaderPool,
@@ -248,32 +256,52 @@ def _build_service_app(folder: LogFolder, ledger: Ledger, options: dict[str, Any
         ServiceMetrics,
         WitnessAddress,
     )
-    from vacr.workflows import VerificationOptions, load_verification_policy
+    from vacr.workflows import VerificationOptions, choose_trust_stores, load_verification_policy
 
+    # Only stores that the command names: the operator's own trust says nothing about registering.
+    stores = choose_trust_stores(options["trust_store"], has_bare_trust=True)
     policy = load_verification_policy(
-        VerificationOptions(options["trust"], algorithms=options["alg"])
+        VerificationOptions(options["trust"], stores, algorithms=options["alg"])
     )
     tokens = _read_caller_tokens(options["token_file"]) if options["token_file"] else None
     admission = RegistrationPolicy(policy, frozenset(options["issuer"]), options["max_size"])
+    guard = ForkGuard(folder.path)
+    if guard.fork is not None:
+        logging.getLogger("vacr.log").error("%s", guard.fork.diagnostics())
     registration = RegistrationEndpoint(
-        admission, ServiceMetrics(), tokens, RateLimiter(options["rate"]), options["async"]
+        admission,
+        ServiceMetrics(),
+        tokens,
+        RateLimiter(options["rate"]),
+        options["async"],
+        guard=guard,
     )
     readers = ReaderPool(folder.reader)
     witnesses = [WitnessAddress(url, parse_verifier_key(key)) for url, key in options["witness"]]
-    publisher = Publisher(readers, folder.keyring, folder.public, witnesses)
+    publisher = Publisher(
+        readers,
+        folder.keyring,
+        folder.public,
+        witnesses,
+        guard=guard,
+        witnessed=folder.witnessed,
+    )
     return LogService(
         ledger, registration, publisher, readers, options["queue"], options["linger"] / 1000
     ).app()
 
 
 def _read_caller_tokens(name: str) -> Any:
-    """Return the access tokens in a file, one per line.
+    """Return the access tokens in a file, one per line, as `AllowedTokens`.
 
     Raises:
-        UnreadableInput: the file cannot be read, or a token is invalid.
+        UsageError: other users can read the file.
+        Unreachable: the file cannot be read.
+        UnreadableInput: a token is invalid, or the file contains none.
     """
     from vacr.log import AllowedTokens
 
+    check_secret_permissions(name)
     try:
         return AllowedTokens(read_trust_file(name).split(b"\n"))
     except UnreadableInput as error:
@@ -281,7 +309,7 @@ def _read_caller_tokens(name: str) -> Any:
 
 
 def _is_loopback(host: str) -> bool:
-    """Return whether only this machine can reach a host; False for names but `localhost`."""
+    """Return whether only this machine can reach a host: a loopback address, or `localhost`."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -314,7 +342,8 @@ def _check_proxy_addresses(addresses: Sequence[str]) -> None:
     metavar="VKEY",
     multiple=True,
     required=True,
-    help="Checkpoint key of a log whose checkpoints to cosign; repeatable.",
+    help="Checkpoint key of a log whose checkpoints to cosign; repeatable. For a log that changed "
+    "its key, the oldest first.",
 )
 @click.option(
     "--name",
@@ -354,6 +383,7 @@ def witness_command(
         stop = ServiceStop()
 
         def report_start(url: str) -> None:
+            """Print the address and the key of the witness."""
             voice.result(f"key: {opened.public}")
             voice.result(f"url: {url}")
             voice.data(

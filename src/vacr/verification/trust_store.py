@@ -1,0 +1,415 @@
+"""The trust store: people and services by name, with their keys, roles and validity.
+
+A bare key says that somebody signed. A trust store says who. It is a TOML file that people can
+review. Each entry has the name of a party, its keys, the roles that they count in, the issuers that
+it may claim, and the beginning and end of the trust.
+
+    >>> from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    >>> from vacr.verification import ROLE_LOG, ROLE_SIGNER, TrustedParty, TrustStore
+    >>> from vacr.verification import format_trust_store, parse_trust_store
+    >>> key = Ed25519PrivateKey.from_private_bytes(bytes(32)).public_key()
+    >>> alice = TrustedParty("Alice Example", (ROLE_SIGNER,), keys=(key,))
+    >>> print(format_trust_store(TrustStore((alice,))).decode())
+    version = 1
+    <BLANKLINE>
+    [[trusted]]
+    name = "Alice Example"
+    roles = ["signer"]
+    keys = ['''
+    -----BEGIN PUBLIC KEY-----
+    MCowBQYDK2VwAyEAO2onvM62pC1io6jQKm8Nc2UyFXcd4kOmOsBIoYtZ2ik=
+    -----END PUBLIC KEY-----
+    ''']
+    <BLANKLINE>
+    >>> store = parse_trust_store(format_trust_store(TrustStore((alice,))), "trust.toml")
+    >>> store.find_by_key(key, ROLE_SIGNER).name
+    'Alice Example'
+    >>> store.find_by_key(key, ROLE_LOG) is None      # a role is not a default
+    True
+
+`trust_store_file.py` reads and writes the file.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ed25519
+
+from vacr.errors import UnreadableInput, UsageError
+from vacr.signing import (
+    THUMBPRINT_URI_PREFIX,
+    PublicKey,
+    compute_thumbprint,
+)
+from vacr.transparency import (
+    NOTE_KEY_COSIGNATURE,
+    NOTE_KEY_ED25519,
+    VerifierKey,
+)
+from vacr.verification.certificates import list_certificate_identities
+
+ROLE_SIGNER, ROLE_LOG, ROLE_VERIFIER = "signer", "log", "verifier"
+ROLE_TIMESTAMP_AUTHORITY, ROLE_WITNESS, ROLE_REDACTOR = "timestamp-authority", "witness", "redactor"
+ROLES = (
+    ROLE_SIGNER,
+    ROLE_LOG,
+    ROLE_VERIFIER,
+    ROLE_TIMESTAMP_AUTHORITY,
+    ROLE_WITNESS,
+    ROLE_REDACTOR,
+)
+
+_MAX_NAME_LENGTH = 100
+_MAX_ISSUER_LENGTH = 8192
+# Characters that `str.isprintable` accepts and nobody can see: blanks, and characters with the
+# Unicode property Default_Ignorable_Code_Point.
+_INVISIBLE_CHARACTERS = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0\ufffc"
+    "\U00016fe4\U0001d159"
+) | frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
+
+# What separates a name from the rest in a list of parties or a verdict, and the marks of verdicts.
+_VERDICT_TEXT = re.compile(r";|: |\(key |[✓✔✅☑✗✘❌❎❔]")
+
+_ROLES_WITH_KEYS = frozenset([ROLE_SIGNER, ROLE_LOG, ROLE_VERIFIER, ROLE_REDACTOR])
+_ROLES_WITH_IDENTITIES = frozenset([ROLE_SIGNER, ROLE_REDACTOR])
+
+
+@dataclass(frozen=True)
+class CertificateIdentity:
+    """An authority, and the one alternative name that it may certify for a party.
+
+    A timestamp authority has no such name: then `kind` and `value` are empty.
+    """
+
+    authority: x509.Certificate
+    kind: str = ""
+    """One of `email`, `uri` and `dns`."""
+    value: str = ""
+
+    def __str__(self) -> str:
+        """Return the kind and the name, such as `email alice@example.org`, or the authority."""
+        return f"{self.kind} {self.value}" if self.kind else self.authority.subject.rfc4514_string()
+
+
+@dataclass(frozen=True)
+class TrustedParty:
+    """A person or a service that a verifier trusts in certain roles."""
+
+    name: str
+    roles: tuple[str, ...]
+    """Some of `ROLES`."""
+    keys: tuple[PublicKey, ...] = ()
+    identities: tuple[CertificateIdentity, ...] = ()
+    """The certificates that count as this party's, next to `keys`."""
+    issuers: tuple[str, ...] = ()
+    """The issuers that statements of this party may claim."""
+    valid_from: datetime | None = None
+    """The begin of the trust; None if it is unlimited."""
+    valid_until: datetime | None = None
+    """The last moment of the trust; None if it is unlimited."""
+    note_key: VerifierKey | None = None
+    """The key of a log's checkpoints, or of a witness's cosignatures."""
+    where: str = field(default="", compare=False)
+    """The store that lists this party."""
+
+    def is_valid_at(self, time: datetime) -> bool:
+        """Return whether the party is trusted at a time."""
+        return (self.valid_from is None or self.valid_from <= time) and (
+            self.valid_until is None or time <= self.valid_until
+        )
+
+    @cached_property
+    def thumbprints(self) -> frozenset[bytes]:
+        """The thumbprints of the keys."""
+        return frozenset(map(compute_thumbprint, self.keys))
+
+
+@dataclass(frozen=True)
+class TrustStore:
+    """The parties that a verifier trusts, in their order, and the number of witnesses required."""
+
+    parties: tuple[TrustedParty, ...] = ()
+    witnesses_required: int = 0
+    """How many of the witnesses must have cosigned a log's checkpoint."""
+
+    def list_parties(self, role: str) -> list[TrustedParty]:
+        """Return the parties with a role."""
+        return [party for party in self.parties if role in party.roles]
+
+    def list_keys(self, role: str) -> list[PublicKey]:
+        """Return the keys that count in a role, each once."""
+        keys = {
+            compute_thumbprint(key): key for party in self.list_parties(role) for key in party.keys
+        }
+        return list(keys.values())
+
+    def list_authorities(self, role: str) -> list[x509.Certificate]:
+        """Return the authorities whose certificates count in a role, each once.
+
+        For the role of a timestamp authority, these have no name to certify; for others, they have.
+        """
+        return list(
+            dict.fromkeys(
+                identity.authority
+                for party in self.list_parties(role)
+                for identity in party.identities
+                if bool(identity.kind) != (role == ROLE_TIMESTAMP_AUTHORITY)
+            )
+        )
+
+    def find_by_key(self, key: PublicKey, role: str) -> TrustedParty | None:
+        """Return the first party whose key counts in a role, or None."""
+        thumbprint = compute_thumbprint(key)
+        parties = self.list_parties(role)
+        return next((party for party in parties if thumbprint in party.thumbprints), None)
+
+    def list_by_certificate(
+        self, certificate: x509.Certificate, role: str
+    ) -> list[tuple[TrustedParty, CertificateIdentity]]:
+        """Return the parties and identities that a signer's certificate names, in their order.
+
+        Only the alternative names are compared. Whether the identity's authority certified them is
+        left to the caller.
+        """
+        names = list_certificate_identities(certificate)
+        return [
+            (party, identity)
+            for party in self.list_parties(role)
+            for identity in party.identities
+            if (identity.kind, identity.value) in names
+        ]
+
+    def find_by_certificate(
+        self, path: Sequence[x509.Certificate], role: str
+    ) -> TrustedParty | None:
+        """Return the first party whose identity a checked path certifies, or None.
+
+        The path leads from the signer's certificate to the identity's authority.
+        """
+        return next(
+            (
+                party
+                for party, identity in self.list_by_certificate(path[0], role)
+                if identity.authority == path[-1]
+            ),
+            None,
+        )
+
+    def find_log_by_note_key(self, key: VerifierKey) -> TrustedParty | None:
+        """Return the log whose checkpoints a key signs, or None."""
+        logs = self.list_parties(ROLE_LOG)
+        return next((party for party in logs if party.note_key == key), None)
+
+    @property
+    def witnesses(self) -> tuple[TrustedParty, ...]:
+        """The witnesses with distinct keys, without logs: a key under two names is one witness.
+
+        The first party with a key decides about it.
+        """
+        logs = {key for log in self.list_parties(ROLE_LOG) for key in _list_ed25519_keys(log)}
+        distinct: dict[bytes, TrustedParty] = {}
+        for party in self.list_parties(ROLE_WITNESS):
+            if party.note_key is not None and party.note_key.public not in logs:
+                distinct.setdefault(party.note_key.public, party)
+        return tuple(distinct.values())
+
+    @property
+    def witness_keys(self) -> tuple[VerifierKey, ...]:
+        """The keys of the witnesses, each once."""
+        return tuple(party.note_key for party in self.witnesses if party.note_key is not None)
+
+
+def _list_ed25519_keys(party: TrustedParty) -> list[bytes]:
+    """Return the Ed25519 keys of a party, for notes and for receipts; only these can cosign."""
+    own = [] if party.note_key is None else [party.note_key.public]
+    keys = (key for key in party.keys if isinstance(key, ed25519.Ed25519PublicKey))
+    return [*own, *(key.public_bytes_raw() for key in keys)]
+
+
+def combine_trust_stores(stores: Sequence[TrustStore]) -> TrustStore:
+    """Return one store with the parties of several, and the largest number of witnesses.
+
+    The first store that lists a key decides about it.
+
+    Raises:
+        UnreadableInput: two stores use one name for different parties.
+    """
+    parties: dict[str, TrustedParty] = {}
+    for party in (party for store in stores for party in store.parties):
+        known = parties.setdefault(_fold_name(party.name), party)
+        if known != party:
+            raise UnreadableInput(
+                f"another trust store has a different entry with the name {party.name!r}: "
+                f"{known.where}",
+                where=party.where,
+                hint="Rename or remove one of them, or choose one store with --trust-store FILE.",
+            )
+    required = max((store.witnesses_required for store in stores), default=0)
+    return TrustStore(tuple(parties.values()), required)
+
+
+def check_party(party: TrustedParty) -> None:
+    """Check that a party can stand in a trust store.
+
+    Raises:
+        UsageError: its name is not printable, a role is unknown or lacks its material, or material
+            is of no use for its roles.
+    """
+    problem = find_name_problem(party.name)
+    if problem:
+        raise UsageError(f"the name {party.name!r} {problem}")
+    problem = find_party_problem(party)
+    if problem:
+        raise UsageError(f"{party.name}: {problem}")
+
+
+def find_name_problem(name: str) -> str:
+    """Return why a text cannot be the name of a party, or an empty text."""
+    if not 1 <= len(name) <= _MAX_NAME_LENGTH:
+        return f"must have 1 to {_MAX_NAME_LENGTH} characters"
+    if not name.isprintable() or not _INVISIBLE_CHARACTERS.isdisjoint(name):
+        return "has control, invisible or text-direction characters"
+    if _VERDICT_TEXT.search(unicodedata.normalize("NFKC", name)):
+        return "has a semicolon, a colon before a space, a check mark or `(key `, as verdicts have"
+    if name != name.strip(" ") or "  " in name:
+        return "has spaces at an end, or two in a row"
+    if unicodedata.normalize("NFC", name) != name:
+        return "is not in the Unicode form NFC"
+    return ""
+
+
+def _fold_name(name: str) -> str:
+    """Return a name without differences of case and Unicode form, to find duplicates."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+
+
+def find_party_problem(party: TrustedParty) -> str:
+    """Return why the roles of a party do not fit its material, or an empty text."""
+    roles = set(party.roles)
+    problems = (
+        *_list_role_problems(party, roles),
+        *_list_material_problems(party, roles),
+        *_list_value_problems(party),
+    )
+    return next(iter(problems), "")
+
+
+def _list_role_problems(party: TrustedParty, roles: set[str]) -> Iterator[str]:
+    """Yield the roles of a party that are unknown, or lack the material that they need."""
+    unknown = sorted(roles - set(ROLES))
+    if unknown or not roles:
+        yield f"unknown role {', '.join(unknown)!r}; known: {', '.join(ROLES)}"
+    has_name = any(identity.kind for identity in party.identities)
+    for role in sorted(roles & _ROLES_WITH_IDENTITIES):
+        if not party.keys and not has_name:
+            yield f"the role {role} needs keys, or certificates with an email, uri or dns"
+    for role in sorted(roles & (_ROLES_WITH_KEYS - _ROLES_WITH_IDENTITIES)):
+        if not party.keys:
+            yield f"the role {role} needs keys"
+    if ROLE_TIMESTAMP_AUTHORITY in roles and all(identity.kind for identity in party.identities):
+        yield "the role timestamp-authority needs certificates with only an authority"
+    kind = party.note_key.kind if party.note_key is not None else None
+    if ROLE_WITNESS in roles and kind != NOTE_KEY_COSIGNATURE:
+        yield "the role witness needs the note-key of its cosignatures: NAME+ID+B…"
+    if ROLE_LOG in roles and kind not in (None, NOTE_KEY_ED25519):
+        yield "the note-key of a log must be the key of its checkpoints: NAME+ID+A…"
+
+
+def _list_material_problems(party: TrustedParty, roles: set[str]) -> Iterator[str]:
+    """Yield the material of a party that none of its roles uses."""
+    shown = ", ".join(party.roles)
+    if party.keys and not roles & _ROLES_WITH_KEYS:
+        yield f"keys are of no use for the roles {shown}"
+    if party.note_key is not None and not roles & {ROLE_LOG, ROLE_WITNESS}:
+        yield f"note-key is of no use for the roles {shown}"
+    if party.issuers and not roles & _ROLES_WITH_IDENTITIES:
+        yield f"issuers are of no use for the roles {shown}"
+    for identity in party.identities:
+        if identity.kind and not roles & _ROLES_WITH_IDENTITIES:
+            yield f"a certificate with {identity.kind} is of no use for the roles {shown}"
+        if not identity.kind and ROLE_TIMESTAMP_AUTHORITY not in roles:
+            yield "a certificate needs exactly one of email, uri and dns"
+
+
+def _list_value_problems(party: TrustedParty) -> Iterator[str]:
+    """Yield the values of a party that are malformed."""
+    for issuer in party.issuers:
+        if not issuer or len(issuer) > _MAX_ISSUER_LENGTH or not _is_one_word(issuer):
+            yield "an issuer is empty, too long, or has spaces or unprintable characters"
+        if issuer.startswith(THUMBPRINT_URI_PREFIX):
+            yield "an issuer is the thumbprint of a key; every key may claim its own, and no other"
+    if len(party.thumbprints) != len(party.keys):
+        yield "keys lists a key twice"
+    for identity in party.identities:
+        if identity.kind and not (_is_one_word(identity.value) and identity.value.isascii()):
+            yield f"the {identity.kind} of a certificate must be printable ASCII without spaces"
+        if identity.kind == "dns" and identity.value != identity.value.lower():
+            yield "the dns of a certificate must be in lower case"
+    begin, end = party.valid_from, party.valid_until
+    if begin is not None and end is not None and begin >= end:
+        yield "valid-from is not before valid-until"
+
+
+def _is_one_word(text: str) -> bool:
+    """Return whether a text is printable and has no spaces, so that it imitates no other member."""
+    return text.isprintable() and " " not in text
+
+
+def check_duplicates(parties: Iterable[TrustedParty], where: str) -> None:
+    """Check that no two parties share a name, or a key, an identity or a note key in a role.
+
+    Raises:
+        UnreadableInput: two do.
+    """
+    owners: dict[tuple[Any, ...], TrustedParty] = {}
+    for party in parties:
+        for claim, description in _list_claims(party):
+            other = owners.setdefault(claim, party)
+            if other is not party:
+                hint = f"To replace that entry, remove it first: vacr trust remove {other.name!r}"
+                raise UnreadableInput(
+                    f"{description} is already listed under {other.name!r}",
+                    where=f"{where}: {party.name}",
+                    hint=hint,
+                )
+
+
+def _list_claims(party: TrustedParty) -> Iterator[tuple[tuple[Any, ...], str]]:
+    """Yield what only one party of a store may have, each with its description."""
+    yield ("name", _fold_name(party.name)), f"the name {party.name!r}"
+    for role in party.roles:
+        for thumbprint in sorted(party.thumbprints):
+            yield (role, "key", thumbprint), f"the key {thumbprint.hex()[:16]}"
+        for identity in party.identities:
+            if identity.kind:
+                yield (role, identity.kind, identity.value), f"the identity {identity}"
+    if party.note_key is not None:
+        yield ("note-key", party.note_key.public), f"the note-key {party.note_key.name}"
+    if ROLE_LOG in party.roles:
+        # A log that cosigns its own checkpoints is not a witness, with none of its keys.
+        for public in _list_ed25519_keys(party):
+            yield ("note-key", public), f"a key of {party.name}"
+
+
+def add_party(store: TrustStore, party: TrustedParty, where: str) -> TrustStore:
+    """Return a store with one more party at its end.
+
+    Raises:
+        UsageError: the party is incomplete, or its name or one of its keys is already listed.
+    """
+    check_party(party)
+    parties = (*store.parties, replace(party, where=where))
+    try:
+        check_duplicates(parties, where)
+    except UnreadableInput as error:
+        raise UsageError(error.message, where=error.where, hint=error.hint) from error
+    return replace(store, parties=parties)
