@@ -203,6 +203,32 @@ def test_unreadable_or_failed_script_changes_nothing(codex, tmp_path, script, an
     assert replay_changes(codex, tmp_path) == []
 
 
+LITERAL = json.dumps(UPDATE)
+UNKNOWN_SCRIPTS = {
+    "a variable": "await tools.apply_patch(patchText);",
+    "a sum": f"const p = {LITERAL} + more;\nawait tools.apply_patch(p);",
+    "a sum over lines": f"const p = {LITERAL}\n  + more;\nawait tools.apply_patch(p);",
+    "a replaced part": f"const p = {LITERAL}.replace('x', y);\nawait tools.apply_patch(p);",
+    "a template with a name": "await tools.apply_patch(`*** Update File: ${name}\n`)",
+    "another name": f"const apply = tools.apply_patch;\nawait apply({LITERAL});",
+    "a member by its name": f"await tools['apply_patch']({LITERAL});",
+    "a member of its own": f"const {{ apply_patch }} = tools;\nawait apply_patch({LITERAL});",
+    "a blank before the bracket": "await tools.apply_patch (patchText);",
+    "two values": f"const p = {LITERAL};\n{{ const p = made(); await tools.apply_patch(p); }}",
+    "a branch": f"if (ready()) await tools.apply_patch({LITERAL});",
+    "a failure that was caught": f"try {{ await tools.apply_patch({LITERAL}) }} catch {{}}",
+}
+
+
+@pytest.mark.parametrize("script", UNKNOWN_SCRIPTS.values(), ids=UNKNOWN_SCRIPTS)
+def test_script_that_builds_a_patch_makes_files_doubtful(codex, tmp_path, script):
+    codex.output(codex.custom("exec", script), "Script completed")
+    records = read_records(tmp_path, codex.data())
+    replay, _ = replay_records(records)
+    assert replay.history == []
+    assert replay.files[f"{ROOT}/a.py"].dirty
+
+
 def test_script_is_not_parsed_as_shell(codex, tmp_path):
     codex.output(codex.custom("exec", "const f = x => b.py; echo('a') > c.py"), "Script completed")
     assert replay_changes(codex, tmp_path) == []

@@ -118,6 +118,87 @@ def test_checker_leaves_no_doubt(tmp_path, command):
     assert (proof["complete"], proof.get("doubt")) == (True, None)
 
 
+WRITING_COMMANDS = """
+git diff --output a.py
+git diff --output=a.py HEAD
+git log -p --output a.py
+git config -f a.py core.editor vi
+sort -o a.py b.txt
+sort -uo a.py b.txt
+sort --output=a.py b.txt
+uniq b.txt a.py
+xxd -r b.hex a.py
+find . -name a.py -delete
+find . -name b.txt -exec cat {} + -delete
+find . -name '*.txt' -fprint a.py
+find . -name '*.txt' -exec cat {} + -exec sed -i 1d {} +
+awk '{ print $1 > "a.py" }' b.txt
+sed -n 'w a.py' b.txt
+sed 's/x/y/w a.py' b.txt
+tee a.py < b.txt
+curl -o a.py https://example.org/a.py
+curl --output a.py https://example.org/a.py
+wget -O a.py https://example.org/x
+rsync b.txt a.py
+tree -o a.py
+yq -Pi '.a = 1' a.py
+less -o a.py b.txt
+eslint -o a.py b.js
+hyperfine 'make a.py'
+gh repo fork --clone
+git stash pop
+git apply b.diff
+xargs rm < names.txt
+echo b | xargs -I{} sh -c 'cat {} > a.py'
+(cat b.txt > a.py)
+{ cat b.txt > a.py; }
+cat b.txt >| a.py
+cat b.txt &> a.py
+echo $(cat b.txt > a.py)
+"""
+
+
+@pytest.mark.parametrize("command", WRITING_COMMANDS.strip().split("\n"))
+def test_option_that_writes_makes_a_reading_command_a_change(tmp_path, command):
+    """A line that appears after such a command need not be a person's."""
+    claude = Claude()
+    claude.read("a.py", "one\ntwo\n")
+    claude.call("Bash", {"command": command}, "")
+    claude.read("a.py", "one\ntwo\nthree\n")
+    records = read_records(tmp_path, claude.data())
+    replay, _ = replay_records(records, make_base(a_py="one\ntwo\n"))
+    last = replay.makers[-1]
+    assert (last.kind, last.evidence) != ("user", "external")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git diff a.py",
+        "git log --oneline",
+        "sort -u a.py",
+        "uniq -f 1 a.py",
+        "awk '$1 > 5' a.py",
+        "awk '{ print $1 }' a.py",
+        "sed -n '/show w/p' a.py",
+        "sed -n 's/new word/x/p' a.py",
+        "grep -o 'a.py' b.txt",
+        "find . -name '*.py' -o -name '*.txt'",
+        "less a.py",
+        "gh pr view 5",
+    ],
+)
+def test_reading_command_is_no_change(tmp_path, command):
+    claude = Claude()
+    claude.read("a.py", "one\ntwo\n")
+    claude.call("Bash", {"command": command}, "")
+    claude.read("a.py", "one\ntwo\nthree\n")
+    records = read_records(tmp_path, claude.data())
+    replay, _ = replay_records(records, make_base(a_py="one\ntwo\n"))
+    assert {maker.kind for maker in replay.makers} == {"user"}
+    assert {maker.evidence for maker in replay.makers} == {"external"}
+
+
 def test_hook_that_changed_files_is_a_formatter(tmp_path):
     claude = Claude()
     claude.call(

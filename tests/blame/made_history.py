@@ -35,10 +35,9 @@ IDIOMS = (
 BARE_IDIOMS = {idiom.strip() for idiom in IDIOMS}
 Context = tuple[str, str, str]
 """A line between the line before it and the line after it, all without blanks around them."""
-REINDENT_HOOK = """#!/bin/sh
-# Indent with tabs, as a formatter would.
+FORMATTING_HOOK = """#!/bin/sh
 for file in $(git diff --cached --name-only --diff-filter=AM -- '*.py'); do
-    sed -i 's/^    /\t/' "$file"
+    sed -i -f "$(git rev-parse --git-dir)/format.sed" "$file"
     git add "$file"
 done
 """
@@ -158,9 +157,14 @@ class MadeHistory:
     def add_reindent_hook(self) -> None:
         """Let a formatter change the indentation of all files in each commit."""
         self.is_reformatted = True
+        self.add_hook("s/^    /\\t/")
+
+    def add_hook(self, program: str) -> None:
+        """Let a program of sed change all files in each commit, as a formatter would."""
+        (self.folder / ".git" / "format.sed").write_text(program + "\n")
         hook = self.folder / ".git" / "hooks" / "pre-commit"
         hook.parent.mkdir(exist_ok=True)
-        hook.write_text(REINDENT_HOOK)
+        hook.write_text(FORMATTING_HOOK)
         hook.chmod(0o755)
 
     # --- lines ---
@@ -304,6 +308,35 @@ class MadeHistory:
         agent.write(path, join_lines([*old, *lines]))
         agent.views[path] = agent._text(path)
         self.note(name, path, old, len(old), len(lines))
+
+    def agent_copies(
+        self, path: str, index: int, count: int, target: str, lines: list[str], name: str = "one"
+    ) -> None:
+        """Let an agent read a file, and write some of its lines before new ones to a new file.
+
+        The writers of the copied lines stay.
+        """
+        agent = self.agent(name)
+        agent.look(path)
+        self.tick(1)
+        copied = self.read(path)[index : index + count]
+        agent.write(target, join_lines([*copied, *lines]))
+        agent.views[target] = agent._text(target)
+        self.note(name, target, copied, len(copied), len(lines))
+
+    def agent_moves(
+        self, path: str, index: int, count: int, target: str, name: str = "one"
+    ) -> None:
+        """Let an agent move lines of a file to the end of another one; their writers stay."""
+        agent = self.agent(name)
+        for file in (path, target):
+            agent.look(file)
+        self.tick(1)
+        lines, old = self.read(path), self.read(target)
+        agent.write(target, join_lines([*old, *lines[index : index + count]]))
+        agent.write(path, join_lines([*lines[:index], *lines[index + count :]]))
+        for file in (path, target):
+            agent.views[file] = agent._text(file)
 
     def agent_appends_by_shell(
         self, path: str, lines: list[str], name: str = "one", *, in_sight: bool

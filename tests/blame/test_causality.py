@@ -9,6 +9,7 @@ from vacr.blame.blocks import FileVersion
 from vacr.blame.claims import LineClaim, SessionFacts
 from vacr.blame.git import CommitTimes
 from vacr.blame.locality import Locality, SessionPlace, normalize_remote
+from vacr.blame.session_claims import gather_record_claims
 from vacr.workflows.attribute import build_commit_document
 
 HOUR = 3600
@@ -89,7 +90,9 @@ def test_call_after_the_commit_claims_nothing(repo):
 # --- places ---
 
 
-PLACE = SessionPlace(["/home/me/app", "/home/me/trees/fix"], "web")
+PLACE = SessionPlace(
+    ["/home/me/app", "/home/me/trees/fix", "/home/me/app/.worktrees/listed"], "web"
+)
 
 
 @pytest.mark.parametrize(
@@ -99,8 +102,9 @@ PLACE = SessionPlace(["/home/me/app", "/home/me/trees/fix"], "web")
         ("/home/me/other/setup.py", None),
         ("/home/me/app/../other/billing.py", None),
         ("/home/me/trees/fix/src/a.py", "src/a.py"),
-        ("/home/me/app/.worktrees/fix/src/a.py", "src/a.py"),
-        ("/home/me/app/.claude/worktrees/fix/src/a.py", "src/a.py"),
+        ("/home/me/app/.worktrees/listed/src/a.py", "src/a.py"),
+        ("/home/me/app/.worktrees/fix/src/a.py", None),
+        ("/home/me/app/.claude/worktrees/fix/src/a.py", None),
         ("/home/me/app/pkg/worktree/list.go", "pkg/worktree/list.go"),
         ("/home/me/application/setup.py", None),
         ("~/.claude/plans/plan.md", None),
@@ -132,6 +136,54 @@ def test_session_is_tied_by_folder_remote_commit_or_name(repo):
     assert [place_session(repo, **facts).is_tied for facts in tied] == [True] * len(tied)
     loose = [{"folder": "/srv/x"}, {"folder": "/srv/shop", "named": ("/srv/shop/new.py",)}]
     assert [place_session(repo, **facts).is_tied for facts in loose] == [False, False]
+
+
+def test_folder_named_like_a_work_tree_is_checked_with_git(repo):
+    """Git lists the work tree, or the session shows a commit; or else it may be any project."""
+    head = git(repo, "rev-parse", "HEAD")
+    git(repo, "worktree", "add", "-q", ".worktrees/listed")
+    other = repository(repo / ".worktrees" / "clone")
+    paths = [f"{repo}/.worktrees/{name}/a.py" for name in ("listed", "gone", "clone")]
+
+    def find_paths(**facts):
+        place = place_session(repo, folder=str(repo), named=tuple(paths), **facts)
+        return [place.find_path(path) for path in paths]
+
+    assert find_paths() == ["a.py", None, None]
+    assert find_paths(worktrees=(f"{repo}/.worktrees/gone",)) == ["a.py", "a.py", None]
+    assert find_paths(commits=(head,)) == ["a.py", "a.py", None]
+    assert place_session(repo, folder=f"{repo}/.worktrees/listed").is_tied
+    assert not place_session(repo, folder=f"{repo}/.worktrees/gone").is_tied
+    place = place_session(repo, folder=f"{repo}/.worktrees/gone", commits=(head,))
+    assert place.is_tied
+    assert place.find_path(paths[1]) == place.find_path("a.py") == "a.py"
+    assert not place_session(repo, folder=str(other)).is_tied
+
+
+@pytest.mark.parametrize(
+    ("command", "is_ours"),
+    [
+        ("git worktree add -b fix ../trees/fix", True),
+        ("cd src && git worktree add ../../trees/fix", True),
+        ("git -C ../other worktree add ../trees/fix", False),
+        ("cd ../other && git worktree add ../trees/fix", False),
+    ],
+)
+def test_work_tree_that_a_session_added_to_another_project_does_not_count(repo, command, is_ours):
+    (repo / "src").mkdir()
+    agent = Agent(repo).asked("Add up")
+    agent.call("Bash", {"command": command}, "Preparing worktree", {"stdout": "", "stderr": ""})
+    [record] = read(agent.save(repo.parent / "sessions"))
+    added = gather_record_claims(record).facts.worktrees
+    assert added == ((str(repo.parent / "trees" / "fix"),) if is_ours else ())
+
+
+def test_session_in_a_repository_inside_of_this_one_is_not_tied(repo):
+    inner = repository(repo / "vendor" / "inner")
+    (inner / "src").mkdir()
+    assert not place_session(repo, folder=f"{inner}/src").is_tied
+    (repo / "src").mkdir()
+    assert place_session(repo, folder=f"{repo}/src").is_tied
 
 
 def test_session_of_another_remote_has_no_place(repo):

@@ -10,10 +10,11 @@ from dataclasses import fields
 import pytest
 
 import vacr
-from tests.attribution.working_agent import Agent, commit, repository
+from tests.attribution.working_agent import Agent, commit, git, repository
 from vacr.blame import (
     ClaimIndex,
     IndexedRecords,
+    NotesRef,
     Repository,
     SourceStamp,
     blame_commit,
@@ -31,8 +32,18 @@ from vacr.blame.claims import (
     TextPiece,
 )
 from vacr.errors import NotASession, UnreadableInput
+from vacr.files import index_database
 from vacr.record import encode_canonical_json
-from vacr.workflows import blame_records, read_blame_records
+from vacr.workflows import (
+    LINE_GROUPINGS,
+    blame_records,
+    build_statistics_document,
+    collect_line_statistics,
+    get_blame_records,
+    read_blame_records,
+    read_named_inputs,
+    write_commit_notes,
+)
 
 pytestmark = pytest.mark.component
 
@@ -99,6 +110,32 @@ def make_history(tmp_path, seed):
         commits.append(commit(folder, f"Change {number}"))
     (folder / "b.py").write_text((folder / "a.py").read_text() + write_line(chance))
     return folder, commits
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_statistics_and_notes_are_the_same_with_and_without_the_index(tmp_path, seed):
+    folder, commits = make_history(tmp_path, seed)
+    git(folder, "config", "user.name", "Mira")
+    git(folder, "config", "user.email", "mira@example.org")
+    if seed % 2:
+        attribute_with_base(tmp_path / "records", f"{folder}@{commits[0]}")
+    found = Repository(folder)
+    results = []
+    for number in range(3):  # without an index, with a new one, and with one that is fresh
+        index = ClaimIndex.open(tmp_path / "state") if number else None
+        inputs = read_named_inputs([str(tmp_path / "records")], refuse, index=index)
+        assert isinstance(inputs, IndexedRecords) is bool(number)
+        statistics = collect_line_statistics(found, "HEAD", get_blame_records(inputs))
+        notes = NotesRef(found, f"refs/notes/{number}")
+        written = write_commit_notes(notes, commits, inputs)
+        texts = [notes.read([name]).get(name) for name in commits]
+        document = build_statistics_document(statistics, LINE_GROUPINGS)
+        results.append((document, [(note.state, note.lines) for note in written], texts))
+        if index is not None:
+            index.close()
+    assert results[0] == results[1] == results[2]
+    assert results[0][0]["total"]["ai"] > 0
+    assert any(results[0][2])
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -185,8 +222,8 @@ def test_session_that_went_on_is_read_again_and_replaces_the_older_one(work, tmp
 
 
 _SELECT = {
-    "sources": "SELECT * FROM sources",
-    "records": "SELECT * FROM records",
+    "sources": "SELECT * FROM claim_sources",
+    "records": "SELECT * FROM claim_records",
     "claims": "SELECT * FROM claims",
     "claim_keys": "SELECT * FROM claim_keys",
 }
@@ -273,7 +310,7 @@ def test_damaged_claims_are_gathered_again(work, tmp_path):
 
 def test_index_of_another_version_is_made_anew(work, tmp_path, monkeypatch):
     list_types(work, read(tmp_path / "state", tmp_path / "records"))
-    monkeypatch.setattr(module, "_compute_code_stamp", lambda: "another version")
+    monkeypatch.setattr(index_database, "_compute_stamp", lambda _schema: "another version")
     index = ClaimIndex.open(tmp_path / "state")
     assert index.is_usable
     index.close()
@@ -291,7 +328,7 @@ def test_state_folder_that_cannot_be_used_is_ignored(work, tmp_path, place):
 
 
 def test_locked_index_is_not_waited_for_long(work, tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_BUSY_SECONDS", 0.01)
+    monkeypatch.setattr(index_database, "_BUSY_SECONDS", 0.01)
     ClaimIndex.open(tmp_path / "state").close()
     other = sqlite3.connect(tmp_path / "state/index/index.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -302,7 +339,7 @@ def test_locked_index_is_not_waited_for_long(work, tmp_path, monkeypatch):
 
 
 def test_index_that_fails_on_the_way_does_not_change_the_answer(work, tmp_path):
-    for lost in ("claims", "claim_keys", "records", "sources"):
+    for lost in ("claims", "claim_keys", "claim_records", "claim_sources"):
         records = read(tmp_path / f"state-{lost}", tmp_path / "records")
         connection = sqlite3.connect(tmp_path / f"state-{lost}/index/index.db")
         connection.execute(f"DROP TABLE {lost}")
@@ -359,7 +396,7 @@ def test_session_that_changes_while_it_is_read_again_is_an_error(work, tmp_path)
 
 
 def test_claims_survive_their_encoding_with_every_member():
-    claim = LineClaim("mixed", "m", "s", "r", "e", "c", "p", "replayed", 7, zoneless=True)
+    claim = LineClaim("mixed", "m", "s", "r", "e", "c", "p", "replayed", 7, True, "codex")
     other = LineClaim("human", "", "s", "r", "f", "", "", "external")
     claims = RecordClaims(
         SessionFacts(
@@ -412,3 +449,17 @@ def test_lone_surrogates_are_not_stored(tmp_path):
     stamp = SourceStamp("/p/\udcff", "", 1, 1, "x")
     assert index.find_source(stamp) is None
     assert index.add_source(stamp, []) is None
+
+
+def test_claims_of_a_forgotten_record_do_not_pass_to_the_next_one(work, tmp_path):
+    index = ClaimIndex.open(tmp_path / "state")
+    stamp = SourceStamp("/nowhere", "", 1, 1, "1")
+    (session,) = (tmp_path / "records").iterdir()
+    [record] = vacr.read(session)
+    [indexed] = index.add_source(stamp, [("first", record)])
+    index.forget_missing_sources()
+    index.add_claims(indexed.row, "", RecordClaims())
+    [other] = index.add_source(stamp, [("second", record)])
+    assert index.find_claims(other.row, "") is None
+    index.close()
+    del work

@@ -260,6 +260,29 @@ def test_missing_blob_is_named(repo):
         Repository(repo).read_blob("1" * 40)
 
 
+def test_partial_clone_lists_and_reads_the_objects_that_it_has(repo, tmp_path):
+    old, lost = git(repo, "rev-parse", "HEAD"), git(repo, "rev-parse", "HEAD:a.py")
+    (repo / "a.py").write_text("later\n")
+    commit(repo)
+    found = clone_without_old_blobs(repo, tmp_path / "clone")
+    has = git(repo, "rev-parse", "HEAD:a.py")
+    kinds = found.find_object_types([lost, has, old, old[:12], "1" * 40])
+    assert kinds == {has: "blob", old: "commit", old[:12]: "commit"}
+    with pytest.raises(UnreadableInput, match=f"the repository lacks the object {lost}"):
+        found.read_blob(lost)
+    assert found.read_blob(has) == b"later\n"
+    with pytest.raises(UnreadableInput, match="the repository lacks the object") as caught:
+        found.run_git("cat-file", "-p", lost)
+    assert "git fetch --refetch --no-filter" in caught.value.hint
+
+
+def clone_without_old_blobs(repo, folder):
+    """Return a partial clone: it has all commits and trees, and only the blobs of HEAD."""
+    git(repo, "config", "uploadpack.allowFilter", "true")
+    git(repo, "clone", "-q", "--filter=blob:none", f"file://{repo}", str(folder))
+    return Repository(folder)
+
+
 def test_merge_added_only_lines_that_no_parent_has(repo):
     git(repo, "checkout", "-q", "-b", "side")
     (repo / "b.py").write_text("side\n")

@@ -85,6 +85,23 @@ class Walk:
             agent.write(f"../other-{self.second % 3}/{path}", join_lines(lines))
             self.elsewhere.append(lines)
 
+    def agent_copies_lines(self):
+        """Read a file, and write some of its lines and new ones to another file."""
+        path, index = self.choose(self.first, self.second)
+        if path:
+            name = self.name_agent(self.first)
+            target = f"copy_{len(self.history.list_paths())}_{self.history.now}.py"
+            lines = self.history.make_lines(2)
+            self.history.agent_copies(path, index, 1 + self.second % 4, target, lines, name)
+
+    def agent_moves_lines(self):
+        """Read a file, and move some of its lines to the end of an existing one."""
+        path, index = self.choose(self.first, self.second)
+        target, _ = self.choose(self.second, self.first)
+        if path and path != target:
+            name = self.name_agent(self.second)
+            self.history.agent_moves(path, index, 1 + self.first % 4, target, name)
+
     def agent_runs_command(self):
         """Append lines by a command, which contains them or not."""
         path, _ = self.choose(self.first, self.second)
@@ -233,6 +250,8 @@ WORK = (
 )
 EVERYTHING = (
     *WORK,
+    Walk.agent_copies_lines,
+    Walk.agent_moves_lines,
     Walk.agent_runs_command,
     Walk.agent_reverts_own_edit,
     Walk.agent_writes_elsewhere,

@@ -153,6 +153,28 @@ def test_formatter_in_a_hook_keeps_the_writers(history):
     assert history.list_wrong_answers() == []
 
 
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("""s/'/"/g""", "ai"),
+        ("""s/$/;/; s/'/"/g; s/^    /  /""", "ai"),
+        ("s/find_/FIND_/", "mixed"),
+    ],
+    ids=["quotes", "quotes and ends", "case"],
+)
+def test_formatter_in_a_hook_that_changes_letters_keeps_the_writers(history, program, expected):
+    history.tick()
+    history.add_hook(program)
+    typed, written = history.make_lines(3), history.make_lines(4)
+    history.person_inserts("app.py", 2, typed)
+    assert history.agent_inserts("app.py", 0, written)
+    history.tick()
+    history.commit("Both")
+    types = {line.text.split(" ")[-3].strip(): line.type for line in history.blame_file("app.py")}
+    assert {types[line.split(" ")[-3]] for line in written} == {expected}
+    assert {types[line.split(" ")[-3]] for line in typed} == {"unknown"}
+
+
 def test_two_sessions_and_a_person_share_a_file(history):
     history.tick()
     blocks = {}
@@ -289,6 +311,39 @@ def test_idiom_of_an_agent_does_not_claim_the_idiom_of_a_person(history):
     assert history.list_wrong_answers() == []
 
 
+COMMON_LINES = [
+    "    for name, value in sorted(settings.items()):",
+    "        if value is None:",
+    "            continue",
+    "        result[name] = str(value)",
+    "    return result",
+]
+
+
+def test_five_common_lines_that_a_person_typed_again_are_not_an_agents(history):
+    """The agent's block never reached the history: a person took it back unseen."""
+    for name in ("a", "b", "c"):
+        history.person_writes(f"{name}.py", [*history.make_lines(2), *COMMON_LINES])
+    history.commit("Typed")
+    history.tick()
+    assert history.agent_inserts("app.py", 2, [*history.make_lines(1), *COMMON_LINES])
+    history.git("checkout", "-q", "--", "app.py")
+    history.tick()
+    history.person_inserts("app.py", 4, [*history.make_lines(1), *COMMON_LINES])
+    history.commit("Typed again")
+    assert "ai" not in find_types(history, COMMON_LINES)
+
+
+def test_common_lines_of_an_agent_at_their_place_are_its_own(history):
+    for name in ("a", "b", "c"):
+        history.person_writes(f"{name}.py", [*history.make_lines(2), *COMMON_LINES])
+    history.commit("Typed")
+    history.tick()
+    assert history.agent_inserts("app.py", 2, COMMON_LINES)
+    history.commit("Written")
+    assert find_types(history, COMMON_LINES) == {"ai"}
+
+
 @pytest.mark.parametrize("idiom", range(6))
 def test_idiom_in_a_block_of_a_person_on_another_branch(history, idiom):
     """The agent's block is on a branch that the person's commit does not know."""
@@ -322,6 +377,154 @@ def test_lines_that_an_agent_moved_to_a_new_file_are_not_its_own(history, delete
     assert {types[line] for line in typed} == {"unknown"}
     assert list(types.values()).count("ai") == 9
     assert find_types(history, typed, "new.py") == {"unknown"}
+
+
+@pytest.mark.parametrize("mover", ["person", "agent"])
+def test_lines_that_a_commit_moved_to_an_existing_file_are_not_an_agents(history, mover):
+    typed = history.make_lines(5)
+    history.tick()
+    history.person_writes("old.py", [*history.make_lines(3), *typed])
+    history.person_writes("new.py", history.make_lines(3))
+    history.commit("Typed")
+    history.tick()
+    agent, written = history.agent(), history.make_lines(4)
+    # The agent never read the lines: it knows them from somewhere else.
+    agent.look("new.py")
+    last = history.read("new.py")[-1]
+    agent.edit("new.py", f"{last}\n", join_lines([last, *typed, *written]))
+    if mover == "agent":
+        agent.shell("sed -i '4,$d' old.py")
+    else:
+        history.person_inserts("old.py", 3, [], drop=5)
+    history.tick()
+    history.commit("Moved")
+    types = {line.text: line.type for _, lines in history.blame_commit() for line in lines}
+    assert {types[line] for line in typed} == {"unknown"}
+    assert find_types(history, typed, "new.py") == {"unknown"}
+    assert find_types(history, written, "new.py") == {"ai"}
+
+
+@pytest.mark.parametrize("indent", ["", "    "], ids=["as they are", "indented"])
+def test_lines_that_an_agent_read_and_copied_to_a_new_file_are_not_its_own(history, indent):
+    typed, written = history.make_lines(4), history.make_lines(3)
+    history.tick()
+    history.person_writes("old.py", [*history.make_lines(3), *typed])
+    history.commit("Typed")
+    history.tick()
+    agent = history.agent()
+    agent.look("old.py")
+    history.tick()
+    copies = [indent + line for line in typed]
+    agent.write("new.py", join_lines([*written[:2], *copies, *written[2:]]))
+    history.tick()
+    history.commit("Copied")
+    types = {line.text.strip(): line.type for _, lines in history.blame_commit() for line in lines}
+    assert {types[line.strip()] for line in typed} == {"unknown"}
+    assert {types[line.strip()] for line in written} == {"ai"}
+    assert find_types(history, typed, "new.py") == {"unknown"}
+
+
+def test_lines_of_a_file_that_was_moved_often_are_no_idioms(history):
+    typed = history.make_lines(4)
+    history.tick()
+    history.person_writes("first.py", typed)
+    history.commit("Typed")
+    agent = history.agent()
+    for old, new in (("first", "second"), ("second", "third"), ("third", "fourth")):
+        agent.look(f"{old}.py")
+        history.git("mv", f"{old}.py", f"{new}.py")
+        history.tick()
+    agent.look("fourth.py")
+    history.tick()
+    agent.write("copy.py", join_lines([*typed, *history.make_lines(2)]))
+    history.commit("Copied")
+    assert find_types(history, typed, "copy.py") == {"unknown"}
+
+
+def test_own_lines_that_an_agent_read_and_copied_stay_its_own(history):
+    written = history.make_lines(4)
+    history.tick()
+    history.agent_writes("old.py", written)
+    agent = history.agent()
+    agent.read("old.py")
+    history.tick()
+    agent.write("new.py", join_lines(written))
+    history.commit("Copied")
+    assert find_types(history, written, "old.py") == {"ai"}
+    assert find_types(history, written, "new.py") == {"ai"}
+
+
+def test_idioms_that_an_agent_saw_in_many_files_are_its_own_in_a_new_one(history):
+    idioms = [
+        "def test_renders_the_template_of_the_segment():",
+        "    environment = make_environment_for_tests()",
+        "    assert render_template(environment) == expected",
+    ]
+    history.tick()
+    for name in ("a", "b", "c"):
+        history.person_writes(f"test_{name}.py", [*idioms, *history.make_lines(9)])
+    history.commit("Typed")
+    for name in ("a", "b", "c"):
+        history.agent().look(f"test_{name}.py")
+    history.tick()
+    written = history.make_lines(2)
+    history.agent_writes("test_d.py", [*idioms, *written])
+    history.commit("Written")
+    assert find_types(history, [*idioms, *written], "test_d.py") == {"ai"}
+
+
+@pytest.mark.parametrize("header", [None, "# Code generated by make. DO NOT EDIT."])
+def test_generated_file_with_lines_of_an_agent_is_nobodys(history, header):
+    """A person's run of the generator copies the agent's lines into the output."""
+    history.tick()
+    written = history.make_lines(6)
+    history.agent_writes("source.py", written)
+    history.commit("Written")
+    history.tick()
+    path = "dist/bundle.py" if header is None else "bundle.py"
+    (history.folder / path).parent.mkdir(exist_ok=True)
+    (history.folder / path).write_text(join_lines([header or "#", *written]))
+    history.commit("Generated")
+    assert find_types(history, written, path) == {"unknown"}
+    assert find_types(history, written, "source.py") == {"ai"}
+
+
+def test_lines_that_a_generator_of_an_agent_made_are_nobodys(history):
+    history.tick()
+    lines = history.make_lines(5)
+    agent = history.agent()
+    (history.folder / "app.lock").write_text(join_lines(lines))
+    agent.call("Bash", {"command": "npm install"}, "added 5 packages", {"stdout": "", "stderr": ""})
+    agent.read("app.lock")
+    history.tick()
+    history.commit("Installed")
+    assert find_types(history, lines, "app.lock") == {"unknown"}
+
+
+def test_line_that_an_agent_wrote_into_a_lock_file_is_its_own(history):
+    history.tick()
+    lines = history.make_lines(5)
+    history.agent_writes("app.lock", lines)
+    history.commit("Written")
+    assert find_types(history, lines, "app.lock") == {"ai"}
+
+
+@pytest.mark.parametrize("mark", ["REDACTED", "[REDACTED]", "<redacted>", "***REDACTED***"])
+def test_redacted_text_of_a_session_matches_no_line(history, mark):
+    """The session's text was redacted: a line of it may stand for any other line."""
+    history.tick()
+    written = history.make_lines(4)
+    secret = f"    database_password_of_the_service = {mark!r}"
+    history.agent_writes("settings.py", [*written[:2], secret, *written[2:]])
+    history.commit("Written")
+    assert find_types(history, written, "settings.py") == {"ai"}
+    assert find_types(history, [secret], "settings.py") == {"unknown"}
+    history.tick()
+    real = "    database_password_of_the_service = 'correct horse battery'"
+    (history.folder / "settings.py").write_text(join_lines([*written[:2], real, *written[2:]]))
+    history.commit("Written", "--amend", "--no-edit")
+    assert find_types(history, written, "settings.py") == {"ai"}
+    assert find_types(history, [real], "settings.py") == {"unknown"}
 
 
 def test_folder_of_the_same_name_on_this_machine_is_another_project(history, tmp_path):

@@ -1,10 +1,13 @@
 """The line diff: its documented ties, known suffixes, and bounded work."""
 
+import random
+import subprocess
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vacr.edits.lines import NO_ORIGIN, find_line_origins, find_local_origins
+from vacr.edits.lines import NO_ORIGIN, find_line_origins, find_local_origins, merge_changes
 
 LINES = st.lists(st.sampled_from("abc"), max_size=12)
 
@@ -86,3 +89,42 @@ def test_lines_of_one_side_only_are_new():
     assert find_line_origins(["a"] * 5, ["b"] * 3) == [NO_ORIGIN] * 3
     assert find_line_origins([], ["a"]) == [NO_ORIGIN]
     assert find_line_origins(["a", "b"], ["a"]) == [0]
+
+
+def merge_with_git(folder, original, ours, theirs):
+    """Return the merge that git makes, or `None` if it finds a conflict."""
+    for name, text in (("ours", ours), ("original", original), ("theirs", theirs)):
+        (folder / name).write_text(text)
+    command = ["git", "merge-file", "-p", "ours", "original", "theirs"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return done.stdout if done.returncode == 0 else None
+
+
+def change_lines(lines, chance):
+    """Return lines with a few lines added, removed or replaced."""
+    changed = list(lines)
+    for number in range(chance.randrange(4)):
+        at = chance.randrange(len(changed))
+        changed[at : at + chance.randrange(2)] = [f"new {chance.random()} {number}\n"]
+    return changed
+
+
+def test_changes_merge_as_git_merges_them(tmp_path):
+    chance = random.Random(7)  # noqa: S311 - seeded, so that the texts are always the same
+    merged = []
+    for _ in range(200):
+        original = [f"line {number}\n" for number in range(chance.randrange(3, 20))]
+        texts = ["".join(lines) for lines in (original, *two_changes(original, chance))]
+        merged.append(merge_changes(*texts))
+        assert merged[-1] == merge_with_git(tmp_path, *texts)
+    assert None in merged
+    assert any(merged)
+
+
+def two_changes(lines, chance):
+    return change_lines(lines, chance), change_lines(lines, chance)
+
+
+def test_changes_of_the_same_line_do_not_merge():
+    assert merge_changes("a\nb\n", "a\nc\n", "a\nd\n") is None
+    assert merge_changes("a\nb\n", "a\nc\n", "a\nc\n") == "a\nc\n"

@@ -45,9 +45,9 @@ from vacr.edits import (
 )
 from vacr.errors import PluginError
 
-REPLAY_ALGORITHM, REPLAY_VERSION = "vacr-replay", 4
+REPLAY_ALGORITHM, REPLAY_VERSION = "vacr-replay", 5
 # The result depends on the agents' knowledge of their tools.
-TOOLS_VERSION = 4
+TOOLS_VERSION = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +191,9 @@ def _add_attribution(
 ) -> dict[str, Any]:
     """Return a copy of the record at index `number` with its attribution.
 
-    The copy also names the inputs of the attribution (base, links and other records) and, in
-    `vcs`, the newest commit that the session shows.
+    The copy also names the inputs of the attribution (base, links and other records) and, in `vcs`,
+    the newest commit that the session shows. `root` is the folder that the session's paths are
+    relative to.
     """
     user_links = [{"type": kind, "url": url} for kind, url in links.related]
     related = user_links + _list_pull_requests(record)
@@ -310,7 +311,10 @@ def _build_ranges(
 
 
 def _has_certain_place(tracked: TrackedFile, run: LineRun) -> bool:
-    """Return whether the line numbers of a run of lines are certain."""
+    """Return whether the line numbers of a run are certain.
+
+    They are not if a command likely changed the file since it was last seen.
+    """
     return run.fresh and not tracked.is_doubtful
 
 

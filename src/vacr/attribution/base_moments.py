@@ -70,7 +70,8 @@ def find_base_moments(
     """Return the step after which each file was as in the base, by path key.
 
     Steps are counted from 1, like the clock of a replay. A file that was so from the start is left
-    out. Return an empty dictionary if the sessions began after the base was committed.
+    out. Return an empty dictionary if the sessions began after the base was committed. `roots` are
+    the project folders of the sessions.
     """
     times = [step.time for own in steps for step in own if step.time]
     deadline = base.time + _COMMIT_TIME_UNIT if base.time else 0
@@ -106,6 +107,7 @@ class _BaseSearch(Replay):
     keeps_actions = True
 
     def __init__(self, base: BaseFiles, roots: Sequence[str]) -> None:
+        """Start without changes; `base` has the files to compare with."""
         super().__init__(None, roots)
         self.compared = base
         self.changes: dict[str, list[_Change]] = {}
@@ -126,7 +128,11 @@ class _BaseSearch(Replay):
                 self._compare_file(path, own, step.time)
 
     def _compare_file(self, path: str, actions: Sequence[FileAction], time: int) -> None:
-        """Note whether a file that a step changed is as in the base."""
+        """Note whether a file that a step changed is as in the base.
+
+        `actions` are the step's actions on the file, and `time` is the time of the step. Do nothing
+        if the base lacks the file.
+        """
         key = make_path_key(path)
         tracked, text = self.files.get(key), self._read_base_text(path)
         if tracked is None or text is None:
@@ -141,7 +147,7 @@ class _BaseSearch(Replay):
         self.changes.setdefault(key, []).append(change)
 
     def _read_base_text(self, path: str) -> str | None:
-        """Return the text of a file in the base, as hosts show it, or `None`."""
+        """Return the text of a file in the base, as hosts show it, or `None` if it has none."""
         if path not in self._texts:
             data = self.compared.read_file(make_relative_path(path, self.root))
             self._texts[path] = None if data is None else render_as_host(decode_file_text(data))
@@ -216,12 +222,15 @@ def _has_added_lines(text: str, actions: Sequence[FileAction]) -> bool:
 
 
 def _remove_blanks(line: str) -> str:
-    """Return a line without any blanks."""
+    """Return a line without any white space."""
     return "".join(line.split())
 
 
 def _fits_text(text: str, action: FileAction) -> bool:
-    """Return whether an action shows a text, or can be applied to it."""
+    """Return whether an action shows a text, or can be applied to it.
+
+    Return False for actions other than observations, replacements and patches.
+    """
     file = FileState.from_text(text)
     match action:
         case ObservedFile(text=seen):

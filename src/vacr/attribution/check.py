@@ -118,7 +118,10 @@ def compare_attribution(
     if together is None:
         return (
             ATTRIBUTION_UNCHECKABLE,
-            "cannot recompute the attribution: it was made from several records; name all of them",
+            (
+                "cannot recompute the attribution: it was made from several records; name all of "
+                "them in one command"
+            ),
         )
     number = next(i for i, other in enumerate(together) if other is record)
     used_base = base if revision is not None else None
@@ -141,7 +144,10 @@ def compare_attribution(
     ):
         return (
             ATTRIBUTION_UNCHECKABLE,
-            "another version of vacr made the attribution; this version computes a different one",
+            (
+                "another version of vacr made the attribution, and this version computes a "
+                "different one; check it with that version"
+            ),
         )
     return ATTRIBUTION_DIFFERS, "the recomputed attribution differs from the one in the record"
 

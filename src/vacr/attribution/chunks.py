@@ -116,8 +116,10 @@ _LOOKAHEAD_LINES = 32
 class Chunk:
     """Consecutive lines from the line numbered `first` on.
 
-    `fresh` while the lines and their numbers are certain. `place_next` is the place of the line
-    after the last one, which need not be known.
+    `makers` has the number of each line's maker: negative for an agent's call, or 0. `places` has
+    the place of each line among all lines that the file ever had. `fresh` while the lines and their
+    numbers are certain. `place_next` is the place of the line after the last one, which need not be
+    known.
     """
 
     first: int
@@ -157,9 +159,9 @@ class Chunk:
         return True
 
     def rewrite(self, start: int, stop: int, new: str, maker: int) -> LineRanges:
-        """Replace the text from offset `start` up to `stop`; return the ranges of changed lines.
+        """Replace the text from offset `start` up to `stop` by `new`; return the changed ranges.
 
-        The changed lines get the maker.
+        They are ranges of line numbers; the changed lines get `maker`.
         """
         paged = self._paged
         at, before, after = paged.replace(start, stop, new)
@@ -200,7 +202,7 @@ class Chunk:
     def apply_hunk(self, first: int, signed: Sequence[str], maker: int) -> LineRanges:
         """Apply a hunk at the line number `first`; return the ranges of the added lines.
 
-        Each line of `signed` begins with `+`, `-` or a space.
+        Each line of `signed` begins with `+`, `-` or a space. The added lines get `maker`.
         """
         start = at = first - self.first
         lines, origins = [], []
@@ -232,7 +234,7 @@ class Chunk:
         self._text = None
 
     def keep_first(self, count: int) -> None:
-        """Keep only the first `count` lines."""
+        """Keep only the first `count` lines; the chunk has more lines than that."""
         self.place_next = self.places[count]
         del self.lines[count:], self.makers[count:], self.places[count:]
         self._text = None
@@ -258,7 +260,7 @@ class Chunk:
         return pieces
 
     def replace_line(self, i: int, line: str) -> None:
-        """Replace the text of a line without changing its maker."""
+        """Replace the text of the line at index `i` without changing its maker."""
         self.lines[i] = line
         self._text = None
 
@@ -370,6 +372,6 @@ class PlacedLines:
         return self.order[at - 1] if at else place - PLACE_SPACING
 
     def forget(self, place: int) -> None:
-        """Forget a line, because an agent made it after all."""
+        """Forget the line at a known place, because an agent made it after all."""
         del self.lines[place]
         del self.order[bisect_left(self.order, place)]

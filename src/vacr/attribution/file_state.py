@@ -35,6 +35,7 @@ from vacr.attribution.chunks import (
     group_line_ranges,
 )
 from vacr.attribution.reconcile import realign_lines, reformat_line, release_reverted_lines
+from vacr.attribution.redacted_lines import has_redaction, restore_redacted_lines
 from vacr.edits import (
     NO_ORIGIN,
     Edit,
@@ -111,7 +112,7 @@ class FileState:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the whole file is known."""
+        """Whether all lines of the file are known and certain, or it is known to be empty."""
         if not self.chunks:
             return self.length == 0
         chunk = self.chunks[0]
@@ -193,7 +194,7 @@ class FileState:
         """Apply a hunk at the line number `first`, and return the ranges of the added lines.
 
         Each line of `signed` begins with `+`, `-` or a space. Return `None`, without a change, if
-        the lines there are unknown.
+        the lines there are unknown. The added lines get `maker`.
         """
         old = sum(line[:1] != "+" for line in signed)
         if not any(line.endswith("\r\n") for line in signed):  # else it shows how each line ends
@@ -250,7 +251,7 @@ class FileState:
         """
         if not seen:
             return True
-        seen = self._restore_line_ends(seen)
+        seen = self._restore_hidden_text(seen)
         fits, whole = self.agrees(first, seen), self.is_whole
         low, high = self._find_near_chunks(first, first + len(seen))
         last_place = self._find_last_place()
@@ -285,8 +286,8 @@ class FileState:
         Return whether it fits the known lines. If not, lines in the place of known ones came from
         outside, and `maker` is their maker.
         """
-        lines = self._restore_line_ends(split_keeping_ends(text))
-        if self.crlf or self.odd:
+        lines = self._restore_hidden_text(split_keeping_ends(text))
+        if self.crlf or self.odd or has_redaction(text):
             text = "".join(lines)
         if self.text == text:
             return True
@@ -343,11 +344,7 @@ class FileState:
         While it is the same line as before, it ends as before, unless the listing shows that it is
         not `ended`; otherwise the length of the file stays unknown.
         """
-        for chunk in self.chunks:
-            keep = max(0, number + 1 - chunk.first)
-            if keep < len(chunk.lines):
-                chunk.keep_first(keep)
-        self.chunks = [chunk for chunk in self.chunks if chunk.lines]
+        self._drop_lines_after(number)
         if self.length is not None or (whole and ended and self._ends_as_before(number)):
             self.length = number
         elif whole and not number:
@@ -357,6 +354,19 @@ class FileState:
         if whole:
             self.may_have_moved = self.doubted = False
 
+    def end_surely_at(self, number: int) -> None:
+        """Drop the known lines after line `number`, which is the last one and has a line end."""
+        self._drop_lines_after(number)
+        self.length = number
+
+    def _drop_lines_after(self, number: int) -> None:
+        """Forget the known lines after line `number`."""
+        for chunk in self.chunks:
+            keep = max(0, number + 1 - chunk.first)
+            if keep < len(chunk.lines):
+                chunk.keep_first(keep)
+        self.chunks = [chunk for chunk in self.chunks if chunk.lines]
+
     def _ends_as_before(self, number: int) -> bool:
         """Return whether line `number` equals the last line as last known, which had a line end."""
         last = self.get_line(number)
@@ -364,6 +374,24 @@ class FileState:
             last is not None
             and self.ending.endswith("\n")
             and strip_line_end(last) == strip_line_end(self.ending)
+        )
+
+    @property
+    def is_redacted(self) -> bool:
+        """Whether a redaction mark may stand for another text in a line that the base lacks."""
+        return any(
+            has_redaction(line) and (maker or not self.exact or place in self.outside)
+            for chunk in self.chunks
+            for line, maker, place in zip(chunk.lines, chunk.makers, chunk.places, strict=True)
+        )
+
+    def _restore_hidden_text(self, seen: Sequence[str]) -> list[str]:
+        """Return shown lines as they are in the file: with its line ends, and not redacted."""
+        lines = self._restore_line_ends(seen)
+        if not any(map(has_redaction, lines)):
+            return lines
+        return restore_redacted_lines(
+            lines, [line for chunk in self.chunks for line in chunk.lines]
         )
 
     def _restore_line_ends(self, seen: Sequence[str]) -> list[str]:
@@ -589,6 +617,8 @@ EVIDENCE_CONTENT_ONLY, EVIDENCE_EXTERNAL, EVIDENCE_SHELL = "content-only", "exte
 # Why a file may differ from its known text: since the session last showed it, a formatter ran, a
 # command ran that may have changed it, or it changed from outside and only a part was shown again.
 DOUBT_FORMATTER, DOUBT_COMMAND, DOUBT_UNSEEN = "formatter", "command", "unseen"
+# The session has a mark such as `[REDACTED]` in the place of a part of it.
+DOUBT_REDACTED = "redacted"
 
 
 @dataclass(slots=True)
@@ -679,7 +709,9 @@ class TrackedFile:
         """Why `best_text` may differ from the file: `""` if nothing speaks against it."""
         if self.dirty:
             return DOUBT_FORMATTER if self.swept else DOUBT_COMMAND
-        return "" if self.file.is_whole else DOUBT_UNSEEN
+        if not self.file.is_whole:
+            return DOUBT_UNSEEN
+        return DOUBT_REDACTED if self.file.is_redacted else ""
 
     def restart(self, file: FileState, when: int) -> None:
         """Set the file to a state that is certain at a time, whatever happened before."""

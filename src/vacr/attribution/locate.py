@@ -62,7 +62,8 @@ NoticeHunk = tuple[int, list[str]]
 def apply_edits(file: FileState, edits: Sequence[Edit], maker: int) -> LineRanges | None:
     """Apply edits in order, and return the ranges of the lines that they wrote.
 
-    Return `None` if none was applied, because its place is not certain.
+    These lines get `maker`. Return `None` if no edit was applied: there is none, or its place is
+    not certain.
     """
     if len(edits) > 1:
         return _apply_edit_sequence(file, edits, maker)
@@ -99,6 +100,7 @@ def _apply_edit_sequence(file: FileState, edits: Sequence[Edit], maker: int) -> 
 
     Return the ranges of the lines they wrote, or `None` if none was applied. In a whole text, all
     of them apply or none; otherwise, the first one without a certain place ends the sequence.
+    Written lines get `maker`.
     """
     text = file.text
     if text is not None:
@@ -174,7 +176,7 @@ def _rewrite_hits(
 ) -> LineRanges:
     """Apply an edit at the chunks and offsets in `hits`; return the ranges of the written lines.
 
-    Without hits, the new text becomes the whole file.
+    Without hits, the new text becomes the whole file. Written lines get `maker`.
     """
     if not hits:
         return file.write_text(edit.new, maker)
@@ -295,7 +297,10 @@ def restore_hunk_tabs(
 def _restore_line_tabs(
     hunk: Hunk, known: Callable[[int], str | None], edits: Sequence[Edit]
 ) -> Iterator[str]:
-    """Yield the signed lines of a hunk, with tabs for pairs of spaces where the file has tabs."""
+    """Yield the signed lines of a hunk, with tabs for pairs of spaces where the file has tabs.
+
+    `known` and `edits` have the same meaning as in `restore_hunk_tabs`.
+    """
     written = {
         _expand_leading_tabs(line): line
         for edit in edits
@@ -342,7 +347,7 @@ def apply_patch_hunks(file: FileState, parts: Sequence[PatchHunk], maker: int) -
     """Apply the hunks of a patch without line numbers, from the top of the file to its end.
 
     Return the ranges of the added lines, or `None`, without a change, if a hunk has no certain
-    place.
+    place. The added lines get `maker`.
     """
     places, after = [], 1
     for part in parts:
@@ -443,7 +448,7 @@ def apply_shown_diff(text: str, hunks: Sequence[Hunk]) -> str | None:
 
 
 def _has_lines_at(lines: Sequence[str], at: int, part: Sequence[str]) -> bool:
-    """Return whether a file has some lines at an index; their line ends are not compared."""
+    """Return whether `lines` has the lines `part` from index `at` on, whatever their line ends."""
     there = lines[at : at + len(part)]
     return len(there) == len(part) and all(map(_is_same_text, there, part))
 
@@ -454,9 +459,10 @@ def _is_same_text(line: str, other: str) -> bool:
 
 
 def _find_changed_part(lines: Sequence[str], at: int, hunk: Hunk) -> int | None:
-    """Return the index after the lines that stand for a hunk of which a part is there already.
+    """Return the index after the lines that stand for a hunk if a part of it is there already.
 
     The lines around its changes show where it begins and ends. Return `None` if they do not fit.
+    The hunk begins at index `at`.
     """
     signs = "".join(line[:1] for line in hunk.lines)
     lead = len(signs) - len(signs.lstrip(" "))
@@ -531,7 +537,8 @@ def _find_hunk_end(
     """Return the index in the old lines where a hunk ends.
 
     The hunk begins at index `start`, and ends at `limit` at the latest: after its last context
-    lines, or with the file if it `is_last`. Return `None` if the end is uncertain.
+    lines, or with the file if it `is_last`. Return `None` if the end is uncertain. `shown` are the
+    lines of the hunk as they are now.
     """
     around = list(shown[-_NOTICE_CONTEXT_LINES:])
     stops = [
@@ -593,7 +600,10 @@ def anchor_unplaced_edits(
 
 
 def _redo_edits(copy: FileState, edits: Sequence[Edit], maker: int) -> None:
-    """Apply edits again; a single edit without old text appends its new text."""
+    """Apply edits again; a single edit without old text appends its new text.
+
+    Written lines get `maker`.
+    """
     if len(edits) == 1 and not edits[0].old and copy.chunks:
         copy.write_text(copy.chunks[0].text + edits[0].new, maker)
     else:

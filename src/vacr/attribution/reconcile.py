@@ -63,7 +63,8 @@ def _slide_loose_matches(origins: list[int], old: Sequence[str], new: Sequence[s
     """Move runs of matches, in place, so that they end right before the next match.
 
     A run moves only if no match comes right before it, and only to known lines that are equal. For
-    example, an empty line above a function matches the empty line that is above it now.
+    example, an empty line above a function matches the empty line that is above it now. `origins`
+    has the index in `old` of each line of `new`, or NO_ORIGIN.
     """
     stop = len(origins) - 1
     while stop >= 0:
@@ -115,7 +116,10 @@ def _find_new_line_gaps(
 def _match_same_tokens(
     known: Sequence[str], seen: Sequence[str], makers: Sequence[int]
 ) -> list[int]:
-    """Return for each seen line the index of the known line with the same tokens, or NO_ORIGIN."""
+    """Return for each seen line the index of the known line with the same tokens, or NO_ORIGIN.
+
+    `makers` are the makers of the known lines.
+    """
     old, new = [_split_tokens(line) for line in known], [_split_tokens(line) for line in seen]
     if list(chain.from_iterable(old)) == list(chain.from_iterable(new)):
         return _match_reformatted_lines(old, new, makers)
@@ -170,7 +174,10 @@ def find_replaced_lines(
 
 
 def is_similar_line(before: str, after: str) -> bool:
-    """Return whether more than half of the words in `after` are also in `before`."""
+    """Return whether more than half of the words and marks in `after` are also in `before`.
+
+    Each counts once. Return `False` if `after` has none.
+    """
     old, new = set(_split_tokens(before)), set(_split_tokens(after))
     return bool(new) and 2 * len(old & new) > len(new)
 
@@ -216,7 +223,10 @@ def release_reverted_lines(file: FileState, *, ended: bool = True) -> None:
 
 
 def _release_unmoved_lines(file: FileState, chunk: Chunk, *, ended: bool) -> None:
-    """Set the maker to 0 for lines that equal the line of the base at the same place."""
+    """Set the maker to 0 for lines that equal the line of the base at the same place.
+
+    `ended` has the same meaning as in `release_reverted_lines`.
+    """
     for i, maker in enumerate(chunk.makers):
         known = file.base.lines.get(chunk.places[i]) if maker else None
         if known is not None and _is_same_line(known, chunk.lines[i], ended=ended):
@@ -240,7 +250,8 @@ def _release_moved_lines(
 ) -> None:
     """Set the maker to 0 for lines that equal lines of the base at one of the `known` places.
 
-    Only the lines with indexes from `at` up to `stop` count. They move to these places.
+    Only the lines with indexes from `at` up to `stop` count. They move to these places. `ended` has
+    the same meaning as in `release_reverted_lines`.
     """
     places = [0] * (stop - at)
     before = normalize_line_ends(file.base.lines[place] for place in known)
@@ -359,7 +370,8 @@ def _find_shown_region(
     """Return the indexes of the known lines that shown lines, numbered from `first` on, replace.
 
     A window of a long file has many lines that occur elsewhere too. So only lines that are unique
-    on both sides decide how far the window moved. Without any, it did not move far.
+    on both sides decide how far the window moved. Without any, it did not move far. `numbers` are
+    the line numbers of the known lines.
     """
     anchors = _find_unique_anchors(known, seen)
     if not anchors:
@@ -372,9 +384,10 @@ def _find_shown_region(
 
 
 def _find_unique_anchors(known: Sequence[str], seen: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the indexes of equal lines that occur once in each sequence, in rising order.
+    """Return the indexes in `known` and `seen` of lines that occur once in each, in rising order.
 
-    Where lines have changed their order, the longest rising sequence counts.
+    Blanks around lines do not count. Where lines have changed their order, the longest rising
+    sequence counts.
     """
     shown = _find_unique_lines(seen)
     if not shown:
@@ -401,7 +414,10 @@ def _find_unique_anchors(known: Sequence[str], seen: Sequence[str]) -> list[tupl
 
 
 def _find_unique_lines(lines: Sequence[str]) -> dict[str, int]:
-    """Return the lines with a word that occur once, without blanks around them, by index."""
+    """Return the lines that occur once and have a word, without blanks around them.
+
+    The result maps each line to its index in `lines`.
+    """
     stripped = [line.strip() for line in lines]
     counts = Counter(stripped)
     return {
@@ -503,7 +519,7 @@ def _keep_stale_neighbours(
 
 
 def _drop_descending_places(places: list[int]) -> None:
-    """Set places to 0 that are not greater than all places before them.
+    """Set places to 0, in the list itself, that are not greater than all places before them.
 
     Places before the first line of the base are negative.
     """
@@ -548,6 +564,7 @@ def _make_gap_check(numbers: Sequence[int]) -> Callable[[int, int], bool]:
     """
 
     def may_be_apart(low: int, high: int) -> bool:
+        """Return whether lines may be missing between two indexes, or beyond the known lines."""
         if low < 0 or high >= len(numbers):
             return True
         return numbers[high] - numbers[low] != high - low

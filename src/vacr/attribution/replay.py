@@ -119,7 +119,7 @@ PlacedChange = tuple[LineRanges | None, str]
 class BaseFiles:
     """The files of a revision: their paths from its root, and a function that reads one.
 
-    `time` is when the revision was committed, in milliseconds; 0 if that is unknown.
+    `time` is when the revision was committed, in milliseconds since 1970; 0 if that is unknown.
     """
 
     revision: str
@@ -208,7 +208,10 @@ class Replay:
             yield number, step
 
     def _derive_actions(self, step: SessionStep) -> Iterable[FileAction]:
-        """Return the file actions of a step, and drop the actions that were stored in a call."""
+        """Return the file actions of a step: of a call, those stored in it or else derived ones.
+
+        Actions stored in a call are dropped from it, unless `keeps_actions` is set.
+        """
         if not isinstance(step, ToolCall):
             return self.agent.observations(step.value)
         actions = step.events
@@ -324,7 +327,11 @@ class Replay:
         return tracked
 
     def add_maker(self, kind: str, step: SessionStep, evidence: str) -> int:
-        """Add a maker of lines; return the negative number that its lines carry."""
+        """Add a maker of lines; return the negative number that its lines carry.
+
+        `kind` is `ai`, `user`, `shell` or `unknown`, and `evidence` one of the constants
+        `EVIDENCE_…`.
+        """
         entries, call_id, model, contributor = [step.entry], "", "", None
         time, zoneless = step.time, False
         if isinstance(step, ToolCall):
@@ -390,8 +397,10 @@ class Replay:
         self.observe_file(
             tracked, step, partial(tracked.file.observe, settled.first, settled.lines)
         )
-        if action.last:
-            last_line = action.first + len(action.lines) - 1
+        last_line = action.first + len(action.lines) - 1
+        if action.ends_file:
+            tracked.file.end_surely_at(last_line)
+        elif action.last:
             tracked.file.end_at(last_line, whole=action.first == 1, ended=not action.unended)
         waiting, tracked.waiting = tracked.waiting, []
         for earlier in waiting:
@@ -421,7 +430,7 @@ class Replay:
     ) -> None:
         """Take over the whole text of a printed diff, if the id that git gives to it proves it.
 
-        The text is the known one, or that of the base with the changes of the diff.
+        The text is the known one, or the base's text with the changes of the diff.
         """
         if not tracked.file.confirm_blob(blob):
             data = self.read_base(tracked.path)
@@ -499,8 +508,8 @@ class Replay:
         """Compare a file with the lines that a step shows, and attribute the difference.
 
         New lines since the last look are attributed to the possible author: a command that ran in
-        between, else the author in `kind`, else the user or an unknown writer. `observe` compares:
-        it takes the number of that maker, and returns whether the lines fit.
+        between, else the author in `kind`, else the user, or an unknown writer without a base.
+        `observe` compares: it takes the number of that maker, and returns whether the lines fit.
         """
         if self.touched > tracked.looked:
             kind, tracked.file.may_have_moved = "shell", True
@@ -608,7 +617,7 @@ class Replay:
         """Apply a change; return the line ranges that it wrote, and the evidence.
 
         The ranges are `None` if the place is unknown. `evidence` applies to a write that the host
-        did not record.
+        did not record. Written lines get `maker`.
         """
         if isinstance(action, FileWrite):
             ranges = self._write_file(tracked, action, maker)
@@ -621,7 +630,8 @@ class Replay:
     def _write_file(tracked: TrackedFile, action: FileWrite, maker: int) -> LineRanges | None:
         """Write or append to a file, and return the ranges of the new lines.
 
-        Return `None` if text is appended to a file that is not known as a whole.
+        Return `None` if text is appended to a file that is not known as a whole. The new lines get
+        `maker`.
         """
         if action.created or tracked.gone:
             is_new = action.created is True and not tracked.gone and not tracked.looked
@@ -636,7 +646,11 @@ class Replay:
     def _apply_patch(
         self, file: FileState, action: AppliedPatch, call: ToolCall, maker: int
     ) -> PlacedChange:
-        """Apply a patch at the lines that the host recorded, or where its lines are found."""
+        """Apply a patch at the lines that the host recorded, or where its lines are found.
+
+        Return the ranges of the added lines, which get `maker`, and the evidence. The ranges are
+        `None` if the place is unknown.
+        """
         if action.hunks and not matches_hunks(file, action.hunks):
             ranges = self._apply_recorded_hunks(file, action.hunks, call, maker)
             if ranges is not None:
@@ -646,7 +660,11 @@ class Replay:
     def _replace_text(
         self, file: FileState, action: Replacement, call: ToolCall, maker: int
     ) -> PlacedChange:
-        """Replace text where the host recorded it, where it is found, or where it was shown."""
+        """Replace text where the host recorded it, where it is found, or where it was shown.
+
+        Return the ranges of the written lines, which get `maker`, and the evidence. The ranges are
+        `None` if the place is unknown.
+        """
         hunks = restore_hunk_tabs(action.hunks, file.get_line, action.edits)
         is_other = not action.edits or adds_to_edits(hunks, action.edits)
         if hunks and (is_other or not file.is_whole or not matches_hunks(file, hunks)):
@@ -672,7 +690,10 @@ class Replay:
     def _keep_unplaced(
         self, tracked: TrackedFile, action: LineChange, call: ToolCall, maker: int
     ) -> None:
-        """Keep a change whose place is unknown, until shown lines reveal the place."""
+        """Keep a change whose place is unknown, until shown lines reveal the place.
+
+        Its lines will get `maker`.
+        """
         edits = convert_to_edits(action)
         if isinstance(action, FileWrite):
             tracked.file.length = None

@@ -116,6 +116,7 @@ class _SessionWalk:
     """The state at one point of a session: folder, model, time, and the open calls."""
 
     def __init__(self, record: dict[str, Any]) -> None:
+        """Start at the beginning of a record's session, in the folder of its project."""
         session = record["session"]
         meta = session.get("agent-meta", {})
         entries = session.get("entries", ())
@@ -157,7 +158,10 @@ class _SessionWalk:
             self.folder = self.folder if folder is None else folder
 
     def _enter_folder(self, entry: dict[str, Any], folder: str) -> None:
-        """Take over the folder that an entry states, and the sub-agent that wrote the entry."""
+        """Take over the folder that an entry states, and the sub-agent that wrote the entry.
+
+        Note whether an assistant's entry states another folder than the sub-agent's last one.
+        """
         self.folder = folder
         self.chain = self.agent.chain_of(entry)
         # A call may be written down only after it ended: then the folder is the one it left.
@@ -169,7 +173,7 @@ class _SessionWalk:
         """Open the call of an entry, until its result ends it.
 
         Return the call only if it needs no result: it has no id, and its agent records no results.
-        Otherwise return `None`.
+        Otherwise return `None`. `pointer` names an entry without an id.
         """
         call_id = entry.get("call-id")
         name = get_entry_name(entry, pointer)
@@ -210,7 +214,7 @@ class _SessionWalk:
     ) -> ToolCall | None:
         """Return the call that a result entry ends, with its output and state.
 
-        Return `None` if no open call has its id.
+        Return `None` if no open call has its id. `pointer` names an entry without an id.
         """
         call_id = entry.get("call-id")
         call = self.open_calls.pop(call_id, None) if isinstance(call_id, str) else None
@@ -230,7 +234,7 @@ class _SessionWalk:
         """Build a call for an entry that reports a change which no call of the session requested.
 
         If exactly one script is running, the change belongs to that script. Return `None` for any
-        other entry.
+        other entry. `pointer` names an entry without an id.
         """
         report = self._reports.implied_call(entry)
         if report is None or report["call_id"] in self._call_ids:
@@ -278,6 +282,7 @@ class _PersistentShell:
     """A shell that lasts from call to call, and the folder that the entries state for it."""
 
     def __init__(self, agent: Agent) -> None:
+        """Start a shell of an agent, before any call."""
         self.agent = agent
         # Whether the stated folder does not follow the commands; `None` until that shows.
         self.stuck = None if agent.shell.reports_folder else True
@@ -442,7 +447,8 @@ def find_newest_revision(steps: Iterable[SessionStep]) -> str | None:
 def list_shown_revisions(steps: Iterable[SessionStep]) -> list[str]:
     """Return the hashes of all commits that the git commands of a session made or showed.
 
-    They may be abbreviated. The list is empty if the session shows no commit.
+    Each is there once, in the order of the session, and may be abbreviated. The list is empty if
+    the session shows no commit.
     """
     return list(
         dict.fromkeys(

@@ -99,7 +99,10 @@ def touch_matching_files(replay: Replay, pattern: str) -> None:
 
 
 def find_matching_files(replay: Replay, pattern: str) -> list[TrackedFile]:
-    """Return the files that match a pattern of paths; files of the base are tracked from now on."""
+    """Return the files that match a pattern of paths, also removed ones.
+
+    Matching files of the base are tracked from now on, up to `_MAX_MOVED_BASE_FILES`.
+    """
     compiled = _compile_glob(pattern)
     for path in _list_unseen_base_files(replay, lambda key: bool(compiled.fullmatch(key)))[
         :_MAX_MOVED_BASE_FILES
@@ -127,7 +130,7 @@ def _compile_glob(pattern: str) -> re.Pattern[str]:
 
 
 def move_path(replay: Replay, source: str, target: str, *, copied: bool, reported: bool) -> None:
-    """Move or copy the known lines of a file, or of all files of a folder.
+    """Move the known lines of a file, or of all files of a folder; with `copied`, copy them.
 
     Paths are absolute. A target that is a known folder gets the source inside it. A move that git
     `reported` has already happened, so it counts only while no line of the target is known.
@@ -269,6 +272,7 @@ class _StashedFile:
     file: FileState
     gone: bool
     dirty: bool
+    swept: bool
     left: FileState
 
 
@@ -390,16 +394,18 @@ def stash_changes(
         is_new = _is_untracked(replay, tracked)
         if is_new and not untracked:
             continue
-        file, gone, dirty = tracked.file, tracked.gone, tracked.dirty
-        if not (known and sure) or control.stagings:
-            tracked.file = copy.deepcopy(tracked.file)
-            _doubt_file(tracked)
-        elif is_new:
+        file, gone, dirty, swept = tracked.file, tracked.gone, tracked.dirty, tracked.swept
+        if is_new and known and sure and not control.stagings:
             _mark_removed(tracked)
         else:
-            _restore_from_base(replay, tracked)
-        stashed[make_path_key(tracked.path)] = _StashedFile(file, gone, dirty, tracked.file)
-    contents = stashed if known else None
+            tracked.file = copy.deepcopy(file)  # The stashed state stays as it is.
+            if known and sure:
+                _restore_from_base(replay, tracked)
+            else:
+                _doubt_file(tracked)
+        stashed[make_path_key(tracked.path)] = _StashedFile(file, gone, dirty, swept, tracked.file)
+    # Files that were not stashed stay as they are, so a pop leaves all files as they were.
+    contents = stashed if known or sure else None
     control.stashes.append(_StashedChanges(contents, replay.clock, control.stagings, sure))
 
 
@@ -429,7 +435,7 @@ def restore_stash(replay: Replay, *, bring: bool, keep: bool, known: bool) -> No
             if tracked.looked > stash.time:
                 restored = _overlay_known_lines(tracked.file, restored)
             tracked.file, tracked.gone, tracked.dirty = restored, state.gone, state.dirty
-            tracked.swept, tracked.waiting = False, []
+            tracked.swept, tracked.waiting = state.swept, []
         # Files that were staged and removed may come back.
         may_come_back = bool(control.stagings) and state.gone
         if not is_unchanged or control.stagings != stash.stagings or may_come_back:

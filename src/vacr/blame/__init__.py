@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from vacr.blame.carry import CarriedFile as CarriedFile
     from vacr.blame.carry import carry_claims as carry_claims
     from vacr.blame.claim_index import ClaimIndex as ClaimIndex
+    from vacr.blame.claim_index import IndexedRecord as IndexedRecord
     from vacr.blame.claim_index import IndexedRecords as IndexedRecords
     from vacr.blame.claim_index import IndexedSource as IndexedSource
     from vacr.blame.claim_index import RecordHandle as RecordHandle
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from vacr.blame.history import find_missing_objects as find_missing_objects
     from vacr.blame.history import list_range_commits as list_range_commits
     from vacr.blame.join import LineBlame as LineBlame
+    from vacr.blame.locality import normalize_remote as normalize_remote
     from vacr.blame.notes_ref import DEFAULT_NOTES_REF as DEFAULT_NOTES_REF
     from vacr.blame.notes_ref import FetchedNotes as FetchedNotes
     from vacr.blame.notes_ref import NotesRef as NotesRef
@@ -61,6 +63,7 @@ __getattr__, __dir__, __all__ = export_lazily(
     {
         "claim_index": (
             "ClaimIndex",
+            "IndexedRecord",
             "IndexedRecords",
             "IndexedSource",
             "RecordHandle",
@@ -109,6 +112,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "list_range_commits",
         ),
         "join": ("LineBlame",),
+        "locality": ("normalize_remote",),
         "notes_ref": (
             "DEFAULT_NOTES_REF",
             "FetchedNotes",

@@ -6,9 +6,15 @@ A merge added only the lines that none of its parents has.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from vacr.blame.commit_diff import ChangedFile, HunksByBlobs, read_changed_files, read_hunks
+from vacr.blame.commit_diff import (
+    ChangedFile,
+    FileHunks,
+    HunksByBlobs,
+    read_changed_files,
+    read_hunks,
+)
 from vacr.blame.git import Repository
 from vacr.blame.moves import LineHunk
 
@@ -36,6 +42,8 @@ class FileAdditions:
     """The name of the blob before the commit; zeros or empty if there was none, or several."""
     hunks: tuple[LineHunk, ...] = ()
     """The changes of lines in comparison with that blob; a merge has none."""
+    removed: Mapping[int, bytes] = field(default_factory=dict, compare=False)
+    """The lines that the commit removed from that blob, by their numbers."""
 
 
 def list_commit_additions(
@@ -90,11 +98,19 @@ def _add_lines(file: ChangedFile, hunks_by_blobs: HunksByBlobs) -> FileAdditions
         return FileAdditions(file.path, "", _FIRST_LINE_ONLY, file.old_path, is_file=False)
     zeros = "0" * len(file.blob or file.old_blob)
     old_blob, blob = file.old_blob or zeros, file.blob or zeros
-    hunks = tuple(hunks_by_blobs.get((old_blob, blob), ()))
+    patch = hunks_by_blobs.get((old_blob, blob)) or FileHunks()
     lines = frozenset(
-        number for _, _, first, count in hunks for number in range(first, first + count)
+        number for _, _, first, count in patch.hunks for number in range(first, first + count)
     )
-    return FileAdditions(file.path, blob, lines, file.old_path, old_blob=old_blob, hunks=hunks)
+    return FileAdditions(
+        file.path,
+        blob,
+        lines,
+        file.old_path,
+        old_blob=old_blob,
+        hunks=tuple(patch.hunks),
+        removed=patch.removed,
+    )
 
 
 def _keep_common_additions(by_parent: Sequence[Mapping[str, FileAdditions]]) -> list[FileAdditions]:

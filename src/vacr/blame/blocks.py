@@ -16,10 +16,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import overload
 
 from vacr.blame.claims import LineClaim
+from vacr.blame.generated_files import is_generated
 from vacr.blame.git import CommitTimes
-from vacr.edits import strip_line_end
+from vacr.edits import split_keeping_ends, strip_line_end
 
 # A line that is in more places than this does not help to find a block.
 _MAX_LINE_PLACES = 64
@@ -29,6 +32,33 @@ PiecePlace = tuple[int, int]
 """The number of a piece, and the index of a line in it."""
 FilePlace = tuple[int, int]
 """The number of a file, and the number of a line in it."""
+
+
+class TextLines(Sequence[str]):
+    """The lines of a text with their ends; the text is split when a line is first needed."""
+
+    def __init__(self, text: str) -> None:
+        """Keep the text, and split nothing yet."""
+        self.text = text
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        """All lines."""
+        return split_keeping_ends(self.text)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        """Return one line, or a list of lines."""
+        return self._lines[index]
+
+    def __len__(self) -> int:
+        """Return the number of lines."""
+        return len(self._lines)
 
 
 @dataclass(slots=True)
@@ -51,14 +81,17 @@ class FileVersion:
     """The times of lines that are older than the commit, because it only moved them."""
     bare: list[str] = field(default_factory=list)
     """The lines without their ends, for comparisons."""
+    is_generated: bool = False
+    """Whether a program usually writes the file."""
 
     def __post_init__(self) -> None:
-        """Fill `bare` with the lines without their ends."""
-        text = "".join(self.lines)
+        """Fill `bare` with the lines without their ends, and find out who writes the file."""
+        text = self.lines.text if isinstance(self.lines, TextLines) else "".join(self.lines)
         if "\r" in text:
             self.bare = [strip_line_end(line) for line in self.lines]
         else:
             self.bare = text.removesuffix("\n").split("\n") if text else []
+        self.is_generated = is_generated(self.path, self.bare)
 
     def is_named(self, path: str | None) -> bool:
         """Return whether the file has or had this path in the repository."""
@@ -88,9 +121,9 @@ class FileVersion:
         return self.allows_call(number, claim) and not self.is_removed_before(number, until)
 
     def find_neighbour(self, number: int, step: int) -> str:
-        """Return the next line with letters or digits from a number on, in steps of 1 or -1.
+        """Return the first line with letters or digits, from `number` itself in steps of 1 or -1.
 
-        Return an empty text at the beginning and end of the file.
+        Return an empty text if there is none up to the end or the beginning of the file.
         """
         while 1 <= number <= len(self.bare):
             if any(map(str.isalnum, self.bare[number - 1])):
@@ -204,9 +237,10 @@ def count_occurrences(
     *,
     one_file: bool,
 ) -> int:
-    """Return how often the files have these lines, whether the commit added them or not.
+    """Return how often the versions in `places` have these lines, added by the commit or not.
 
-    `places` are the places where a commit added them. For versions of `one_file`, return the number
+    `places` are the places where a commit added them, and must not be empty. Other versions do not
+    count. For versions of `one_file`, return the number
     of places, or the highest count in one version if that is greater.
     """
     files = Counter(file for file, _ in places)

@@ -191,7 +191,8 @@ def list_claim_keys(claims: RecordClaims) -> set[int]:
 
 def list_version_keys(versions: Sequence[FileVersion]) -> set[int]:
     """Return the keys of versions of files."""
-    lines = {line.strip() for version in versions for line in version.bare}
+    spellings = set().union(*(version.bare for version in versions))
+    lines = {line.strip() for line in spellings}
     names = {name for version in versions for name in (version.path, *version.names)}
     return {
         *(_hash_key("line", line) for line in lines),

@@ -28,24 +28,19 @@ blame works without it, and with the same result.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import sqlite3
-import stat
 import zlib
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from vacr.agents import AGENT_ENTRY_POINT_GROUP
 from vacr.blame.blocks import FileVersion
 from vacr.blame.claim_encoding import (
     decode_claims,
@@ -61,32 +56,30 @@ from vacr.blame.session_claims import (
     gather_own_claims,
 )
 from vacr.blame.stored_attribution import parse_stored_attribution
+from vacr.files import find_index_file, open_index_database
 from vacr.version import __version__
 
 T = TypeVar("T")
 
-_FOLDER_NAME = "index"
-_FILE_NAME = "index.db"
-_SIDE_SUFFIXES = ("", "-wal", "-shm")
-_BUSY_SECONDS = 2.0
+_PART = "claims"
+"""The name of these tables in the file, which other parts of vacr share."""
 _NAME_HASH_FORMAT = "Q"
 _ENCODING_ERRORS = (UnicodeEncodeError, OverflowError, TypeError, AttributeError)
 _DECODING_ERRORS = (zlib.error, msgspec.MsgspecError, IndexError, TypeError)
 
 _SCHEMA = """
-CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE sources (
+CREATE TABLE claim_sources (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL, session TEXT NOT NULL, size INTEGER NOT NULL,
     mtime INTEGER NOT NULL, stamp TEXT NOT NULL, reader TEXT NOT NULL, failure TEXT NOT NULL,
     UNIQUE (path, session));
-CREATE TABLE records (
-    id INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, session TEXT NOT NULL,
+CREATE TABLE claim_records (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, digest TEXT NOT NULL UNIQUE, session TEXT NOT NULL,
     entries INTEGER NOT NULL, attributed INTEGER NOT NULL, base TEXT NOT NULL,
     names BLOB NOT NULL);
-CREATE TABLE source_records (
+CREATE TABLE claim_source_records (
     source INTEGER NOT NULL, position INTEGER NOT NULL, record INTEGER NOT NULL,
     PRIMARY KEY (source, position)) WITHOUT ROWID;
-CREATE INDEX source_of_record ON source_records (record);
+CREATE INDEX source_of_claim_record ON claim_source_records (record);
 CREATE TABLE claims (
     id INTEGER PRIMARY KEY, record INTEGER NOT NULL, base TEXT NOT NULL, claims BLOB NOT NULL,
     UNIQUE (record, base));
@@ -142,19 +135,11 @@ class ClaimIndex:
         A damaged index, or one of another version, is replaced. If that fails, return an index that
         is empty and stores nothing.
         """
-        path = state / _FOLDER_NAME / _FILE_NAME
-        for _ in range(2):
-            try:
-                return cls(_connect(path))
-            except sqlite3.OperationalError:
-                break  # It is locked, or cannot be written.
-            except sqlite3.DatabaseError:
-                with suppress(OSError):
-                    for suffix in _SIDE_SUFFIXES:
-                        Path(f"{path}{suffix}").unlink(missing_ok=True)
-            except OSError:
-                break
-        return cls(None)
+        schema = [statement for statement in _SCHEMA.split(";") if statement.strip()]
+        try:
+            return cls(open_index_database(find_index_file(state), _PART, schema))
+        except (sqlite3.Error, OSError):  # It is locked, or cannot be written.
+            return cls(None)
 
     @property
     def is_usable(self) -> bool:
@@ -171,14 +156,15 @@ class ClaimIndex:
     def find_source(self, stamp: SourceStamp) -> IndexedSource | None:
         """Return the records of a source; `None` if it is unknown, or changed since."""
         rows = self._read(
-            "SELECT id, failure FROM sources WHERE path = ? AND session = ? AND stamp = ?",
+            "SELECT id, failure FROM claim_sources WHERE path = ? AND session = ? AND stamp = ?",
             (stamp.path, stamp.session, stamp.stamp),
         )
         if not rows:
             return None
         records = self._read(
-            "SELECT records.id, records.session, entries, attributed, names, base FROM "
-            "source_records JOIN records ON records.id = record WHERE source = ? ORDER BY position",
+            "SELECT claim_records.id, claim_records.session, entries, attributed, names, base "
+            "FROM claim_source_records JOIN claim_records ON claim_records.id = record "
+            "WHERE source = ? ORDER BY position",
             (rows[0][0],),
         )
         return IndexedSource([_build_indexed_record(row) for row in records], rows[0][1])
@@ -199,7 +185,7 @@ class ClaimIndex:
             """Replace the source and its records, and return the records."""
             replaced = _delete_sources(connection, stamp.path, stamp.session)
             source = connection.execute(
-                "INSERT INTO sources (path, session, size, mtime, stamp, reader, failure) "
+                "INSERT INTO claim_sources (path, session, size, mtime, stamp, reader, failure) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (*_list_values(stamp), __version__, failure),
             ).lastrowid
@@ -207,7 +193,7 @@ class ClaimIndex:
             for position, (digest, header, base) in enumerate(described):
                 row = _add_record(connection, digest, header, base)
                 connection.execute(
-                    "INSERT INTO source_records VALUES (?, ?, ?)", (source, position, row)
+                    "INSERT INTO claim_source_records VALUES (?, ?, ?)", (source, position, row)
                 )
                 added.append(IndexedRecord(row, header, base))
             _delete_unused_records(connection, replaced)
@@ -217,7 +203,7 @@ class ClaimIndex:
 
     def forget_missing_sources(self) -> None:
         """Forget all sources whose files do not exist any more."""
-        paths = [path for (path,) in self._read("SELECT DISTINCT path FROM sources", ())]
+        paths = [path for (path,) in self._read("SELECT DISTINCT path FROM claim_sources", ())]
         missing = [path for path in paths if not os.path.lexists(path)]
 
         def delete_missing(connection: sqlite3.Connection) -> None:
@@ -234,7 +220,7 @@ class ClaimIndex:
         return int(rows[0][0]) if rows else None
 
     def add_claims(self, row: int, base: str, claims: RecordClaims) -> None:
-        """Add the claims of a record; do nothing if they cannot be stored."""
+        """Add the claims of a record, unless they cannot be stored, or the record is gone."""
         try:
             blob = encode_claims(claims)
             keys = list_claim_keys(claims)
@@ -244,8 +230,9 @@ class ClaimIndex:
         def insert_claims(connection: sqlite3.Connection) -> None:
             """Add the claims and their keys, unless another process did so before."""
             added = connection.execute(
-                "INSERT OR IGNORE INTO claims (record, base, claims) VALUES (?, ?, ?)",
-                (row, base, blob),
+                "INSERT OR IGNORE INTO claims (record, base, claims) "
+                "SELECT id, ?, ? FROM claim_records WHERE id = ?",
+                (base, blob, row),
             )
             if added.rowcount:
                 connection.executemany(
@@ -300,75 +287,6 @@ def _list_values(value: Any) -> Iterator[Any]:
     return (getattr(value, field.name) for field in fields(value))
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    """Open the database, readable by its owner only, with the tables of this version.
-
-    Raises:
-        sqlite3.Error: it is damaged, locked or cannot be written.
-        OSError: it cannot be created, or belongs to somebody else.
-    """
-    path.parent.mkdir(0o700, parents=True, exist_ok=True)
-    for place, mode in ((path.parent, 0o700), (path, 0o600)):
-        if place is path:
-            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
-            os.close(os.open(path, flags, mode))
-        status = place.lstat()
-        if hasattr(os, "getuid") and status.st_uid != os.getuid():
-            raise PermissionError(f"{place} belongs to another user")
-        if stat.S_IMODE(status.st_mode) != mode:
-            place.chmod(mode)
-    connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
-    try:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA secure_delete = ON")
-        _prepare_tables(connection, _compute_code_stamp())
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _prepare_tables(connection: sqlite3.Connection, maker: str) -> None:
-    """Create the tables, unless this version of the code made them; drop all others."""
-    query = "SELECT value FROM about WHERE name = 'maker'"
-    with suppress(sqlite3.OperationalError):  # There is no such table yet.
-        if connection.execute(query).fetchall() == [(maker,)]:
-            return
-    connection.execute("BEGIN IMMEDIATE")
-    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-    if ("about",) in tables and connection.execute(query).fetchall() == [(maker,)]:
-        connection.execute("COMMIT")  # Another process was faster.
-        return
-    for (name,) in tables:
-        connection.execute(f'DROP TABLE "{name}"')
-    for statement in _SCHEMA.split(";"):
-        connection.execute(statement)
-    connection.execute("INSERT INTO about VALUES ('maker', ?)", (maker,))
-    connection.execute("COMMIT")
-
-
-@cache
-def _compute_code_stamp() -> str:
-    """Return a text that changes with the version of vacr, of its files, and of agents' plugins.
-
-    Claims depend on nearly all of the code, so any change of it makes the index stale.
-    """
-    digest = hashlib.sha256(__version__.encode())
-    package = Path(__file__).parent.parent
-    for folder, _, names in os.walk(package):
-        for name in sorted(names):
-            if name.endswith(".py"):
-                path = Path(folder, name)
-                status = path.stat()
-                about = f"{path.relative_to(package)}:{status.st_size}:{status.st_mtime_ns}\n"
-                digest.update(os.fsencode(about))
-    for point in entry_points(group=AGENT_ENTRY_POINT_GROUP):
-        version = point.dist.version if point.dist is not None else ""
-        digest.update(f"{point.name}:{point.value}:{version}\n".encode())
-    return digest.hexdigest()
-
-
 def _build_indexed_record(row: Sequence[Any]) -> IndexedRecord:
     """Return a record from its row: id, session, entries, attributed, names, base."""
     number, session, entries, attributed, packed, base = row
@@ -382,12 +300,14 @@ def _add_record(
     connection: sqlite3.Connection, digest: str, header: RecordingHeader, base: str
 ) -> int:
     """Add a record unless the index has it; return its row."""
-    known = connection.execute("SELECT id FROM records WHERE digest = ?", (digest,)).fetchone()
+    known = connection.execute(
+        "SELECT id FROM claim_records WHERE digest = ?", (digest,)
+    ).fetchone()
     if known is not None:
         return int(known[0])
     packed = array(_NAME_HASH_FORMAT, sorted(header.names)).tobytes()
     added = connection.execute(
-        "INSERT INTO records (digest, session, entries, attributed, base, names) "
+        "INSERT INTO claim_records (digest, session, entries, attributed, base, names) "
         "VALUES (?, ?, ?, ?, ?, ?)",
         (digest, header.session, header.entry_count, header.is_attributed, base, packed),
     )
@@ -403,21 +323,22 @@ def _find_stored_base(record: dict[str, Any]) -> str:
 def _delete_sources(connection: sqlite3.Connection, path: str, session: str | None) -> set[int]:
     """Delete a source, or all sources at a path without a `session`; return their records."""
     rows = connection.execute(
-        "SELECT id FROM sources WHERE path = ? AND session = ifnull(?, session)", (path, session)
+        "SELECT id FROM claim_sources WHERE path = ? AND session = ifnull(?, session)",
+        (path, session),
     ).fetchall()
     records: set[int] = set()
     for row in rows:
-        used = connection.execute("SELECT record FROM source_records WHERE source = ?", row)
+        used = connection.execute("SELECT record FROM claim_source_records WHERE source = ?", row)
         records.update(record for (record,) in used)
-        connection.execute("DELETE FROM source_records WHERE source = ?", row)
-        connection.execute("DELETE FROM sources WHERE id = ?", row)
+        connection.execute("DELETE FROM claim_source_records WHERE source = ?", row)
+        connection.execute("DELETE FROM claim_sources WHERE id = ?", row)
     return records
 
 
 def _delete_unused_records(connection: sqlite3.Connection, records: Iterable[int]) -> None:
     """Delete the records that no source has any more, and their claims."""
     for record in records:
-        used = connection.execute("SELECT 1 FROM source_records WHERE record = ?", (record,))
+        used = connection.execute("SELECT 1 FROM claim_source_records WHERE record = ?", (record,))
         if used.fetchone() is not None:
             continue
         claims = connection.execute("SELECT id, claims FROM claims WHERE record = ?", (record,))
@@ -427,7 +348,7 @@ def _delete_unused_records(connection: sqlite3.Connection, records: Iterable[int
                 "DELETE FROM claim_keys WHERE key = ? AND claims = ?", [(key, row) for key in keys]
             )
         connection.execute("DELETE FROM claims WHERE record = ?", (record,))
-        connection.execute("DELETE FROM records WHERE id = ?", (record,))
+        connection.execute("DELETE FROM claim_records WHERE id = ?", (record,))
 
 
 # Records whose claims come from the index
@@ -440,6 +361,8 @@ class RecordHandle:
     indexed: IndexedRecord
     load: Callable[[], dict[str, Any]]
     """Returns the record, or raises `UnreadableInput` if its source changed meanwhile."""
+    read_input: Callable[[], Any] = lambda: None
+    """Returns the record with its source, or raises `UnreadableInput` in the same way."""
 
 
 class IndexedRecords:
@@ -455,8 +378,8 @@ class IndexedRecords:
         self.index = index
         self.handles = handles
         self.progress = progress
-        self.loaders: dict[str, Callable[[], dict[str, Any]]] = {}
-        """Reads a record whose claims were gathered, by its id."""
+        self.gathered: dict[str, RecordHandle] = {}
+        """The records whose claims were gathered, by their ids."""
 
     def __len__(self) -> int:
         """Return the number of records."""
@@ -488,7 +411,7 @@ class IndexedRecords:
                 claims = self.index.load_claims(row, wanted) if row is not None else None
             if claims is None:  # The index failed, or is damaged.
                 claims = gather_own_claims(handle.load(), bases, wanted)
-            self.loaders[claims.facts.record] = handle.load
+            self.gathered[claims.facts.record] = handle
             gathered.append(claims)
         return gathered
 

@@ -41,6 +41,8 @@ class LineClaim:
     """When the call was made, in seconds since 1970; `None` if the session does not state it."""
     zoneless: bool = False
     """Whether the session states the time without a time zone."""
+    agent: str = ""
+    """The name of the agent's program."""
 
     @property
     def source(self) -> tuple[str, str]:

@@ -6,15 +6,16 @@ files and blobs, a patch has the lines, and blobs connect the two.
 
     >>> from vacr.blame.commit_diff import parse_hunks
     >>> patch = b"index 12..34\\n--- a/a.py\\n+++ b/a.py\\n@@ -7,2 +7 @@\\n-x\\n-y\\n+z\\n"
-    >>> parse_hunks(patch)
-    {('12', '34'): [(7, 2, 7, 1)]}
+    >>> file = parse_hunks(patch)["12", "34"]
+    >>> file.hunks, file.removed
+    ([(7, 2, 7, 1)], {7: b'x', 8: b'y'})
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from vacr.blame.git import REGULAR_FILE_MODES, Repository, decode_git_name
 from vacr.blame.moves import LineHunk
@@ -44,7 +45,18 @@ _HUNK_HEADER = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 CommitPair = tuple[str, str]
 """A commit and one of its parents; an empty parent stands for the empty tree."""
-HunksByBlobs = dict[tuple[str, str], list[LineHunk]]
+
+
+@dataclass(slots=True)
+class FileHunks:
+    """The hunks of one file in a patch."""
+
+    hunks: list[LineHunk] = field(default_factory=list)
+    removed: dict[int, bytes] = field(default_factory=dict)
+    """The removed lines without their line feeds, by their numbers before the commit."""
+
+
+HunksByBlobs = dict[tuple[str, str], FileHunks]
 """The hunks of a patch, by the blobs before and after."""
 
 
@@ -155,11 +167,20 @@ def parse_hunks(patch: bytes) -> HunksByBlobs:
     The patch needs index lines with full names of blobs. A new file has zeros for the blob before.
     """
     hunks_by_blobs: HunksByBlobs = {}
-    hunks: list[LineHunk] = []
+    file = FileHunks()
+    number = stop = 0  # The number of the next removed line, and the one after the last.
     for line in patch.split(b"\n"):
-        if line.startswith(b"index ") and (blobs := _INDEX_LINE.match(line)):
-            hunks = hunks_by_blobs[blobs[1].decode(), blobs[2].decode()] = []
+        if line.startswith(b"+"):
+            continue
+        if line.startswith(b"-"):
+            if number < stop:
+                file.removed[number] = line[1:]
+                number += 1
         elif line.startswith(b"@@ ") and (header := _HUNK_HEADER.match(line)):
-            old_first, old_count, first, count = header.groups(default=b"1")
-            hunks.append((int(old_first), int(old_count), int(first), int(count)))
+            old_first, old_count, first, count = map(int, header.groups(default=b"1"))
+            file.hunks.append((old_first, old_count, first, count))
+            number, stop = old_first, old_first + old_count
+        elif line.startswith(b"index ") and (blobs := _INDEX_LINE.match(line)):
+            file = hunks_by_blobs[blobs[1].decode(), blobs[2].decode()] = FileHunks()
+            number = stop = 0
     return hunks_by_blobs

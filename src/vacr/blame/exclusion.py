@@ -9,9 +9,12 @@ an agent without a record is not excluded. Lines that any session proposed, in a
 answer, are never a person's. Neither are lines that a program only laid out anew, nor those of
 generated files.
 
-    >>> from vacr.blame.exclusion import is_generated
-    >>> is_generated("web/package-lock.json"), is_generated("web/page.js")
-    (True, False)
+    >>> from vacr.blame.exclusion import CommitWindow
+    >>> from vacr.blame.git import CommitTimes
+    >>> times = {"c1": CommitTimes(100, 100), "c2": CommitTimes(300, 300)}
+    >>> window = CommitWindow("c2", "c1", "Mira", times)
+    >>> [window.contains(seconds * 1000) for seconds in (100, 200, 300)]
+    [False, True, True]
 """
 
 from __future__ import annotations
@@ -38,7 +41,7 @@ from vacr.blame.git import CommitTimes, Repository
 from vacr.blame.join import BlameByLine, LineBlame
 from vacr.blame.line_text import count_letters, split_consecutive_numbers
 from vacr.blame.locality import PlacedSession
-from vacr.blame.stored_attribution import get_session_id
+from vacr.blame.stored_attribution import get_agent_name, get_session_id
 from vacr.edits import FileAction, make_absolute_path, make_path_key
 
 JOIN_BY_EXCLUSION = "exclusion"
@@ -46,9 +49,6 @@ EVIDENCE_EXCLUSION = "exclusion"
 
 # A shorter line may be in the text of an agent by chance.
 _MIN_LETTERS = 8
-_GENERATED_NAMES = ("package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "go.sum")
-_GENERATED_ENDINGS = (".lock", ".lockb", ".min.js", ".min.css", ".map", ".snap", ".pb.go")
-_GENERATED_FOLDERS = ("dist", "build", "node_modules", "vendor", "generated", "__snapshots__")
 _BOT_MARK = "[bot]"
 # A shell command that runs on after its call: `serve &`.
 _BACKGROUND = re.compile(r"(?<![&>|<\\])&(?=\s|\)|$)")
@@ -105,7 +105,7 @@ def blame_people(
         return
     proposed: dict[str, int] | None = None
     for version, blame in zip(versions, blames, strict=True):
-        if is_generated(version.path) or not replayed.ends_with(version):
+        if version.is_generated or not replayed.ends_with(version):
             continue
         seen = replayed.find_outside_lines(version)
         for number, found in blame.items():
@@ -121,16 +121,6 @@ def blame_people(
             if not is_rearranged and not _is_proposed(lines, proposed or {}):
                 human = LineBlame("human", replayed.claim, JOIN_BY_EXCLUSION)
                 blame.update(dict.fromkeys(run, human))
-
-
-def is_generated(path: str) -> bool:
-    """Return whether a file is usually written by a program: a lock file, a bundle, a snapshot."""
-    *folders, name = path.split("/")
-    return (
-        name in _GENERATED_NAMES
-        or name.endswith(_GENERATED_ENDINGS)
-        or any(folder in _GENERATED_FOLDERS for folder in folders)
-    )
 
 
 # --- the replay of the time between two commits ---
@@ -317,6 +307,7 @@ def _make_exclusion_claim(record: dict[str, Any], last: SessionStep) -> LineClai
         prompt="",
         evidence=EVIDENCE_EXCLUSION,
         time=last.time // 1000,
+        agent=get_agent_name(record),
     )
 
 
@@ -324,8 +315,8 @@ def _make_exclusion_claim(record: dict[str, Any], last: SessionStep) -> LineClai
 
 
 def _keep_letters(text: str) -> str:
-    """Return the letters and digits of a text, which a formatter keeps."""
-    return "".join(filter(str.isalnum, text))
+    """Return the letters and digits of a text in one case, which a formatter keeps."""
+    return "".join(filter(str.isalnum, text)).casefold()
 
 
 def _is_proposed(lines: Sequence[tuple[str, int]], proposed: Mapping[str, int]) -> bool:

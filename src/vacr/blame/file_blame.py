@@ -27,7 +27,7 @@ be older than the parent.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import partial
@@ -40,7 +40,7 @@ from vacr.blame.additions import (
     list_commit_additions,
     list_parents,
 )
-from vacr.blame.blocks import FileVersion
+from vacr.blame.blocks import FileVersion, TextLines
 from vacr.blame.claim_index import IndexedRecords
 from vacr.blame.exclusion import CommitWindow, blame_people
 from vacr.blame.frequency import count_repository_lines
@@ -189,9 +189,9 @@ def read_added_files(repository: Repository, additions: CommitAdditions) -> Adde
         if additions.since is not None:
             version.line_times = _find_range_times(repository, file.path, additions)
         versions.append(version)
-        changes.append(_read_change(repository, file, version))
+        changes.append(_read_change(file, version))
     if len(additions.parents) == 1:
-        changes += _read_removals(repository, additions.files)
+        changes += _read_removals(additions.files)
         _date_moved_lines(versions, changes, additions.times[additions.parents[0]])
     return AddedFiles(additions, versions, no_text)
 
@@ -241,28 +241,31 @@ def _date_moved_lines(
         version.line_times = {**version.line_times, **dict.fromkeys(moved, parent)}
 
 
-def _read_removals(repository: Repository, files: Iterable[FileAdditions]) -> list[ChangedLines]:
+def _read_removals(files: Iterable[FileAdditions]) -> list[ChangedLines]:
     """Return the changes of files that only lost lines or were deleted; lines may be moved away."""
     return [
-        _read_removed_lines(repository, file)
+        _read_removed_lines(file)
         for file in files
         if file.is_file and file.hunks and not file.lines
     ]
 
 
-def _read_removed_lines(repository: Repository, file: FileAdditions) -> ChangedLines:
+def _read_removed_lines(file: FileAdditions) -> ChangedLines:
     """Return the lines that a commit removed from a file, without those that it added."""
-    old = _decode_lines(repository.read_blob(file.old_blob))
     hunks = [(first, count, 0, 0) for first, count, _, _ in file.hunks]
-    return ChangedLines(old, [], hunks)
+    return ChangedLines(_decode_removed_lines(file), [], hunks)
 
 
-def _read_change(repository: Repository, file: FileAdditions, version: FileVersion) -> ChangedLines:
+def _read_change(file: FileAdditions, version: FileVersion) -> ChangedLines:
     """Return the lines of a file before and after a commit; a new file has no lines before."""
     if not file.old_blob.strip("0"):
-        return ChangedLines([], version.bare, [(0, 0, number, 1) for number in file.lines])
-    old = _decode_lines(repository.read_blob(file.old_blob))
-    return ChangedLines(old, version.bare, file.hunks)
+        return ChangedLines({}, version.bare, [(0, 0, number, 1) for number in file.lines])
+    return ChangedLines(_decode_removed_lines(file), version.bare, file.hunks)
+
+
+def _decode_removed_lines(file: FileAdditions) -> dict[int, str]:
+    """Return the lines that a commit removed from a file, by their numbers."""
+    return {number: decode_file_text(line) for number, line in file.removed.items()}
 
 
 def blame_file(
@@ -289,7 +292,9 @@ def blame_file(
         data = read_work_tree_file(place)
     if data is not None and _is_binary(data):
         raise UnreadableInput(
-            "the file is binary: it contains NUL bytes", where=str(repository.path / path)
+            "the file is binary: it contains NUL bytes",
+            where=str(repository.path / path),
+            hint="Name a text file.",
         )
     if data is None:
         if path not in tree:
@@ -306,8 +311,7 @@ def blame_file(
         origins = _list_new_lines(path, "0" * len(commit), data or b"")
     versions = _read_blamed_versions(repository, path, origins, selection, data)
     claims = gather_placed_claims(repository, records, list(versions.values()), commit, tree)
-    joined = claims.joiner.join(list(versions.values()), one_file=True)
-    blames = dict(zip(versions, joined, strict=True))
+    blames = _join_versions(repository, versions, claims.joiner)
     lines = origins.lines
     if selection.ranges:
         shown = {origin.line for origin in run_git_blame(repository, path, selection).lines}
@@ -362,7 +366,7 @@ def _make_version(
 ) -> FileVersion:
     """Return the version of a file with these bytes; `added` are its added lines."""
     digest = hashlib.sha256(data).hexdigest()
-    return FileVersion(path, _decode_lines(data), added, digest, names, times=times)
+    return FileVersion(path, TextLines(decode_file_text(data)), added, digest, names, times=times)
 
 
 def _is_binary(data: bytes) -> bool:
@@ -412,7 +416,7 @@ def gather_placed_claims(
     loaders: dict[str, Callable[[], dict[str, Any]]]
     if isinstance(records, IndexedRecords):
         claims = records.gather_claims(find_base, versions, everything=everything)
-        loaders = records.loaders
+        loaders = {name: handle.load for name, handle in records.gathered.items()}
     else:
         claims = gather_claims(records, find_base, {version.digest for version in versions})
         loaders = {str(record.get("id", "")): partial(dict, record) for record in records}
@@ -480,7 +484,6 @@ def _read_blamed_versions(
     times = repository.read_commit_times(
         {*commits, *(parent for own in parents.values() for parent in own)}
     )
-    sources = _read_move_sources(repository, additions, parents)
     versions = {}
     for (commit, old_path), numbers in blamed.items():
         file = next(
@@ -499,44 +502,74 @@ def _read_blamed_versions(
             version.names = names
         version.wanted = numbers
         if len(parents[commit]) == 1 and file.hunks:
-            change = _read_change(repository, file, version)
-            _date_moved_lines(
-                [version], [change, *sources.get(commit, ())], times[parents[commit][0]]
-            )
+            change = _read_change(file, version)
+            _date_moved_lines([version], [change], times[parents[commit][0]])
         versions[commit, old_path] = version
     for key, numbers in uncommitted.items():
         versions[key] = _make_version(path, data or b"", frozenset(numbers), names)
     return versions
 
 
-def _read_move_sources(
-    repository: Repository,
-    additions: Mapping[str, list[FileAdditions]],
-    parents: Mapping[str, list[str]],
-) -> dict[str, list[ChangedLines]]:
-    """Return the lines that commits removed from files when they created the blamed file.
+def _join_versions(
+    repository: Repository, versions: Mapping[_VersionKey, FileVersion], joiner: ClaimJoiner
+) -> dict[_VersionKey, BlameByLine]:
+    """Join versions of one file, without claims about lines that came from other files.
 
-    Commits that changed an existing file are left out: to compare all of them takes too long.
+    To compare all files of a commit takes long. So only commits with claimed lines are compared,
+    and the versions are joined again without the claims that are too late for a moved line.
     """
-    creating = [
-        commit
-        for commit, files in additions.items()
-        if len(parents[commit]) == 1
-        and any(file.is_file and file.lines and not file.old_blob.strip("0") for file in files)
-    ]
-    if not creating:
-        return {}
-    try:
-        return {
-            commit: [
-                _read_removed_lines(repository, file)
-                for file in files
-                if file.is_file and any(count for _, count, _, _ in file.hunks)
-            ]
-            for commit, files in list_commit_additions(repository, creating).items()
+    compared: set[_VersionKey] = set()
+    while True:
+        joined = joiner.join(list(versions.values()), one_file=True)
+        blames = dict(zip(versions, joined, strict=True))
+        claimed = {
+            key: version
+            for key, version in versions.items()
+            if key not in compared and version.times is not None and blames[key]
         }
+        if not claimed or not _date_lines_of_other_files(repository, claimed):
+            return blames
+        compared |= claimed.keys()
+
+
+def _date_lines_of_other_files(
+    repository: Repository, versions: Mapping[_VersionKey, FileVersion]
+) -> bool:
+    """Set the times of lines that commits moved from other files into versions of a file.
+
+    Return whether there are any.
+    """
+    commits = list(dict.fromkeys(commit for commit, _ in versions))
+    parents = {
+        commit: own[0] for commit, own in list_parents(repository, commits).items() if len(own) == 1
+    }
+    times = repository.read_commit_times(set(parents.values()))
+    is_changed = False
+    for commit, files in _list_readable_additions(repository, list(parents)):
+        for version in (versions[key] for key in versions if key[0] == commit):
+            own = [file for file in files if file.path == version.path and file.hunks]
+            others = [
+                file
+                for file in files
+                if file.path != version.path and any(removed for _, removed, _, _ in file.hunks)
+            ]
+            changes = [_read_change(file, version) for file in own]
+            changes += [_read_removed_lines(file) for file in others]
+            before = version.line_times
+            _date_moved_lines([version] * len(own), changes, times[parents[commit]])
+            is_changed = is_changed or version.line_times != before
+    return is_changed
+
+
+def _list_readable_additions(
+    repository: Repository, commits: Sequence[str]
+) -> Iterator[tuple[str, list[FileAdditions]]]:
+    """Yield the files that each commit changed; leave out commits with missing objects."""
+    try:
+        yield from list_commit_additions(repository, commits).items()
     except UnreadableInput:  # A partial clone lacks other files of these commits.
-        return {}
+        for commit in commits if len(commits) > 1 else ():
+            yield from _list_readable_additions(repository, [commit])
 
 
 def _find_own_names(

@@ -17,7 +17,7 @@ import os
 import re
 import subprocess
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -56,6 +56,7 @@ _GIT_VARIABLES = {
 _SETTING_COUNT = "GIT_CONFIG_COUNT"
 _RANGE_DOTS = re.compile(r"\.\.\.?")
 _HASH = re.compile(r"[0-9a-f]{4,64}")
+_MISSING_PROMISED_OBJECT = re.compile(r"could not fetch ([0-9a-f]{40,64}) from promisor remote")
 _OBJECT_HEADER_WORDS = 3  # name, type and size; a missing object has name and `missing`
 
 
@@ -207,12 +208,15 @@ class Repository:
         """
         if self._objects is None:
             self._objects = _ObjectReader(self.path)
-        data = self._objects.read(name)
+        try:
+            data = self._objects.read(name)
+        except UnreadableInput:
+            self.close()
+            if self.find_object_types([name]):
+                raise
+            data = None  # In a partial clone, git ends when an object is missing.
         if data is None:
-            hint = "In a partial clone, fetch all objects with: git fetch --refetch --no-filter"
-            raise UnreadableInput(
-                f"the repository lacks the object {name}", where=str(self.path), hint=hint
-            )
+            raise _make_missing_error(name, self.path)
         return data
 
     def find_object_types(self, names: Iterable[str]) -> dict[str, str]:
@@ -224,13 +228,35 @@ class Repository:
         if not wanted:
             return {}
         stdin = "".join(f"{name}\n" for name in wanted).encode()
-        output = self.run_git("cat-file", "--batch-check=%(objecttype)", stdin=stdin)
+        command = ("cat-file", "--batch-check=%(objecttype)")
+        try:
+            output = self.run_git(*command, stdin=stdin)
+        except UnreadableInput:  # In a partial clone, git ends when an object is missing.
+            wanted = self._select_present_objects(wanted)
+            stdin = "".join(f"{name}\n" for name in wanted).encode()
+            output = self.run_git(*command, stdin=stdin)
         types = output.decode().splitlines()
         return {
             name: kind
             for name, kind in zip(wanted, types, strict=False)
             if kind in ("commit", "blob", "tree", "tag")
         }
+
+    def _select_present_objects(self, names: Sequence[str]) -> list[str]:
+        """Return the names of commits, tags and blobs that a partial clone has, without trees.
+
+        A name may be an abbreviated hash.
+        """
+        stdin = "".join(f"{name}\n" for name in names).encode()
+        output = self.run_git(
+            *("rev-list", "--no-walk", "--objects", "--filter=tree:0"),
+            *("--ignore-missing", "--missing=print", "--stdin"),
+            stdin=stdin,
+        )
+        present = [line.split()[0] for line in output.decode("utf-8", "replace").splitlines()]
+        lengths = {len(name) for name in names}
+        prefixes = {name[:length] for name in present for length in lengths}
+        return [name for name in names if name in prefixes]
 
     def read_commit_times(self, commits: Iterable[str]) -> dict[str, CommitTimes]:
         """Return the times of commits, by their full hashes.
@@ -413,9 +439,20 @@ def _make_git_error(stderr: str, path: Path) -> UnreadableInput:
             where=str(path),
             hint="Name the folder of a git repository; it may be bare.",
         )
+    if missing := _MISSING_PROMISED_OBJECT.search(stderr):
+        return _make_missing_error(missing[1], path)
     lines = stderr.strip().splitlines() or ["git failed"]
     first = next((line for line in lines if line.startswith(("fatal: ", "error: "))), lines[-1])
     return UnreadableInput(first.partition(": ")[2] or first, where=str(path))
+
+
+def _make_missing_error(name: str, path: Path) -> UnreadableInput:
+    """Return the error about an object that the repository does not have."""
+    return UnreadableInput(
+        f"the repository lacks the object {name}",
+        where=str(path),
+        hint="In a partial clone, fetch all objects with: git fetch --refetch --no-filter",
+    )
 
 
 # Repositories and files as users name them

@@ -32,13 +32,13 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 from vacr.blame.additions import FileAdditions, list_commit_additions, list_parents
 from vacr.blame.blocks import FileVersion
 from vacr.blame.commit_diff import read_changed_files
 from vacr.blame.file_blame import (
     AddedLines,
+    BlameRecords,
     CommitAdditions,
     PlacedClaims,
     blame_added_files,
@@ -111,7 +111,7 @@ class UnreadableFile:
 def blame_commits(
     repository: Repository,
     commits: Sequence[str],
-    records: Sequence[dict[str, Any]],
+    records: BlameRecords,
     *,
     progress: ProgressCallback = lambda _done, _total: None,
     report_unreadable: Callable[[UnreadableFile], None] = lambda _: None,
@@ -135,11 +135,12 @@ def blame_commits(
 
 
 def _gather_range_claims(
-    repository: Repository, commits: Sequence[str], records: Sequence[dict[str, Any]]
+    repository: Repository, commits: Sequence[str], records: BlameRecords
 ) -> PlacedClaims:
     """Return the claims of the records about all files of the commits.
 
-    The last commit shows which files the repository has, and which lines are common.
+    The lines of all files may not fit into memory, so an index cannot leave out records. The last
+    commit shows which files the repository has, and which lines are common.
     """
     versions: dict[tuple[str, str], FileVersion] = {}
     for additions in _read_additions(repository, commits, lambda _: None):
@@ -149,7 +150,9 @@ def _gather_range_claims(
                 # The lines are read again for the join: all of them may not fit into memory.
                 version = FileVersion(file.path, (), (), digest, {file.before} - {""})
                 versions[file.path, file.blob] = version
-    return gather_placed_claims(repository, records, list(versions.values()), commits[-1])
+    return gather_placed_claims(
+        repository, records, list(versions.values()), commits[-1], everything=True
+    )
 
 
 def _read_additions(

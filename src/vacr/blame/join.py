@@ -39,13 +39,13 @@ from vacr.blame.blocks import (
     find_shared_blocks,
 )
 from vacr.blame.claims import HashedRange, KnownState, LineClaim, RecordClaims, TextPiece
-from vacr.blame.frequency import LineFrequency
+from vacr.blame.frequency import LineFrequency, LineRarity
 from vacr.blame.line_text import (
     count_characters,
-    count_letters,
     count_lines_with_letters,
     is_partly_kept,
-    remove_blanks,
+    is_redacted,
+    normalize_layout,
     split_consecutive_numbers,
 )
 from vacr.blame.locality import EVERYWHERE, SessionPlace
@@ -61,15 +61,9 @@ _CONTRIBUTOR_RANK = {"ai": 0, "mixed": 1, "human": 2}
 _MIN_CHARACTERS = 20
 _MIN_LETTERS = 8
 _MIN_LETTERS_INSIDE = 30
-_MIN_COMMON_LINES = 5
 _MIN_LETTERS_REFORMATTED = 20
-# How much it needs in another file, or if its session is not tied to the repository.
-_MIN_LINES_ELSEWHERE = 3
-_MIN_CHARACTERS_ELSEWHERE = 50
-_MIN_RARE_LETTERS_ELSEWHERE = 40
-# How much it needs if the session removed it before it was committed.
-_MIN_LINES_BROUGHT_BACK = 8
-_MIN_LETTERS_BROUGHT_BACK = 160
+# No line of a file with text is this one.
+_NO_LINE = "\0"
 
 # How many bytes are hashed to find ranges that are known only by their hash.
 _MAX_HASHED_BYTES = 1 << 28
@@ -103,7 +97,7 @@ class _PlacedPiece:
 
     piece: TextPiece
     bare: Sequence[str]
-    """The lines without their ends."""
+    """The lines without their ends; redacted ones equal no line."""
     path: str
     """The path in the repository."""
     is_tied: bool
@@ -129,8 +123,7 @@ class ClaimJoiner:
         `places` are the places of the sessions in the repository, `None` for a session of another
         one. Without places, all paths are paths of the repository. `frequency` knows common lines.
         """
-        self.frequency = frequency or LineFrequency()
-        self.written = LineFrequency()
+        self.rarity = LineRarity(frequency or LineFrequency())
         self.states: dict[str, list[tuple[KnownState, str]]] = defaultdict(list)
         self.pieces: list[_PlacedPiece] = []
         # By the count of lines, then by the hash.
@@ -150,7 +143,7 @@ class ClaimJoiner:
                 self.homes[placed.path].append(number)
         self.max_hashed_bytes = _MAX_HASHED_BYTES
         self.hash_budget = 0
-        # The lines of pieces without blanks, and where they are, as far as they were needed.
+        # The lines of pieces without layout, and where they are, as far as they were needed.
         self.squeezed: dict[int, list[str]] = {}
         self.squeezed_indexes: dict[tuple[int, ...], dict[str, list[PiecePlace]]] = {}
 
@@ -163,9 +156,11 @@ class ClaimJoiner:
         for piece in claims.pieces:
             path = place.find_path(piece.path)
             if path is not None:
-                bare = [strip_line_end(line) for line in piece.lines]
+                bare = [
+                    _NO_LINE if is_redacted(line) else strip_line_end(line) for line in piece.lines
+                ]
                 self.pieces.append(_PlacedPiece(piece, bare, path, place.is_tied))
-                self.written.add_file(path, bare)
+                self.rarity.written.add_file(path, bare)
         for hashed in claims.hashed:
             path = place.find_path(hashed.path)
             if path is not None and place.is_tied:
@@ -211,11 +206,13 @@ class ClaimJoiner:
         blame: BlameByLine = {}
         for state, path in self.states.get(version.digest, ()):
             if not version.is_named(path) and not self._is_distinctive_elsewhere(
-                version.bare, version.path, frozenset()
+                version.bare, version, frozenset()
             ):
                 continue
             for number in state.lines.keys() & set(version.added):
                 claim = state.lines[number]
+                if not _can_claim(claim, version, number):
+                    continue
                 if not version.is_named(path):
                     claim = replace(claim, evidence=EVIDENCE_CONTENT_ONLY)
                 if not version.allows(number, claim, state.until):
@@ -276,25 +273,18 @@ class ClaimJoiner:
         """
         piece = self.pieces[block.piece].piece
         numbers = tuple(
-            number for number in block.numbers if version.allows_call(number, piece.claim)
+            number
+            for number in block.numbers
+            if version.allows_call(number, piece.claim) and _can_claim(piece.claim, version, number)
         )
         lines = [version.bare[number - 1] for number in numbers]
-        if not self._is_too_long_to_retype(lines, version.path, piece.seen):
+        if not self.rarity.is_too_long_to_retype(lines, version.path, piece.seen):
             numbers = tuple(
                 number for number in numbers if not version.is_removed_before(number, piece.until)
             )
         if not numbers:
             return None
         return block if len(numbers) == len(block.numbers) else replace(block, numbers=numbers)
-
-    def _is_too_long_to_retype(
-        self, lines: Sequence[str], path: str, seen: Collection[str]
-    ) -> bool:
-        """Return whether lines are so many and so rare that they were brought back, not typed."""
-        return (
-            count_lines_with_letters(lines) >= _MIN_LINES_BROUGHT_BACK
-            and self._count_rare_letters(lines, path, seen) >= _MIN_LETTERS_BROUGHT_BACK
-        )
 
     def _is_at_home(self, block: SharedBlock, version: FileVersion) -> bool:
         """Return whether a block is in the file that the session wrote to."""
@@ -309,6 +299,7 @@ class ClaimJoiner:
             and placed.is_tied
             and bool(piece.above or piece.below)
             and self._is_at_home(block, version)
+            and not is_redacted(piece.above + piece.below)
             and version.find_neighbour(block.numbers[0] - 1, -1) == piece.above
             and version.find_neighbour(block.numbers[-1] + 1, 1) == piece.below
         )
@@ -325,8 +316,8 @@ class ClaimJoiner:
         placed = self.pieces[block.piece]
         seen = placed.piece.seen
         if not placed.is_tied or not version.is_named(placed.path):
-            return self._is_distinctive_elsewhere(lines, version.path, seen)
-        rare = self._count_rare_letters(lines, version.path, seen)
+            return self._is_distinctive_elsewhere(lines, version, seen)
+        rare = self.rarity.count_rare_letters(lines, version.path, seen)
         with_letters = count_lines_with_letters(lines)
         if with_letters <= 1:
             # A line from the inside of a piece, without the lines around it, may be anybody's.
@@ -335,29 +326,17 @@ class ClaimJoiner:
             return rare >= needed and count_characters(lines) >= _MIN_CHARACTERS
         if rare >= _MIN_LETTERS or (rare and len(lines) == len(placed.bare)):
             return True
-        return with_letters >= _MIN_COMMON_LINES
+        return self.rarity.is_long_run(lines, version.path, seen)
 
     def _is_distinctive_elsewhere(
-        self, lines: Sequence[str], path: str, seen: Collection[str]
+        self, lines: Sequence[str], version: FileVersion, seen: Collection[str]
     ) -> bool:
-        """Return whether lines are enough to recognize them in another file or repository."""
-        return (
-            count_lines_with_letters(lines) >= _MIN_LINES_ELSEWHERE
-            and count_characters(lines) >= _MIN_CHARACTERS_ELSEWHERE
-            and self._count_rare_letters(lines, path, seen) >= _MIN_RARE_LETTERS_ELSEWHERE
-        )
+        """Return whether lines are enough to recognize them in another file or repository.
 
-    def _count_rare_letters(self, lines: Sequence[str], path: str, seen: Collection[str]) -> int:
-        """Return the number of letters and digits in lines that are not common.
-
-        Lines that the file had before the call are common, too.
+        In a generated file they never are: its generator may have copied them.
         """
-        return sum(
-            count_letters(line)
-            for line in lines
-            if line not in seen
-            and not self.frequency.is_common(line, path)
-            and not self.written.is_common(line, path)
+        return not version.is_generated and self.rarity.is_distinctive_elsewhere(
+            lines, version.path, seen
         )
 
     def _count_times_written(self, blocks: Sequence[SharedBlock]) -> int:
@@ -421,10 +400,13 @@ class ClaimJoiner:
         return True
 
     def _join_reformatted(self, version: FileVersion, blame: BlameByLine) -> None:
-        """Add runs of lines that differ from written ones only in blanks, as after a formatter.
+        """Add runs of lines that differ from written ones only in layout, as after a formatter.
 
-        They count only in the file that the session wrote to.
+        A line whose letters differ in case is mixed. They count only in the file that the session
+        wrote to, and not in a generated one.
         """
+        if version.is_generated:
+            return
         open_lines = [
             number
             for number in version.added
@@ -433,10 +415,10 @@ class ClaimJoiner:
         names = (version.path, *version.names)
         own = sorted({number for name in names for number in self.homes.get(name, ())})
         places = self._index_squeezed_lines(own)
-        if not any(remove_blanks(version.bare[number - 1]) in places for number in open_lines):
+        if not any(_fold_layout(version.bare[number - 1]) in places for number in open_lines):
             return
         squeezed = replace(version, added=frozenset(open_lines))
-        squeezed.bare = [remove_blanks(line) for line in version.bare]
+        squeezed.bare = [_fold_layout(line) for line in version.bare]
         texts = [self.squeezed[number] for number in own]
         by_text: dict[tuple[str, ...], list[SharedBlock]] = defaultdict(list)
         for found in find_shared_blocks([squeezed], texts, places):
@@ -447,32 +429,42 @@ class ClaimJoiner:
             starts = {(0, block.numbers[0]) for block in blocks}
             is_once = count_occurrences([squeezed], starts, lines, one_file=True) == 1
             if is_once and self._is_reformatted(blocks[0], version):
-                claim = self.pieces[blocks[0].piece].claim
-                for number in blocks[0].numbers:
-                    blame.setdefault(number, LineBlame(claim.type, claim, JOIN_BY_CONTENT))
+                self._blame_reformatted_lines(blocks[0], version, blame)
+
+    def _blame_reformatted_lines(
+        self, block: SharedBlock, version: FileVersion, blame: BlameByLine
+    ) -> None:
+        """Add the lines of a reformatted block to the blame."""
+        placed = self.pieces[block.piece]
+        claim = placed.claim
+        for number in block.numbers:
+            written = normalize_layout(placed.bare[block.get_offset(number)])
+            is_same = written == normalize_layout(version.bare[number - 1])
+            kind = claim.type if is_same or claim.type == "human" else "mixed"
+            blame.setdefault(number, LineBlame(kind, claim, JOIN_BY_CONTENT))
 
     def _index_squeezed_lines(self, own: Sequence[int]) -> dict[str, list[PiecePlace]]:
-        """Return the places of lines without blanks in some pieces, numbered as in `own`."""
+        """Return the places of lines without layout in some pieces, numbered as in `own`."""
         key = tuple(own)
         if key not in self.squeezed_indexes:
             places: dict[str, list[PiecePlace]] = defaultdict(list)
             for number, piece in enumerate(own):
                 if piece not in self.squeezed:
-                    self.squeezed[piece] = [remove_blanks(line) for line in self.pieces[piece].bare]
+                    self.squeezed[piece] = [_fold_layout(line) for line in self.pieces[piece].bare]
                 for offset, line in enumerate(self.squeezed[piece]):
                     places[line].append((number, offset))
             self.squeezed_indexes[key] = dict(places)
         return self.squeezed_indexes[key]
 
     def _is_reformatted(self, block: SharedBlock, version: FileVersion) -> bool:
-        """Return whether a block was written with other blanks, and has enough rare text."""
+        """Return whether a block was written in another layout, and has enough rare text."""
         placed = self.pieces[block.piece]
         lines = block.select_lines(version.bare)
         is_changed = any(
             version.bare[number - 1] != placed.bare[block.get_offset(number)]
             for number in block.numbers
         )
-        rare = self._count_rare_letters(lines, version.path, placed.piece.seen)
+        rare = self.rarity.count_rare_letters(lines, version.path, placed.piece.seen)
         return (
             is_changed and count_lines_with_letters(lines) > 1 and rare >= _MIN_LETTERS_REFORMATTED
         )
@@ -518,7 +510,8 @@ class ClaimJoiner:
                 continue
             blame = LineBlame(hashed.claim.type, hashed.claim, JOIN_BY_CONTENT)
             for number in range(first, first + count):
-                if version.allows(number, hashed.claim, None):
+                can_claim = _can_claim(hashed.claim, version, number)
+                if can_claim and version.allows(number, hashed.claim, None):
                     blames[file].setdefault(number, blame)
 
     def _is_distinctive_range(
@@ -526,11 +519,11 @@ class ClaimJoiner:
     ) -> bool:
         """Return whether a range that is known by its hash has enough text to recognize it."""
         if not version.is_named(hashed.path):
-            return self._is_distinctive_elsewhere(lines, version.path, ())
-        rare = self._count_rare_letters(lines, version.path, ())
+            return self._is_distinctive_elsewhere(lines, version, ())
+        rare = self.rarity.count_rare_letters(lines, version.path, ())
         if len(lines) == 1:
             return rare > 0 and count_characters(lines) >= _MIN_CHARACTERS
-        return rare >= _MIN_LETTERS or count_lines_with_letters(lines) >= _MIN_COMMON_LINES
+        return rare >= _MIN_LETTERS or self.rarity.is_long_run(lines, version.path, ())
 
     def _hash_windows(
         self, version: FileVersion, blame: BlameByLine, count: int
@@ -558,9 +551,11 @@ class ClaimJoiner:
     ) -> None:
         """Blame the lines next to one end of a block, although some were changed later.
 
-        `step` is 1 to go down, -1 to go up. A line with the same text but for blanks belongs to the
+        `step` is 1 to go down, -1 to go up. A line with the same text but for layout belongs to the
         claim of the block; a partly kept line is `mixed`. Stop after several changed lines.
         """
+        if version.is_generated:
+            return
         placed = self.pieces[block.piece]
         lines, claim = placed.bare, placed.claim
         number = (block.numbers[-1] if step > 0 else block.numbers[0]) + step
@@ -572,7 +567,7 @@ class ClaimJoiner:
             if not version.allows(number, claim, placed.piece.until):
                 return
             written, committed = lines[offset], version.bare[number - 1]
-            if remove_blanks(written) == remove_blanks(committed):
+            if normalize_layout(written) == normalize_layout(committed):
                 blame[number] = LineBlame(claim.type, claim, JOIN_BY_CONTENT)
                 changed = 0
             else:
@@ -581,3 +576,18 @@ class ClaimJoiner:
                     blame[number] = LineBlame("mixed", claim, JOIN_BY_CONTENT)
             used.add((block.piece, offset))
             number += step
+
+
+def _fold_layout(line: str) -> str:
+    """Return a line without its layout, in one case."""
+    return normalize_layout(line).casefold()
+
+
+def _can_claim(claim: LineClaim, version: FileVersion, number: int) -> bool:
+    """Return whether a claim can be about a line at all.
+
+    A redacted line proves nothing. In a generated file, nothing shows that a person wrote a line.
+    """
+    if version.is_generated and claim.type == "human":
+        return False
+    return not is_redacted(version.bare[number - 1])

@@ -9,12 +9,29 @@ True
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+
+_QUOTES = str.maketrans({"'": '"', "`": '"'})
+_PLACEHOLDER = re.compile(r"(?<![A-Za-z])REDACTED(?![A-Za-z])|[\[<(*{]\s*[Rr]edacted\b")
 
 
 def remove_blanks(line: str) -> str:
     """Return a line without blanks, inside and around it."""
     return "".join(line.split())
+
+
+def normalize_layout(line: str) -> str:
+    """Return a line without what a formatter changes: blanks, kinds of quotes, a last comma."""
+    return remove_blanks(line).translate(_QUOTES).rstrip(",;")
+
+
+def is_redacted(line: str) -> bool:
+    """Return whether a placeholder such as `[REDACTED]` stands for a part of a line.
+
+    Many lines become the same one by it, so it shows nothing about the line that was written.
+    """
+    return _PLACEHOLDER.search(line) is not None
 
 
 def count_letters(line: str) -> int:

@@ -8,6 +8,10 @@ names its remote, or shows one of its commits; or if it showed files that the re
 for byte. A session that is not tied needs stronger evidence for each line, and a session of another
 remote has no claims here.
 
+A folder such as `.worktrees/fix` may be a work tree of this repository, or another project. It is a
+work tree if git lists it, or if the session added it. If it is gone, the session has to name a
+remote of the repository, or show its objects.
+
     >>> from vacr.blame.locality import normalize_remote
     >>> normalize_remote("git@example.org:mira/App.git")
     'example.org/mira/app'
@@ -29,11 +33,11 @@ from vacr.blame.claims import SessionFacts
 from vacr.blame.git import Repository
 from vacr.edits import make_absolute_path, make_relative_path
 from vacr.errors import UnreadableInput
-from vacr.files import is_absolute, is_folder, resolve_links
+from vacr.files import is_absolute, is_folder, path_exists, resolve_links
 
 _SCHEME = re.compile(r"^[a-z+]+://", re.IGNORECASE)
 # Hidden folders in which agents and people put linked work trees of a repository.
-_WORKTREE_FOLDER = re.compile(r"(?:\.[\w-]+/worktrees?|\.worktrees?)/[^/]+/")
+_WORKTREE_FOLDER = re.compile(r"(?:\.[\w-]+/worktrees?|\.worktrees?)/[^/]+(?:/|$)")
 # Two repositories rarely share a file of this size by chance; of smaller files, it takes two.
 _LARGE_BLOB = 1_000
 _MIN_SHARED_BLOBS = 2
@@ -54,22 +58,30 @@ class SessionPlace:
     def find_path(self, path: str) -> str | None:
         """Return the path in the repository of a file of the session.
 
-        Return `None` if the file is outside of the repository.
+        Return `None` if the file is outside of the repository, or in a folder that is named like a
+        linked work tree and is not among the roots: that may be another project.
         """
         if not path.startswith(("/", "~")) and ":" not in path[:3]:
             inside = posixpath.normpath(posixpath.join(self.prefix, path))
-            return None if inside.startswith("..") else _strip_worktree(inside)
-        for root in self.roots:
-            inside_root = make_relative_path(path, root)
-            if inside_root is not None:
-                return _strip_worktree(inside_root)
-        return None
+            folder = find_worktree_folder(inside)
+            if folder and self.roots and f"{self.roots[0]}/{folder}" in self.roots:
+                return inside[len(folder) + 1 :]
+            return None if folder or inside.startswith("..") else inside
+        inside_roots = (make_relative_path(path, root) for root in self.roots)
+        # A work tree may be in a folder of another one.
+        shortest = min(
+            (inside for inside in inside_roots if inside is not None), key=len, default=None
+        )
+        return None if shortest is None or find_worktree_folder(shortest) else shortest
 
 
-def _strip_worktree(path: str) -> str:
-    """Return a path without the folder of a linked work tree that it begins with, if any."""
+def find_worktree_folder(path: str) -> str:
+    """Return the folder at the beginning of a path that is named like a linked work tree.
+
+    Return an empty text if it has another name.
+    """
     found = _WORKTREE_FOLDER.match(path)
-    return path if found is None else path[found.end() :]
+    return "" if found is None else found[0].rstrip("/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +113,15 @@ class Locality:
         place = self._find_on_this_machine(facts)
         if place is not None:
             return place
-        is_tied = self._shares_remote(facts) or self._shares_object(facts)
-        if not is_tied and self._has_other_remote(facts):
+        is_proven = self._shares_remote(facts) or self._shares_object(facts)
+        if not is_proven and self._has_other_remote(facts):
             return None
-        is_tied = is_tied or self._shares_folder_name(facts)
+        is_tied = is_proven or self._shares_folder_name(facts)
         root = self._find_root(facts)
         prefix = make_relative_path(facts.folder, root) if root and facts.folder else None
-        roots = dict.fromkeys([root, *facts.worktrees])
-        return SessionPlace([known for known in roots if known], prefix or "", is_tied)
+        roots = [known for known in dict.fromkeys([root, *facts.worktrees]) if known]
+        lost = _list_unlisted_worktrees(facts, roots) if is_proven else []
+        return SessionPlace([*roots, *lost], prefix or "", is_tied)
 
     def _find_on_this_machine(self, facts: SessionFacts) -> SessionPlace | None:
         """Return the place of a session that worked in a work tree of this repository, or `None`.
@@ -120,17 +133,31 @@ class Locality:
         if not is_absolute(folder):  # Here, a path of Windows would be in the current folder.
             return None
         real = resolve_links(folder)
-        for top in worktrees:
-            if f"{real}/".startswith(f"{top}/"):
-                # The session may know the folder by another name, through a link.
-                prefix = real[len(top) :].lstrip("/")
-                root = folder.removesuffix(prefix).rstrip("/")
-                roots = dict.fromkeys((root, *worktrees, *facts.worktrees))
-                return SessionPlace([*roots], prefix)
+        tops = [top for top in worktrees if f"{real}/".startswith(f"{top}/")]
+        if tops:
+            top = max(tops, key=len)
+            # The session may know the folder by another name, through a link.
+            prefix = real[len(top) :].lstrip("/")
+            root = folder.removesuffix(prefix).rstrip("/")
+            roots = self._add_lost_worktrees(facts, [root, *worktrees, *facts.worktrees])
+            own = find_worktree_folder(f"{prefix}/")
+            if _is_other_repository(top, prefix) or (own and f"{root}/{own}" not in roots):
+                return None
+            return SessionPlace(roots, prefix)
         inside = [top for top in worktrees if top.startswith(f"{folder}/")]
         if any(path.startswith(f"{top}/") for path in facts.named for top in inside):
-            return SessionPlace([*inside, *facts.worktrees])
+            return SessionPlace(self._add_lost_worktrees(facts, [*inside, *facts.worktrees]))
         return None
+
+    def _add_lost_worktrees(self, facts: SessionFacts, roots: Sequence[str]) -> list[str]:
+        """Return roots, and the linked work trees below them that git does not list any more.
+
+        A folder counts as one if a remote or an object ties the session to the repository.
+        """
+        known = [*dict.fromkeys(roots)]
+        lost = _list_unlisted_worktrees(facts, known)
+        is_proven = bool(lost) and (self._shares_remote(facts) or self._shares_object(facts))
+        return [*known, *lost] if is_proven else known
 
     def _list_work_trees(self) -> list[str]:
         """Return the folders of the work trees of the repository."""
@@ -206,6 +233,29 @@ class Locality:
         voters = [path for path in below if make_relative_path(path, root) in self.base.names]
         is_certain = len(voters) >= _MIN_ROOT_VOTES or len(voters) == len(below)
         return root if is_certain and 2 * len(voters) >= len(below) else home
+
+
+def _list_unlisted_worktrees(facts: SessionFacts, roots: Sequence[str]) -> list[str]:
+    """Return the folders of a session that are named like work trees, and are not among the roots.
+
+    Leave out a folder with a repository of its own.
+    """
+    place = SessionPlace(roots)
+    found: dict[str, None] = {}
+    for path in (f"{facts.folder}/", *facts.named):
+        if "worktree" in path and place.find_path(path) is None:
+            for root in roots:
+                folder = find_worktree_folder(make_relative_path(path, root) or "")
+                if folder:
+                    found[f"{root}/{folder}"] = None
+    return [folder for folder in found if not path_exists(posixpath.join(folder, ".git"))]
+
+
+def _is_other_repository(top: str, prefix: str) -> bool:
+    """Return whether a folder below the top of a work tree belongs to a repository of its own."""
+    parts = prefix.split("/") if prefix else []
+    folders = (posixpath.join(top, *parts[: count + 1]) for count in range(len(parts)))
+    return any(path_exists(posixpath.join(folder, ".git")) for folder in folders)
 
 
 def _list_work_trees(repository: Repository) -> list[str]:

@@ -6,7 +6,7 @@ that moved within its file, and one of 40 that came from another file of the com
 
     >>> from vacr.blame.moves import ChangedLines, find_moved_lines
     >>> change = ChangedLines(
-    ...     old=["total = compute(first, second)", "y = 1"],
+    ...     removed={1: "total = compute(first, second)"},
     ...     new=["y = 1", "if y:", "    total = compute(first, second)"],
     ...     hunks=[(1, 1, 1, 0), (3, 0, 2, 2)],
     ... )
@@ -17,7 +17,7 @@ that moved within its file, and one of 40 that came from another file of the com
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from vacr.blame.line_text import count_letters, remove_blanks
@@ -34,10 +34,12 @@ _MAX_PLACES = 64
 
 @dataclass(frozen=True, slots=True)
 class ChangedLines:
-    """A file before and after a commit, as lines without their ends, and the hunks between."""
+    """The lines of a file that a commit changed, without their ends, and the hunks between."""
 
-    old: Sequence[str]
+    removed: Mapping[int, str]
+    """The removed lines, by their numbers before the commit."""
     new: Sequence[str]
+    """All lines after the commit."""
     hunks: Sequence[LineHunk]
 
 
@@ -68,7 +70,7 @@ class _MovedFile:
             number for _, _, first, count in change.hunks for number in range(first, first + count)
         }
         # The changed lines without blanks, by their numbers.
-        self.old = {number: remove_blanks(change.old[number - 1]) for number in self.removed}
+        self.old = {number: remove_blanks(change.removed[number]) for number in self.removed}
         self.new = {number: remove_blanks(change.new[number - 1]) for number in self.added}
 
     @property
@@ -93,12 +95,12 @@ class _MovedFile:
         places: dict[str, list[int]] = defaultdict(list)
         for number in source.removed:
             places[source.old[number]].append(number)
-        for first in sorted(self.added - self.moved):
-            if first in self.moved or len(places.get(self.new[first], ())) > _MAX_PLACES:
+        beginnings = [number for number in self.added - self.moved if self.new[number] in places]
+        for first in sorted(beginnings):
+            if first in self.moved or len(places[self.new[first]]) > _MAX_PLACES:
                 continue
             blocks = (
-                list(self._grow_block(first, number, source))
-                for number in places.get(self.new[first], ())
+                list(self._grow_block(first, number, source)) for number in places[self.new[first]]
             )
             best = max(blocks, key=self._count_block_letters, default=[])
             if self._count_block_letters(best) >= min_letters:

@@ -5,6 +5,9 @@ at the end of a session is not the committed one. `rebuild_files` compares every
 with the commit. A state that equals the committed bytes is certain, even if a command might have
 changed the file in between.
 
+A rebase commits the changes of a session on top of a base that the session never saw. So if the
+base was committed after the session changed a file, the changes are merged into the base's version.
+
     >>> import vacr
     >>> from vacr.attribution import BaseFiles
     >>> from vacr.blame import CommitFiles, rebuild_files
@@ -28,10 +31,13 @@ from typing import Any, NamedTuple
 from vacr.agents import CALL_DONE, SessionStep, ToolCall
 from vacr.attribution import BaseFiles, Replay, TrackedFile, list_changed_files, replay_records
 from vacr.edits import (
+    AppliedPatch,
     FileAction,
     FileDeletion,
     FileMove,
+    FileWrite,
     PossibleChange,
+    Replacement,
     Revert,
     Stash,
     Unstash,
@@ -40,6 +46,7 @@ from vacr.edits import (
     make_absolute_path,
     make_path_key,
     make_relative_path,
+    merge_changes,
 )
 
 COMMIT_EQUAL = "equal"
@@ -47,6 +54,11 @@ COMMIT_UNCHANGED = "unchanged"
 COMMIT_DIFFERENT = "different"
 COMMIT_ABSENT = "absent"
 
+DOUBT_REBASED = "rebased"
+"""The doubt about a file whose changes were merged into a base that the sessions never saw."""
+
+# These actions change lines of the file that they name.
+_LINE_CHANGES = (AppliedPatch, FileWrite, Replacement)
 # These actions may change files that they do not name.
 _TREE_ACTIONS = (FileDeletion, FileMove, Revert, Stash, Unstash)
 
@@ -105,6 +117,11 @@ class CommitFiles:
         if not tracked.gone and tracked.file.best_text == self._read_text(path):
             self.moments[path] = record, entry
 
+    def note_text(self, path: str, text: str, record: int, entry: str) -> None:
+        """Note the moment if a text of a file is the committed one."""
+        if path in self.files.names and text == self._read_text(path):
+            self.moments.setdefault(path, (record, entry))
+
     def _read_text(self, path: str) -> str:
         """Return the committed text of a file, from a cache."""
         if path not in self.texts:
@@ -138,6 +155,8 @@ def rebuild_files(
     With a commit, a file has the committed bytes if it had them at any moment of the sessions, and
     else its last state. With `format_text`, formatters that a session ran are run again, and the
     evidence names them. A path occurs twice if sessions in several folders changed it.
+    If the base is newer than the changes of a session, a file has the text of the base with these
+    changes, and the doubt `rebased`.
 
     Raises:
         PluginError: the plugin of an agent failed; `record` of the error is the record.
@@ -149,10 +168,15 @@ def rebuild_files(
         return _RebuildingReplay(base, roots, commit, format_text, formatted)
 
     replay, roots = replay_records(records, base, make_replay)
+    rebased = replay.rebase_files(commit) if isinstance(replay, _RebuildingReplay) else {}
     files = []
     for path, data, facts in list_changed_files(replay, roots):
         evidence = {*facts["evidence"], *formatted.get(path, ())}
-        files.append(RebuiltFile(path, data, facts | {"evidence": sorted(evidence)}))
+        file = RebuiltFile(path, data, facts | {"evidence": sorted(evidence)})
+        if path in rebased and data is not None:
+            merged = encode_file_text(rebased[path])
+            file = replace(file, data=merged, facts=file.facts | {"doubt": DOUBT_REBASED})
+        files.append(file)
     if commit is None:
         return files
     return [_match_commit(file, commit, base, records) for file in files]
@@ -173,6 +197,10 @@ class _RebuildingReplay(Replay):
         self.commit = commit
         self.format_text = format_text
         self.formatted = formatted
+        self.originals: dict[str, str] = {}
+        """The text of each file before its first change, by path key, if it was known."""
+        self.last_changes: dict[str, tuple[int, int, str]] = {}
+        """The time, the record and the entry of the last change of each file, by path key."""
 
     def step(self, step: SessionStep, actions: Iterable[FileAction]) -> None:
         """Apply one step, then compare the files that it may have changed."""
@@ -198,6 +226,8 @@ class _RebuildingReplay(Replay):
 
     def apply_action(self, action: FileAction, step: SessionStep) -> None:
         """Apply one file action; if it ran a formatter, run it on the files that were known."""
+        if self.base is not None and isinstance(action, _LINE_CHANGES):
+            self._note_change(action, step)
         runs = isinstance(action, PossibleChange) and action.formatter and bool(action.command)
         if self.format_text is None or not runs or not isinstance(step, ToolCall):
             super().apply_action(action, step)
@@ -213,6 +243,42 @@ class _RebuildingReplay(Replay):
         for key, text in known.items():
             if text is not None and self.files[key].dirty and not self.files[key].gone:
                 self._format_file(self.files[key], text, action, step)
+
+    def _note_change(self, action: FileAction, step: SessionStep) -> None:
+        """Note the time of a change, and the text of the file before its first change."""
+        key = make_path_key(make_absolute_path(action.path, step.folder))
+        if key not in self.last_changes:
+            tracked = self.files.get(key)
+            text = tracked.file.best_text if tracked is not None and not tracked.gone else None
+            if text is not None:
+                self.originals[key] = text
+        self.last_changes[key] = step.time, self.record, step.entry
+
+    def rebase_files(self, commit: CommitFiles | None) -> dict[str, str]:
+        """Return the text of the base with the changes of the sessions, by path.
+
+        Only files count that the base has in another version than the sessions saw, because it was
+        committed after their last change. Leave out files whose changes do not merge, and files
+        whose changes the base has already. A text that equals the commit is noted as such.
+        """
+        texts: dict[str, str] = {}
+        if self.base is None:
+            return texts
+        for key, original in self.originals.items():
+            changed_at, record, entry = self.last_changes[key]
+            path = make_relative_path(self.files[key].path, self.roots[record])
+            text, data = self.files[key].best_text, self.base.read_file(path)
+            is_older = 0 < changed_at < self.base.time
+            if text is None or data is None or path is None or not is_older:
+                continue
+            base_text = decode_file_text(data)
+            merged = None if original == base_text else merge_changes(original, text, base_text)
+            if merged is None or merged in (base_text, text):
+                continue
+            texts[path] = merged
+            if commit is not None:
+                commit.note_text(path, merged, record, entry)
+        return texts
 
     def _format_file(
         self, tracked: TrackedFile, text: str, action: FileAction, step: SessionStep

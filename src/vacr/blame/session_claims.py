@@ -28,9 +28,6 @@ from vacr.agents import (
     SessionStep,
     ShownEntry,
     ToolCall,
-    dict_or_empty,
-    extract_command,
-    find_record_agent,
 )
 from vacr.attribution import (
     EVIDENCE_CONTENT_ONLY,
@@ -42,7 +39,6 @@ from vacr.attribution import (
     find_entry_prompts,
     find_session_root,
     list_line_runs,
-    list_shown_revisions,
     locate_session_steps,
     release_reverted_lines,
 )
@@ -52,17 +48,21 @@ from vacr.blame.claims import (
     KnownState,
     LineClaim,
     RecordClaims,
-    SessionFacts,
     TextPiece,
 )
+from vacr.blame.copied_lines import SeenText, ShownLine
+from vacr.blame.line_text import remove_blanks, split_consecutive_numbers
+from vacr.blame.session_facts import find_session_facts
 from vacr.blame.stored_attribution import (
     StoredAttribution,
+    get_agent_name,
     get_session_id,
     parse_stored_attribution,
 )
 from vacr.edits import (
     NO_ORIGIN,
     AppliedPatch,
+    ChangeNotice,
     FileAction,
     FileDeletion,
     FileMove,
@@ -83,11 +83,9 @@ from vacr.edits import (
 T = TypeVar("T")
 
 _OBSERVATIONS = (ObservedDiff, ObservedFile, ObservedLines)
+_LOOKS = (*_OBSERVATIONS, ChangeNotice)
 _EDITS = (AppliedPatch, FileDeletion, FileMove, FileWrite, Replacement, UnplacedEdit)
 _COMMITTING = re.compile(r"\bgit\b.*\b(?:commit|stash|merge|rebase|cherry-pick|am)\b", re.DOTALL)
-_REMOTE_ADDRESS = re.compile(r"(?:https?://|ssh://|git://|git@)[^\s'\"<>()]+")
-_MAX_NAMED_FILES = 2_000
-_MAX_KNOWN_BLOBS = 64
 _MIN_BLOB_LENGTH = 200  # a shorter file may be in any repository
 
 
@@ -162,7 +160,8 @@ def gather_joint_claims(
     replay.run(records, walked)
     replay.finish()
     for record, own, claims in zip(records, walked, replay.claims, strict=True):
-        claims.facts = _find_session_facts(record, own, replay)
+        named = [tracked.path for tracked in replay.files.values()]
+        claims.facts = find_session_facts(record, own, named, replay.blobs)
     return replay.claims
 
 
@@ -209,67 +208,6 @@ def drop_shorter_recordings(
         if not any(header.names <= other.names for _, other in others):
             others.append((recording, header))
     return [recording for pairs in kept.values() for recording, _ in pairs]
-
-
-# --- the facts of a session ---
-
-
-def _find_session_facts(
-    record: dict[str, Any], steps: Sequence[SessionStep], replay: ClaimReplay
-) -> SessionFacts:
-    """Return the facts that tie a session to a repository."""
-    environment = dict_or_empty(record["session"].get("environment"))
-    own = environment.get("vcs")
-    remotes = [_get_text(own, "repository"), _get_text(record.get("vcs"), "repository")]
-    times = [step.time for step in steps if step.time]
-    return SessionFacts(
-        session=get_session_id(record),
-        record=str(record.get("id", "")),
-        folder=find_record_agent(record).project_folder(record),
-        started=min(times) // 1000 if times else None,
-        ended=max(times) // 1000 if times else None,
-        named=tuple(tracked.path for tracked in replay.files.values())[:_MAX_NAMED_FILES],
-        worktrees=tuple(_list_added_worktrees(steps)),
-        revision=_get_text(own, "revision"),
-        commits=tuple(list_shown_revisions(steps)),
-        remotes=tuple(dict.fromkeys(filter(None, (*remotes, *_list_remotes(steps))))),
-        blobs=tuple(replay.blobs.items())[:_MAX_KNOWN_BLOBS],
-    )
-
-
-def _get_text(container: Any, name: str) -> str:
-    """Return a text member of a dictionary, or an empty text."""
-    value = dict_or_empty(container).get(name)
-    return value if isinstance(value, str) else ""
-
-
-def _list_added_worktrees(steps: Iterable[SessionStep]) -> Iterator[str]:
-    """Yield the folder of each `git worktree add` that a call ran, as an absolute path."""
-    for step in steps:
-        if not isinstance(step, ToolCall):
-            continue
-        text, _ = extract_command(step.input)
-        for command in re.split(r"&&|\|\||[;\n|]", text or ""):
-            words = command.split()
-            if "worktree" not in words or "add" not in words:
-                continue
-            arguments = words[words.index("add") + 1 :]
-            skip = False
-            for word in arguments:
-                if skip or word.startswith("-"):
-                    skip = word in ("-b", "-B") and not skip
-                else:
-                    yield make_absolute_path(word.strip("'\""), step.folder)
-                    break
-
-
-def _list_remotes(steps: Iterable[SessionStep]) -> Iterator[str]:
-    """Yield the addresses of remotes that `git remote` printed."""
-    for step in steps:
-        if isinstance(step, ToolCall) and step.output:
-            text, _ = extract_command(step.input)
-            if text is not None and "git remote" in text:
-                yield from _REMOTE_ADDRESS.findall(step.output)
 
 
 # --- the replay that collects claims ---
@@ -319,6 +257,16 @@ class ClaimReplay(Replay):
         self.live_pieces: dict[str, list[_LivePiece]] = {}
         self.open_states: dict[str, _OpenState] = {}
         self.replaced_lines: set[str] = set()
+        self.seen_text = SeenText()
+        self.own_lines: set[str] = set()  # that calls wrote, without blanks
+        self.maker_moments: dict[int, int] = {}
+        self.copied_lines: dict[tuple[int, str], set[int]] = {}  # by maker and text
+
+    def add_maker(self, kind: str, step: SessionStep, evidence: str) -> int:
+        """Add a maker of lines, and note when it made them."""
+        maker = super().add_maker(kind, step, evidence)
+        self.maker_moments[maker] = self.clock
+        return maker
 
     def step(self, step: SessionStep, actions: Iterable[FileAction]) -> None:
         """Apply one step, and collect claims before a step that may commit or end a change."""
@@ -332,6 +280,7 @@ class ClaimReplay(Replay):
         history_length = len(self.history)
         super().step(step, actions)
         self._note_changes(step, actions)
+        self._note_seen_text(step, actions)
         if isinstance(step, ToolCall) and _COMMITTING.search(str(step.input)):
             self._note_commit()
         unplaced = any(
@@ -364,6 +313,33 @@ class ClaimReplay(Replay):
                 if isinstance(action, _EDITS):
                     self.edited_keys.add(key)
                 self._note_file_state(key, seconds, edited=isinstance(action, _EDITS))
+
+    def _note_seen_text(self, step: SessionStep, actions: Sequence[FileAction]) -> None:
+        """Note the lines that a step showed, or that it wrote itself."""
+        if any(isinstance(action, _EDITS) for action in actions):
+            for action in actions:
+                text = action.text if isinstance(action, FileWrite) else ""
+                lines = text.split("\n")
+                lines += [line for _, new in _list_changed_texts(action) for line in new]
+                self.own_lines.update(map(remove_blanks, lines))
+            return
+        for action in actions:
+            if not isinstance(action, _LOOKS):
+                continue
+            tracked = self.files.get(make_path_key(make_absolute_path(action.path, step.folder)))
+            if tracked is not None:
+                shown = self._list_shown_lines(tracked.file)
+                self.seen_text.add_file(tracked.path, shown, self.clock)
+
+    def _list_shown_lines(self, file: FileState) -> Iterator[ShownLine]:
+        """Yield the known lines of a file, and whether others wrote them; `None` for a gap."""
+        for chunk in file.chunks:
+            yield None
+            for line, maker in zip(chunk.lines, chunk.makers, strict=True):
+                is_own = maker != 0 and (
+                    self.makers[-maker - 1].kind == "ai" or remove_blanks(line) in self.own_lines
+                )
+                yield line, not is_own
 
     def _note_commit(self) -> None:
         """Note that git may have all present lines from now on."""
@@ -399,13 +375,32 @@ class ClaimReplay(Replay):
     def _add_state(self, digest: str, path: str, file: FileState) -> KnownState:
         """Add a known state to the claims of the current record, and return it."""
         lines: ClaimsByLine = {}
-        for run in _list_net_runs(file):
+        for run in self._list_own_runs(file):
             claim = self._get_claim(run.maker)
             if claim is not None:
                 lines |= dict.fromkeys(range(run.first, run.last + 1), claim)
         state = KnownState(path, lines)
         self.claims[self.record].states.setdefault(digest, []).append(state)
         return state
+
+    def _list_own_runs(self, file: FileState) -> Iterator[LineRun]:
+        """Yield the runs of lines of each maker, without lines that it copied."""
+        for run in _list_net_runs(file):
+            key = run.maker, run.text
+            if key not in self.copied_lines:
+                self.copied_lines[key] = self.seen_text.find_copied_lines(
+                    split_keeping_ends(run.text), self.maker_moments[run.maker]
+                )
+            copied = self.copied_lines[key]
+            if not copied:
+                yield run
+                continue
+            lines = split_keeping_ends(run.text)
+            kept = [index for index in range(len(lines)) if index not in copied]
+            for part in split_consecutive_numbers(kept):
+                text = "".join(lines[part[0] : part[-1] + 1])
+                first, last = run.first + part[0], run.first + part[-1]
+                yield replace(run, first=first, last=last, text=text)
 
     def collect_pieces(self) -> None:
         """Collect a piece for each run of lines in the files that changed since the last time.
@@ -415,7 +410,7 @@ class ClaimReplay(Replay):
         """
         for key, seconds in self.changed_keys.items():
             tracked = self.files[key]
-            runs = list(_list_net_runs(tracked.file))
+            runs = list(self._list_own_runs(tracked.file))
             texts: dict[int, list[str]] = {}
             for run in runs:
                 texts.setdefault(run.maker, []).append("\n" + run.text)
@@ -457,7 +452,8 @@ class ClaimReplay(Replay):
             )
             for old, new in _list_changed_texts(action):
                 for lines in _find_new_runs(old, new, existing | self.replaced_lines):
-                    self._add_piece(-len(self.makers), path, lines, set())
+                    if not self.seen_text.find_copied_lines(lines, self.clock):
+                        self._add_piece(-len(self.makers), path, lines, set())
 
     def _add_piece(
         self, maker: int, path: str, lines: Sequence[str], existing: Collection[str]
@@ -499,6 +495,7 @@ class ClaimReplay(Replay):
             evidence=line_maker.evidence,
             time=line_maker.time // 1000 if line_maker.time else None,
             zoneless=line_maker.zoneless,
+            agent=get_agent_name(record),
         )
 
 

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from vacr.agents import UNKNOWN
 from vacr.attribution import find_entry_prompts, find_entry_times
 from vacr.blame.claims import ClaimsByLine, HashedRange, LineClaim
 
@@ -118,9 +119,15 @@ def _build_claim(
         prompt=context.prompts.get(entry, ""),
         evidence=proof.get("evidence", ""),
         time=time // 1000 if time else None,
+        agent=get_agent_name(context.record),
     )
 
 
 def get_session_id(record: dict[str, Any]) -> str:
     """Return the id of a record's session, or an empty text if it has none."""
     return str(record["session"].get("session-id", ""))
+
+
+def get_agent_name(record: dict[str, Any]) -> str:
+    """Return the name of the program that a record is about; `unknown` if it has none."""
+    return str(record["session"].get("agent-meta", {}).get("cli-name", UNKNOWN))

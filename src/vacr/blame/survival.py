@@ -238,7 +238,8 @@ def _follow_changed_file(
     # The lines that no parent so far has.
     added: set[int] | None = None
     for parent, version in zip(parents, versions, strict=True):
-        edits = hunks.get((version.old_blob, version.blob))
+        patch = hunks.get((version.old_blob, version.blob))
+        edits = None if patch is None else patch.hunks
         if version.old_blob == version.blob:
             edits = []
         lines = parent.files.get(version.old_path)

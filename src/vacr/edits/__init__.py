@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from vacr.edits.lines import find_line_origins as find_line_origins
     from vacr.edits.lines import find_local_origins as find_local_origins
     from vacr.edits.lines import gather_uncut_lines as gather_uncut_lines
+    from vacr.edits.lines import merge_changes as merge_changes
     from vacr.edits.lines import normalize_line_ends as normalize_line_ends
     from vacr.edits.lines import parse_listing as parse_listing
     from vacr.edits.lines import parse_numbered_lines as parse_numbered_lines
@@ -90,6 +91,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "find_line_origins",
             "find_local_origins",
             "gather_uncut_lines",
+            "merge_changes",
             "normalize_line_ends",
             "parse_listing",
             "parse_numbered_lines",

@@ -25,6 +25,7 @@ class Edit:
     old: str
     new: str
     every: bool = False
+    """Whether every occurrence is replaced, instead of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class FileAction:
     """An action that concerns one file; the base of all others."""
 
     path: str
+    """The path as the session spells it: absolute, or relative to the working directory."""
 
 
 # Observations: the session shows the content of a file.
@@ -55,6 +57,8 @@ class ObservedLines(FileAction):
     """Whether the last line may lack its line end."""
     total: int = 0
     """Line count of the host, with the empty line after the last line end; 0 if not stated."""
+    ends_file: bool = False
+    """Whether the file surely ends with these lines, and the last of them has a line end."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,10 @@ _SnakeTrail = tuple["_SnakeTrail | None", int, int, int]
 
 
 def split_keeping_ends(text: str) -> list[str]:
-    """Split text after each LF; each line keeps its LF, and an empty text has no lines."""
+    """Split text after each LF; each line keeps its LF.
+
+    A last line without LF has none in the result either. An empty text has no lines.
+    """
     lines = text.split("\n")
     last = lines.pop()
     lines = [line + "\n" for line in lines]
@@ -85,7 +88,8 @@ def encode_file_text(text: str) -> bytes:
 def render_as_host(text: str) -> str:
     """Return text as hosts show it.
 
-    CR LF becomes LF, a byte order mark is dropped, and each byte that is not UTF-8 becomes U+FFFD.
+    CR LF becomes LF, a byte order mark is dropped, and bytes that are not UTF-8 become U+FFFD.
+    `text` holds such bytes as lone surrogates, as `decode_file_text` returns it.
     """
     text = text.replace("\r\n", "\n")
     if not text.startswith("\ufeff") and text.isascii():
@@ -153,9 +157,12 @@ def _search_shortest_edit(
 ) -> list[int] | None:
     """Return the origins of the new lines from `start` on, by the shortest edit.
 
-    Return `None` when the search takes more than `work` visits of a diagonal, or when it meets the
-    end of a list that `goes_on`. A point (x, y) means that x old lines and y new lines are
-    consumed; it lies on diagonal k = x - y. Each round allows one more removal or addition.
+    The first `start` lines and the last `suffix` lines of both lists are equal; the result may stop
+    before the equal lines at the end. Return `None` when the search takes more than `work` visits
+    of a diagonal or, with `goes_on`, when it meets the end of either list.
+
+    A point (x, y) means that x old lines and y new lines are consumed; it lies on diagonal k = x -
+    y. Each round allows one more removal or addition.
     """
     n, m = len(old), len(new)
     goal = n - m  # the only diagonal that can reach both ends
@@ -195,7 +202,10 @@ def _search_shortest_edit(
 
 
 def _trace_matches(trail: _SnakeTrail | None, start: int, stop: int) -> list[int]:
-    """Return the origins of the new lines `start` to `stop`, from the equal lines on a trail."""
+    """Return the origins of the new lines from `start` to before `stop`, by a trail's equal lines.
+
+    Lines that are not on the trail have `NO_ORIGIN`.
+    """
     origins = [NO_ORIGIN] * (stop - start)
     while trail is not None:
         trail, x, y, length = trail
@@ -256,6 +266,41 @@ def _find_unique_anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[i
     return order[::-1]
 
 
+# Merges
+
+
+def merge_changes(original: str, ours: str, theirs: str) -> str | None:
+    """Return a text with the changes of both sides, as `git rebase` merges them.
+
+    Return `None` if the sides changed the same or adjacent lines differently.
+    """
+    old, left, right = map(split_keeping_ends, (original, ours, theirs))
+    to_left, to_right = _match_old_lines(old, left), _match_old_lines(old, right)
+    merged: list[str] = []
+    old_at = left_at = right_at = 0
+    for number in range(len(old) + 1):
+        if number == len(old):
+            left_stop, right_stop = len(left), len(right)
+        elif number in to_left and number in to_right:
+            left_stop, right_stop = to_left[number], to_right[number]
+        else:
+            continue
+        before = old[old_at:number]
+        mine, other = left[left_at:left_stop], right[right_at:right_stop]
+        if mine not in (before, other) and other != before:
+            return None
+        merged += other if mine == before else mine
+        merged += old[number : number + 1]
+        old_at, left_at, right_at = number + 1, left_stop + 1, right_stop + 1
+    return "".join(merged)
+
+
+def _match_old_lines(old: Sequence[str], new: Sequence[str]) -> dict[int, int]:
+    """Return the index in `new` of each line of `old` that is still there."""
+    origins = find_line_origins(old, new)
+    return {origin: at for at, origin in enumerate(origins) if origin != NO_ORIGIN}
+
+
 # Listings: files shown with line numbers
 
 # Line numbers as the tools of agents, `cat -n` and `nl` write them.
@@ -283,10 +328,11 @@ NumberedRun = tuple[int, list[str]]
 
 
 def parse_listing(path: str, output: str) -> Iterator[FileAction]:
-    """Yield the lines of a file that a numbered listing shows, as observations.
+    """Yield the lines in a numbered listing of the file `path`, or the whole file, as observations.
 
-    The first form of line numbers that occurs in the output counts. Output without line numbers
-    yields nothing.
+    Each run of consecutive line numbers is one observation. The forms of line numbers are tried in
+    a fixed order, and only the first form that occurs counts. Output without line numbers yields
+    nothing.
     """
     lines = list(
         takewhile(lambda line: not line.startswith(_LISTING_END_MARKS), output.split("\n"))
@@ -304,8 +350,9 @@ def _observe_listing_runs(
 ) -> Iterator[FileAction]:
     """Yield one `ObservedLines` for each run of a listing, or one `ObservedFile` for a whole file.
 
-    `total` is the number of lines that a note after the listing states, or None. Tools that pad
-    numbers with zeros count and show an empty line after the last line end.
+    `total` is the number of lines that a note after the listing states, or None. Only a listing
+    with zero-padded numbers (`form`) can be a whole file: it goes from line 1 to `total`. Such
+    tools count and show an empty line after the last line end.
     """
     first, lines = runs[-1]
     reaches_end = total is not None and first + len(lines) - 1 == total
@@ -322,7 +369,8 @@ def _observe_listing_runs(
 def parse_numbered_lines(lines: Iterable[str], form: re.Pattern[str]) -> list[NumberedRun]:
     """Return the lines that begin with a number, without it, as runs of consecutive numbers.
 
-    `form` matches the number. Other lines, and lines that may have been cut, are left out.
+    `form` matches the start of a line, and its first group is the number. Each returned line ends
+    in LF. Other lines, and lines of `MIN_CUT_LINE_LENGTH` or more (they may be cut), are left out.
     """
     runs: list[NumberedRun] = []
     for line in lines:
@@ -334,7 +382,8 @@ def parse_numbered_lines(lines: Iterable[str], form: re.Pattern[str]) -> list[Nu
 def gather_uncut_lines(first: int, lines: Iterable[str]) -> list[NumberedRun]:
     """Return consecutive lines from number `first` on as runs, without lines that may be cut.
 
-    Each left-out line ends a run, so lines without any such line are one run.
+    The given lines have no line ends; each returned line ends in LF. A line of
+    `MIN_CUT_LINE_LENGTH` or more is left out, and ends a run; without such a line there is one run.
     """
     runs: list[NumberedRun] = []
     for number, line in enumerate(lines, first):
@@ -343,7 +392,10 @@ def gather_uncut_lines(first: int, lines: Iterable[str]) -> list[NumberedRun]:
 
 
 def _add_to_runs(runs: list[NumberedRun], number: int, line: str) -> None:
-    """Add a line to the run it continues, or begin another run; skip a line that may be cut."""
+    """Add a line to the run it continues, or begin another run; skip a line that may be cut.
+
+    `line` has no line end, and gets an LF.
+    """
     if len(line) >= MIN_CUT_LINE_LENGTH:
         return
     if runs and runs[-1][0] + len(runs[-1][1]) == number:

@@ -68,10 +68,13 @@ _NEW_FILE_HEADER = re.compile(r'\+\+\+ (?:"?b/)?(.*?)"?(?:\t.*)?$')
 
 @dataclass(slots=True)
 class PatchHunk:
-    """One hunk in the `apply_patch` language, found by its lines instead of numbers."""
+    """One hunk in the `apply_patch` language, found by its lines instead of numbers.
+
+    `old` and `new` are the lines before and after, without marks and line ends.
+    """
 
     anchor: str = ""
-    """The line to go to before the old lines are searched."""
+    """The line to go to before the old lines are searched; empty for none."""
     old: list[str] = field(default_factory=list)
     new: list[str] = field(default_factory=list)
     last: bool = False
@@ -86,7 +89,7 @@ class FilePatch:
     """`add`, `delete` or `update`."""
     path: str
     to: str | None = None
-    """The new path of a file that is moved."""
+    """The new path of a file that is moved; None for other files."""
     parts: list[PatchHunk] = field(default_factory=list)
     text: str = ""
     """The content of a file that is added."""
@@ -94,12 +97,12 @@ class FilePatch:
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """A hunk of a unified diff; lines count from 1."""
+    """A hunk of a unified diff; `old_first` and `new_first` are line numbers, from 1."""
 
     old_first: int
     new_first: int
     lines: Sequence[str]
-    """The lines with their marks: `-`, `+` or a blank."""
+    """The lines with their marks (`-`, `+` or a blank) and their LF."""
     tabs_as_spaces: bool = False
     """Whether each tab that indents a line is shown as two spaces."""
 
@@ -135,7 +138,10 @@ def parse_apply_patch(text: str) -> list[FilePatch]:
 
 
 def _parse_patch_line(files: list[FilePatch], line: str) -> None:
-    """Start another file at a header such as `*** Add File: `, or add the line to the last."""
+    """Start another file at a header such as `*** Add File: `, or add the line to the last file.
+
+    Lines before the first header are ignored, and so are the lines of a deleted file.
+    """
     for header, kind in _FILE_HEADERS.items():
         if line.startswith(header):
             files.append(FilePatch(kind, line.removeprefix(header).strip()))
@@ -151,7 +157,10 @@ def _parse_patch_line(files: list[FilePatch], line: str) -> None:
 
 
 def _parse_update_line(file: FilePatch, line: str) -> None:
-    """Add one line of an updated file: a move, an `@@` anchor, an end mark or a hunk line."""
+    """Add one line of an updated file: a move, an `@@` anchor, an end mark or a hunk line.
+
+    A hunk line before any anchor begins a hunk without an anchor.
+    """
     if line.startswith(_MOVE_TO):
         file.to = line.removeprefix(_MOVE_TO).strip()
     elif line.startswith("@@"):
@@ -187,8 +196,9 @@ def find_patch_lines(
 ) -> int | None:
     """Return the index in `lines` where the tool finds `wanted`, or `None` if it does not.
 
-    The search goes forward from `start`; with `last`, only the end of the file counts. Without
-    wanted lines the result is `start`.
+    The search goes forward from `start`; with `last`, only the end of the file counts. If no lines
+    are equal, it is repeated more leniently: blanks at line ends, then at both sides, then
+    typographic characters make no difference. Without wanted lines the result is `start`.
     """
     if not wanted:
         return start
@@ -215,7 +225,7 @@ def parse_diff_hunks(text: str) -> list[Hunk]:
 
 
 def parse_unified_diff(text: str) -> Iterator[tuple[str | None, list[Hunk]]]:
-    """Yield the new name of each file of a unified diff, and its hunks.
+    """Yield the new name of each file of a unified diff, without git's `b/`, and its hunks.
 
     The name is `None` for a deleted file, and for hunks before any file header. A file without
     hunks is left out, and so are damaged hunks.
@@ -243,9 +253,9 @@ def parse_unified_diff(text: str) -> Iterator[tuple[str | None, list[Hunk]]]:
 
 
 def parse_new_blobs(text: str) -> dict[str, str]:
-    """Return the new name of each file of a diff by git, with the abbreviated id of its new blob.
+    """Return the abbreviated id of each file's new blob in a diff by git, by the file's new name.
 
-    Files whose diff has no such id are left out.
+    The names lack git's `b/`. Deleted files are left out, and so are files without such an id.
     """
     blobs: dict[str, str] = {}
     blob = ""
@@ -265,7 +275,9 @@ def _parse_hunk_body(
 ) -> tuple[Hunk | None, int]:
     """Return the hunk whose body starts at `index`, and the index after it.
 
-    The hunk is `None` if its lines do not add up to the counts in the header.
+    The hunk is `None` if its lines do not add up to the counts in the header. `header` matches the
+    hunk's header; the lines have no line ends, those of the hunk do. `header` matches the hunk's
+    header. The given lines have no line ends; the hunk's lines have.
     """
     old_left, new_left = int(header[2] or 1), int(header[4] or 1)
     body: list[str] = []
@@ -291,6 +303,9 @@ def _parse_hunk_body(
 
 
 def drop_last_line_end(body: list[str]) -> None:
-    r"""Remove the LF of the last line, as `\ No newline at end of file` asks."""
+    r"""Remove the LF of the last line in `body`, as `\ No newline at end of file` asks.
+
+    Do nothing if `body` is empty or the line has no LF.
+    """
     if body:
         body[-1] = body[-1].removesuffix("\n")

@@ -45,7 +45,10 @@ def make_absolute_path(path: str, folder: str) -> str:
 
 
 def is_windows_path(path: str) -> bool:
-    """Return whether a path is a Windows path: with a drive, or with the name of a server."""
+    """Return whether a path is a Windows path: with a drive, or with the name of a server.
+
+    A relative path is not, even with backslashes.
+    """
     return _WINDOWS_PREFIX.match(path) is not None
 
 
@@ -89,8 +92,9 @@ def make_path_key(path: str) -> str:
 def make_relative_path(path: str, root: str) -> str | None:
     """Return an absolute path relative to the root of a repository.
 
-    Return `None` when the file lies outside, or when no file can have such a name. If `root` is
-    empty, return a relative path unchanged, and `None` for an absolute one.
+    `path` is in the form of `make_absolute_path`. Return `None` if it is the root itself or lies
+    outside, or if no file can have such a name. If `root` is empty, return a relative path
+    unchanged, and `None` for an absolute path or one with a leading `..`.
     """
     if not _is_possible_path(path):
         return None
@@ -117,7 +121,10 @@ def _is_possible_path(path: str) -> bool:
 
 
 def _is_relative_path(path: str) -> bool:
-    """Return whether a path is relative and does not lead out of its folder by `..`."""
+    """Return whether a path is relative and does not lead out of its folder by `..`.
+
+    Return False for an empty path, `.` and a path that starts with `~/`.
+    """
     if path in ("..", ".", "") or path.startswith(("/", "../", "~/")):
         return False
     return not _DRIVE_PREFIX.match(path)

@@ -344,7 +344,7 @@ def _predict_pipeline_part(number: int, pipeline: Sequence[ShellCommand]) -> _Ou
 
 
 def _is_silent(command: ShellCommand) -> bool:
-    """Return whether a command prints nothing when it succeeds."""
+    """Return whether a command prints nothing when it succeeds; so does one without words."""
     if not command.words or command.name in _SILENT_COMMANDS:
         return True
     return is_silent_git_command(command.words)
@@ -392,6 +392,10 @@ class _OutputSplitter:
         *,
         complete: bool,
     ) -> None:
+        """Prepare to assign the `lines` of an output to the expected `parts`.
+
+        `complete` states that the host neither cut nor stripped the output.
+        """
         self.parts = parts[:_MAX_OUTPUT_PARTS]
         self.has_all_parts = len(parts) <= _MAX_OUTPUT_PARTS
         self.lines = lines
@@ -479,7 +483,8 @@ class _OutputSplitter:
         """Return the index after the last line of a part that the lines of an `echo` follow.
 
         Return `None` unless the `echo` fits at exactly one place. The last line of the part may
-        lack its newline: then the `echo` begins on the same line, and the two are split.
+        lack its newline: then the `echo` begins on the same line, and the two are split. The part
+        begins at index `at`.
         """
         if at == 0 and self.stripped and self._may_follow_stripped_lines(literal):
             return None
@@ -529,7 +534,7 @@ class _OutputSplitter:
         """Add the events of a git report, and move to its end.
 
         Search all lines of the output if no other part looks like the report, or else only the
-        lines of this part, if its end is certain.
+        lines of this part, if its end is certain. `number` is the index of the part.
         """
         is_unmistakable = not view.diff or all(map(_cannot_be_diff, self.parts))
         start, end = self.at, None
@@ -566,7 +571,8 @@ class _OutputSplitter:
     ) -> list[ObservedLines]:
         """Return the lines of the file that a view's output shows.
 
-        At the beginning of an output, empty lines and the first indentation may be missing.
+        At the beginning of an output, empty lines and the first indentation may be missing. `at` is
+        the index of the first line in the output.
         """
         slack: int | None = 0
         if at == 0 and self.stripped:

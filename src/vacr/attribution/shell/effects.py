@@ -46,6 +46,8 @@ from vacr.attribution.shell.rewriters import (
     find_in_place_files,
     find_names_in_program,
     find_names_in_script,
+    find_output_files,
+    find_written_files,
     is_path_pattern,
     is_writing_formatter,
     list_known_words,
@@ -70,14 +72,14 @@ from vacr.edits import (
     parse_apply_patch,
 )
 
-# Commands that change no file of a project, except with the options below.
+# Commands that change no file of a project, except with some options and programs.
 _READ_ONLY_NAMES = """
 [ alias awk basename cat cd chmod cmp column command cut date df diff dirname du echo egrep env
 export expr false fd fgrep file find gh git grep head hexdump history id jq kill less locale ls
 lsof md5sum mkdir nl od paste pgrep popd printf ps pushd pwd readlink realpath rg rmdir sed seq
 set sha256sum shasum sleep sort stat strings tail tee test time top touch tr tree true type
 uname uniq unset wait wc which whoami xargs xxd yes yq :
-actionlint ast-grep bat bc cksum cloc comm exa eza fzf glow hadolint host hyperfine ifconfig ip
+actionlint ast-grep bat bc cksum cloc comm exa eza fzf glow hadolint host ifconfig ip
 journalctl launchctl lsb_release man mdls netstat nm nslookup objdump otool plutil printenv rga
 scc sg sha1sum sips ss sw_vers systemctl tput tty ulimit vale xcode-select xmllint yamllint
 zipinfo
@@ -85,20 +87,8 @@ Get-Content Get-ChildItem Get-Item Get-Location Select-Object Select-String Meas
 Set-Location Sort-Object Test-Path Where-Object Write-Host Write-Output Format-Table
 """
 _READ_ONLY_COMMANDS = frozenset(_READ_ONLY_NAMES.split())
-_WRITING_OPTIONS = {
-    "sort": ("-o", "--output"),
-    "find": ("-delete", "-exec", "-ok"),
-    "yq": ("-i", "--inplace"),
-    "tree": ("-o",),
-    "ast-grep": ("-U", "--update-all", "-i", "--interactive"),
-    "sg": ("-U", "--update-all", "-i", "--interactive"),
-    "plutil": ("-convert", "-replace", "-insert", "-remove", "-create", "-o"),
-    "xmllint": ("--output", "-o"),
-    "sips": ("-s", "-z", "-Z", "-r", "-o", "--out"),
-}
 # Verbs of `gh` that fetch files into the folder.
-_GH_WRITING_VERBS = frozenset(["checkout", "clone", "download", "sync"])
-_DEFAULT_WRITING_OPTIONS = ("-delete", "-exec", "--in-place", "--output", "-ok")
+_GH_WRITING_WORDS = frozenset(["--clone", "checkout", "clone", "download", "sync"])
 
 # Commands whose purpose is to change the files that they name.
 _FILE_CHANGING_COMMANDS = frozenset(
@@ -111,8 +101,8 @@ _PROGRAM_RUNNER_NAMES = """
 ansible ansible-lint ava bandit bash bazel biome brakeman buck bun bundle cargo cc checkov clang
 clang++ clang-tidy cmake codespell commitlint coverage cppcheck credo cspell ctest curl cypress
 dart dash deno detekt dialyzer docker docker-compose dotnet elixir erl eslint fastlane fish flake8
-flutter g++ gcc ghc go golint golangci-lint gosec gotestsum gradle gradlew htmlhint iex java javac
-jest jscpd julia kotlinc ktlint kubectl lint-imports lua luacheck make markdownlint
+flutter g++ gcc ghc go golint golangci-lint gosec gotestsum gradle gradlew htmlhint hyperfine iex
+java javac jest jscpd julia kotlinc ktlint kubectl lint-imports lua luacheck make markdownlint
 markdownlint-cli2 maven mix mocha msbuild mvn mvnw mypy next ninja node npm npx nox nx nyc oxlint
 perl phpstan phpunit php playwright pnpm podman prettier psalm pwsh py.test pycodestyle pydocstyle
 pyflakes pylint pyre pyright pytest python python3 R Rscript rake revive rspec rubocop ruby ruff
@@ -126,6 +116,9 @@ _PLAIN_MOVE_OPTION_NAMES = "-f -v -r -R -a -p -k --force --verbose --recursive -
 _PLAIN_MOVE_OPTIONS = frozenset(_PLAIN_MOVE_OPTION_NAMES.split())
 _DIFF_FILE_HEADER = re.compile(r"^(?:---|\+\+\+) ([^\t\n]+)", re.MULTILINE)
 _PATH_LIKE_WORD = re.compile(r"[^:=\s]*(?:/|\.[A-Za-z0-9]+$)[^:=\s]*")
+
+# A command inside of a word that redirects its output to a file, as in `echo $(make > log)`.
+_WRITING_SUBSTITUTION = re.compile(r"(?:\$\(|`|[<>]\()[^()`\n]*>(?!&|\s*/dev/null)")
 
 _FOLDER_CHANGING_COMMANDS = frozenset(["cd", "pushd", "popd", "Set-Location"])
 _WORK_TREE_PATH = re.compile(r"(?:.*/)?\.?worktrees/[^/]+(?=/|$)")
@@ -145,7 +138,10 @@ def derive_shell_events(call: ToolCall, run: RunShell) -> Iterator[FileAction]:
     lost = call.lost and not (folder and is_absolute_path(folder))
     start = None if lost else folder or ""
     yield from derive_script_events(script, result, start, call.folder, call.top)
-    if any(map(_has_unknown_target, script.commands)):
+    writes_inside = _WRITING_SUBSTITUTION.search(run.script) and any(
+        None in command.words for command in script.commands
+    )
+    if writes_inside or any(map(_has_unknown_target, script.commands)):
         yield PossibleChange("", named=find_names_in_script(run.script))
     if script.opaque and not parse_apply_patch(run.script):
         yield PossibleChange(
@@ -196,7 +192,10 @@ def derive_script_events(
 
 
 def _unwrap_file_command(command: ShellCommand) -> ShellCommand:
-    """Return the command that a wrapper such as `sudo` runs, if its effects are known."""
+    """Return the command that a wrapper such as `sudo` runs, if its effects are known.
+
+    Otherwise return the command itself.
+    """
     words = strip_command_wrappers(command.words)
     skipped = len(command.words) - len(words)
     if not skipped or not words or words[0] not in ("git", "tee", *_EVENT_DERIVERS):
@@ -421,7 +420,8 @@ def _derive_redirect_events(
 ) -> Iterator[FileAction]:
     """Yield the writes of the redirections of a command; only the last one gets the output.
 
-    Without a known `output`, the target has possibly changed.
+    Without a known `output`, the target has possibly changed. An unknown target may be any file;
+    `/dev/null` is skipped.
     """
     redirects = [
         redirect
@@ -441,7 +441,10 @@ def _derive_redirect_events(
 
 
 def _derive_tee_events(words: CommandWords, text: str | None) -> Iterator[FileAction]:
-    """Yield the writes of `tee`; its files have possibly changed if `text` is unknown."""
+    """Yield the writes of `tee`; its files have possibly changed if `text` is unknown.
+
+    If a word is unknown, any file may have changed too.
+    """
     append = any(word in ("-a", "--append") for word in words)
     for target in _list_operands(words):
         if text is None:
@@ -468,19 +471,19 @@ def _derive_rm_events(command: ShellCommand) -> Iterator[FileAction]:
 
 
 def _derive_mv_events(command: ShellCommand) -> Iterator[FileAction]:
-    """Yield the moves that an `mv` command makes."""
+    """Yield the moves that an `mv` command makes, or likely changes if they are uncertain."""
     yield from _derive_move_events(command.words, command.globs.values(), copy=False)
 
 
 def _derive_cp_events(command: ShellCommand) -> Iterator[FileAction]:
-    """Yield the copies that a `cp` command makes."""
+    """Yield the copies that a `cp` command makes, or likely changes if they are uncertain."""
     yield from _derive_move_events(command.words, (), copy=True)
 
 
 def _derive_move_events(
     words: CommandWords, patterns: Iterable[str], *, copy: bool
 ) -> Iterator[FileAction]:
-    """Yield the moves of `mv`, or the copies of `cp`.
+    """Yield the moves of `mv` or, with `copy`, the copies of `cp`.
 
     If words or options are unknown, yield likely changes of the files and patterns instead.
     """
@@ -518,11 +521,15 @@ def _derive_other_events(
 
     Yield none for commands that only read. `patterns` are the unquoted wildcards of the command,
     `printed` is the output of the whole script, `succeeded` when the command surely succeeded.
+    `stdin` is its known input.
     """
+    yield from _derive_find_events(strip_command_wrappers(words))
     words, patterns = _unwrap_command(words, stdin), list(patterns)
     if not words:
         return
     name = words[0]
+    if name not in _READ_ONLY_COMMANDS:
+        yield from (PossibleChange(path, likely=True) for path in find_output_files(words))
     edited, formatter = find_in_place_files(words), is_writing_formatter(words)
     if formatter and reports_no_changes(words, printed):
         return
@@ -544,19 +551,29 @@ def _derive_other_events(
         yield from _touch_likely_files(files, patterns)
     elif name in _PROGRAM_RUNNERS:
         yield PossibleChange("", named=find_names_in_program(words, stdin))
-    elif name == "gh" and not _GH_WRITING_VERBS.isdisjoint(words[:4]):
+    elif name == "gh" and not _GH_WRITING_WORDS.isdisjoint(words):
         yield PossibleChange("")
-    elif _has_writing_option(words):
-        if name in _WRITING_OPTIONS:
-            yield from _touch_likely_files(_list_operands(words))
-        else:
-            yield from _touch_possible_files(words)
+    elif (written := find_written_files(words)) is not None:
+        yield from _touch_likely_files(written)
     elif name not in _READ_ONLY_COMMANDS:
         yield from _touch_possible_files(words)
 
 
+def _derive_find_events(words: CommandWords) -> Iterator[FileAction]:
+    """Yield the possible changes of a `find` that deletes or lists files, or runs two commands."""
+    if words[:1] != ["find"]:
+        return
+    if find_written_files(words) is not None:
+        yield from _touch_likely_files(_list_operands(words))
+    if sum(word is not None and word.startswith(("-exec", "-ok")) for word in words) > 1:
+        yield PossibleChange("")
+
+
 def _derive_rewrites(words: CommandWords, patterns: Sequence[str]) -> Iterator[FileAction]:
-    """Yield the changes of `sed -i` or `perl -pi`, if its program and all its files are known."""
+    """Yield the changes of `sed -i` or `perl -pi`, if its program and all its files are known.
+
+    `patterns` are the unquoted wildcards among its files.
+    """
     edit = parse_stream_edit(words)
     if edit is None or words.count(None) != len(patterns):
         return
@@ -580,19 +597,16 @@ def _unwrap_command(words: CommandWords, stdin: str | None) -> list[str | None]:
     return strip_command_wrappers(inner)
 
 
-def _has_writing_option(words: CommandWords) -> bool:
-    """Return whether an option makes a command write files, such as `sort -o`."""
-    options = _WRITING_OPTIONS.get(words[0] or "", _DEFAULT_WRITING_OPTIONS)
-    return any(word and word.startswith(options) for word in words[1:])
-
-
 # --- possible changes ---
 
 
 def _touch_possible_files(
     words: CommandWords, *, formatter: bool = False
 ) -> Iterator[PossibleChange]:
-    """Yield possible changes of the files that a command names, and of any other file."""
+    """Yield possible changes of the files that a command names, and of any other file.
+
+    `formatter` states that only a formatter may have changed them.
+    """
     for path in _list_operands(words):
         if _is_file_like(path) and not is_path_pattern(path):
             command = list_known_words(words) if formatter else ()

@@ -16,6 +16,7 @@ a command that surely succeeded and has no unknown words; otherwise files may ha
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from vacr.attribution.shell.parser import ShellCommand
 from vacr.edits import (
@@ -41,6 +42,8 @@ _VERBS_THAT_KEEP_STATE = ("mv", "rm", "clean", "apply", "worktree")
 _OPTIONS_WITH_VALUE = frozenset(
     ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"]
 )
+_OUTPUT_OPTIONS = ("--output",)
+_FILE_OPTIONS = ("-f", "--file")
 _DRY_RUN_OPTIONS = ("-n", "--dry-run")
 _QUIET_OPTIONS = ("-q", "--quiet")
 
@@ -107,6 +110,7 @@ def derive_git_events(
     _, words = parse_git_arguments(command.words)
     verb = words[0] if words else None
     if verb in _READ_ONLY_VERBS:
+        yield from _derive_written_files(str(verb), words[1:])
         return
     if verb in _STAGING_VERBS:
         if verb == "commit" and _HOOK_CHANGE.search(printed):
@@ -125,11 +129,24 @@ def derive_git_events(
         yield from _derive_possible_events(verb, rest)
 
 
+def _derive_written_files(verb: str, rest: Sequence[str | None]) -> Iterator[FileAction]:
+    """Yield the file that `git diff --output FILE` or `git config --file FILE` writes, if any."""
+    options = _FILE_OPTIONS if verb == "config" else _OUTPUT_OPTIONS
+    for option, value in pairwise([*rest, None]):
+        name, sign, joined = (option or "").partition("=")
+        if name in options:
+            path = joined if sign else value
+            yield PossibleChange(path or "", likely=bool(path))
+
+
 # --- certain effects ---
 
 
 def _derive_certain_events(verb: str, rest: Sequence[str]) -> Iterator[FileAction]:
-    """Yield the effects of a successful command, or none if its words do not determine them."""
+    """Yield the effects of a successful command, or none if its words do not determine them.
+
+    `rest` are the words after the verb.
+    """
     match verb:
         case "mv":
             yield from _derive_mv_events(rest)
@@ -147,7 +164,7 @@ def _derive_certain_events(verb: str, rest: Sequence[str]) -> Iterator[FileActio
 
 
 def _list_operands(rest: Sequence[str]) -> list[str]:
-    """Return the words that are not options."""
+    """Return the words after a verb that are not options; `--` is left out."""
     return [word for word in rest if word != "--" and not word.startswith("-")]
 
 
@@ -157,7 +174,10 @@ def _is_dry_run(rest: Sequence[str]) -> bool:
 
 
 def _derive_mv_events(rest: Sequence[str]) -> Iterator[FileAction]:
-    """Yield the effects of `git mv SOURCE… TARGET`, unless it is a dry run."""
+    """Yield the effects of `git mv SOURCE… TARGET`, unless it is a dry run.
+
+    `rest` are the words after `mv`.
+    """
     files = _list_operands(rest)
     if not files[1:] or _is_dry_run(rest):
         return
@@ -170,7 +190,10 @@ def _derive_mv_events(rest: Sequence[str]) -> Iterator[FileAction]:
 
 
 def _derive_rm_events(rest: Sequence[str]) -> Iterator[FileAction]:
-    """Yield the effects of `git rm PATH…`, unless it is a dry run."""
+    """Yield the effects of `git rm PATH…`, unless it is a dry run.
+
+    `rest` are the words after `rm`. With `--cached`, no file is deleted.
+    """
     if _is_dry_run(rest):
         return
     if "--cached" not in rest:
@@ -184,7 +207,10 @@ def _derive_rm_events(rest: Sequence[str]) -> Iterator[FileAction]:
 
 
 def _derive_checkout_events(rest: Sequence[str]) -> Iterator[FileAction]:
-    """Yield the effects of `git checkout [HEAD] -- PATH…` and `git checkout .`, else none."""
+    """Yield the effects of `git checkout [HEAD] -- PATH…` and `git checkout .`, else none.
+
+    `rest` are the words after `checkout`.
+    """
     if "--" in rest:
         separator = rest.index("--")
         if set(rest[:separator]) <= _PLAIN_CHECKOUT_WORDS:
@@ -195,7 +221,10 @@ def _derive_checkout_events(rest: Sequence[str]) -> Iterator[FileAction]:
 
 
 def _derive_restore_events(rest: Sequence[str]) -> Iterator[FileAction]:
-    """Yield the effects of `git restore PATH…`, unless it has options that change its meaning."""
+    """Yield the effects of `git restore PATH…`, unless it has options that change its meaning.
+
+    `rest` are the words after `restore`.
+    """
     if _restores_only_index(rest):
         yield GitStateChange(".")
         return
@@ -207,7 +236,10 @@ def _derive_restore_events(rest: Sequence[str]) -> Iterator[FileAction]:
 
 
 def _restores_only_index(rest: Sequence[str]) -> bool:
-    """Return whether `git restore` unstages files without changing them."""
+    """Return whether `git restore` unstages files without changing them.
+
+    `rest` are the words after `restore`.
+    """
     return "--staged" in rest and "--worktree" not in rest
 
 
@@ -215,7 +247,10 @@ def _restores_only_index(rest: Sequence[str]) -> bool:
 
 
 def _derive_possible_events(verb: str | None, rest: Sequence[str]) -> Iterator[FileAction]:
-    """Yield the possible effects of a command that may have failed or has unknown words."""
+    """Yield the possible effects of a command that may have failed or has unknown words.
+
+    `rest` are the words after the verb, with an empty text for an unknown one.
+    """
     yield PossibleChange("")
     yield from _derive_possible_reverts(verb, rest)
     if verb == "clean" and not _is_dry_run(rest):
@@ -225,7 +260,10 @@ def _derive_possible_events(verb: str | None, rest: Sequence[str]) -> Iterator[F
 
 
 def _derive_possible_reverts(verb: str | None, rest: Sequence[str]) -> Iterator[FileAction]:
-    """Yield the files that a command may have restored from a commit."""
+    """Yield the files that a command may have restored from a commit.
+
+    `rest` are the words after the verb, with an empty text for an unknown one.
+    """
     if verb == "revert" or (verb == "reset" and "--hard" in rest):
         yield GitStateChange(".")
         yield Revert(".", everything=True)
@@ -246,7 +284,8 @@ def _derive_stash_events(
 ) -> Iterator[FileAction]:
     """Yield the effects of `git stash`; `rest` are the words after `stash`.
 
-    `certain` when it surely succeeded and all words are known.
+    `certain` when it surely succeeded and all words are known. `printed` is the output of the whole
+    script.
     """
     verb = rest[0] if rest and not rest[0].startswith("-") else "push"
     options = list(rest[1:]) if rest and rest[0] == verb else list(rest)
@@ -269,7 +308,9 @@ def _parse_git_stash_push(
 ) -> Stash:
     """Return the stash that `git stash push` or `save` makes.
 
-    `takes_paths` when operands are paths; the operands of `save` are a message.
+    `takes_paths` when operands are paths; the operands of `save` are a message. `options` are the
+    words after the verb, and `printed` is the output of the whole script. The content is known only
+    if `certain`, and the output confirms the stash or is quiet.
     """
     paths = []
     saved = "Saved working directory" in printed

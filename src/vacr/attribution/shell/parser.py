@@ -68,7 +68,7 @@ class Redirect:
 
     @property
     def writes(self) -> bool:
-        """Whether the command's output goes to the target."""
+        """Whether the command's standard output goes to the target, a file."""
         return self.operator in (">", ">>", ">|") and self.descriptor in ("", "1", "&")
 
 
@@ -116,7 +116,8 @@ def parse_shell_script(text: str) -> ShellScript:
 def parse_powershell_script(text: str) -> ShellScript:
     """Parse a PowerShell script up to the first token that is not a word, a quote, `;` or `|`.
 
-    From there on, the script is `opaque`, and the command with that token is left out.
+    From there on, the script is `opaque`, and the command with that token is left out. `unread`
+    stays empty.
     """
     script, command, at = ShellScript(), ShellCommand(""), 0
     blank = True
@@ -185,6 +186,7 @@ class _Lexer:
     """
 
     def __init__(self, text: str) -> None:
+        """Start at the beginning of a script."""
         self.text = text
         self.at = 0
         # Here-documents whose bodies begin on the next line: redirect, delimiter, quoted.
@@ -297,6 +299,7 @@ class _Lexer:
         """Parse the word after a redirection operator, and add the redirection to the command.
 
         Return `True`, or `False` if the word is missing or does not end, or a delimiter is unknown.
+        `descriptor` is the number before the operator, `&` or empty.
         """
         self._skip_blanks()
         start = self.at
@@ -339,7 +342,10 @@ class _Lexer:
         return word
 
     def _parse_special(self, word: _Word, char: str, start: int) -> None:
-        """Parse a character that may stand for something else: `*`, `?`, `[`, `{` or `~`."""
+        """Parse a character that may stand for something else: `*`, `?`, `[`, `{` or `~`.
+
+        It may make the word unknown or a pattern. The word begins at offset `start`.
+        """
         following = self.text[self.at + 1 : self.at + 2]
         if char in "*?":
             word.pattern = True
@@ -525,6 +531,7 @@ class _ExpansionScanner:
     """
 
     def __init__(self, text: str, at: int) -> None:
+        """Start at the offset `at`, where an expansion begins."""
         self.text = text
         self.at = at
         self.closers: list[str] = []

@@ -30,10 +30,11 @@ _PERL_ONLY_PATTERN = re.compile(r"\\[QEUKLRhHvVNXpPGzGlu]|[$@][\w{(]|\(\?[{?#|R&
 
 
 def parse_perl_command_line(words: list[str | None]) -> StreamEdit:
-    """Parse the arguments of `perl -pi -e PROGRAM FILE…`.
+    """Parse the arguments of `perl -pi -e PROGRAM FILE…`; files that are `None` are left out.
 
     Raises:
-        UnparsedProgramError: an option or the program is not known.
+        UnparsedProgramError: an option or the program is not known, or `-p` or `-i` is missing.
+        re.error: Python cannot compile a pattern.
     """
     scripts: list[str] = []
     options, slurps, at = "", False, 0
@@ -129,7 +130,11 @@ def _read_perl_part(text: str, at: int) -> tuple[str, int]:
 
 
 def _parse_perl_replacement(text: str) -> tuple[ReplacementPart, ...]:
-    """Parse a replacement, where `$1` and `${1}` stand for groups, and `$&` for the match."""
+    """Parse a replacement, where `$1` and `${1}` stand for groups, and `$&` for the match.
+
+    Raises:
+        UnparsedProgramError: it has a variable, or an escape that is not supported.
+    """
     parts: list[ReplacementPart] = []
     at = 0
     while at < len(text):

@@ -35,10 +35,11 @@ _NUMERIC_FLAGS = re.compile(r"(?:[gIi]|[1-9]\d*)*")
 
 
 def parse_sed_command_line(words: list[str | None]) -> StreamEdit:
-    """Parse the arguments of `sed -i`.
+    """Parse the arguments of `sed -i`; files that are `None` are left out.
 
     Raises:
-        UnparsedProgramError: an option or the program is not known.
+        UnparsedProgramError: an option or the program is not known, or `-i` is missing.
+        re.error: Python cannot compile a pattern.
     """
     scripts: list[str] = []
     files: list[str | None] = []
@@ -88,6 +89,7 @@ class _SedParser:
     """A position in the text of a sed program."""
 
     def __init__(self, text: str, *, extended: bool) -> None:
+        """Start at the beginning of a program; `extended` chooses the syntax of its patterns."""
         self.text = text
         self.extended = extended
         self.at = 0
@@ -136,12 +138,16 @@ class _SedParser:
         return self.text[self.at : self.at + 1]
 
     def _skip(self, chars: str) -> None:
-        """Step over these characters."""
+        """Step over all characters that follow and are in `chars`."""
         while self._peek() and self._peek() in chars:
             self.at += 1
 
     def _parse_address(self) -> LineAddress | None:
-        """Parse a line number, `$` or a pattern between slashes; return `None` without one."""
+        """Parse a line number, `$` or a pattern between slashes; return `None` without one.
+
+        Raises:
+            UnparsedProgramError: the address has a form that is not supported.
+        """
         char = self._peek()
         if char == "$":
             self.at += 1
@@ -164,7 +170,11 @@ class _SedParser:
         return LineAddress(pattern=_compile_posix_pattern(pattern, flags, extended=self.extended))
 
     def _parse_delimited(self, delimiter: str) -> str:
-        """Return the text up to the next delimiter; an escaped delimiter stands for itself."""
+        """Return the text up to the next delimiter; an escaped delimiter stands for itself.
+
+        Raises:
+            UnparsedProgramError: the delimiter is missing, or its escape is ambiguous.
+        """
         parts = []
         while self._peek() != delimiter:
             char = self._peek()
@@ -182,7 +192,11 @@ class _SedParser:
         return "".join(parts)
 
     def _parse_substitution(self) -> Substitution:
-        """Parse the rest of the command `s`."""
+        """Parse the rest of the command `s`, from its first delimiter on.
+
+        Raises:
+            UnparsedProgramError: it has a flag or a construct that is not supported.
+        """
         delimiter = self._peek()
         if not delimiter or delimiter in "\\\n":
             raise UnparsedProgramError
@@ -207,7 +221,13 @@ class _SedParser:
         return Substitution(compiled, parts, every, int(digits[0]) if digits else 1)
 
     def _parse_text(self) -> str:
-        """Parse the text of `a`, `i` or `c`, which reaches to the end of the program or line."""
+        """Parse the text of `a`, `i` or `c`, which reaches to the end of the program or line.
+
+        The result ends in LF.
+
+        Raises:
+            UnparsedProgramError: the text is empty, or has an escape that is not supported.
+        """
         self._skip(" \t")
         if self._peek() == "\\":
             self.at += 1
@@ -236,10 +256,10 @@ _SED_TEXT_ESCAPES = {"t": "\t", "n": "\n"}
 
 
 def _require_address(address: LineAddress | None) -> LineAddress:
-    """Return an address.
+    """Return an address unchanged.
 
     Raises:
-        UnparsedProgramError: there is none.
+        UnparsedProgramError: the address is None.
     """
     if address is None:
         raise UnparsedProgramError
@@ -247,7 +267,11 @@ def _require_address(address: LineAddress | None) -> LineAddress:
 
 
 def _parse_sed_replacement(text: str) -> tuple[ReplacementPart, ...]:
-    """Parse the replacement of the command `s`: `&` and `\\1` stand for parts of the match."""
+    r"""Parse the replacement of the command `s`: `&` and `\1` stand for parts of the match.
+
+    Raises:
+        UnparsedProgramError: it has an escape that is not supported.
+    """
     parts: list[ReplacementPart] = []
     at = 0
     while at < len(text):
@@ -291,6 +315,8 @@ _QUANTIFIER = re.compile(r"\{\d+(?:,\d*)?\}")
 def _compile_posix_pattern(text: str, flags: int, *, extended: bool) -> re.Pattern[str]:
     """Compile a basic or `extended` regular expression of POSIX, with the additions of GNU.
 
+    `flags` are flags of Python's `re`.
+
     Raises:
         UnparsedProgramError: it has a construct that Python reads in another way.
     """
@@ -333,7 +359,13 @@ def _compile_posix_pattern(text: str, flags: int, *, extended: bool) -> re.Patte
 
 
 def _convert_posix_escape(char: str, *, extended: bool) -> str:
-    """Return an escaped character as Python spells it."""
+    """Return an escaped character as Python spells it; `char` is the one after the backslash.
+
+    `extended` tells which marks an escape makes literal.
+
+    Raises:
+        UnparsedProgramError: the escape is not supported.
+    """
     if char in "+?(){}|" and char:
         return "\\" + char if extended else char
     if char in _SAME_ESCAPES or (char.isdigit() and char != "0"):
@@ -348,7 +380,11 @@ def _convert_posix_escape(char: str, *, extended: bool) -> str:
 
 
 def _convert_bracket(negation: str, body: str) -> str:
-    """Return a bracket expression as Python spells it; a backslash stands for itself in it."""
+    """Return a bracket expression as Python spells it; `negation` is `^` or empty.
+
+    Raises:
+        UnparsedProgramError: it has an unknown class or a backslash.
+    """
     parts = []
     for name, char in re.findall(r"\[:(\w+):\]|(.)", body, re.DOTALL):
         if name:

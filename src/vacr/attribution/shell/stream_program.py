@@ -31,7 +31,10 @@ _REPEATED_GROUP = re.compile(r"\)(?:[*+]|\{)")
 
 @dataclass(frozen=True, slots=True)
 class Substitution:
-    """The command `s`: each match, or only the one with a number, becomes a new text."""
+    """The command `s`: each match (`every`), or only the one with a `number`, becomes a new text.
+
+    An integer in `replacement` is the number of a group; 0 is the whole match.
+    """
 
     pattern: re.Pattern[str]
     replacement: tuple[ReplacementPart, ...]
@@ -39,7 +42,10 @@ class Substitution:
     number: int = 1
 
     def apply(self, text: str) -> str:
-        """Return a text with the matches replaced."""
+        """Return a text with all matches replaced, or with the match of this number alone.
+
+        A text without that match stays as it is.
+        """
         parts, at = [], 0
         for number, match in enumerate(self.pattern.finditer(text), 1):
             if not self.every and number < self.number:
@@ -131,7 +137,10 @@ class StreamProgram:
         return [pattern.pattern for pattern in patterns]
 
     def _edit_line(self, runs: Sequence[_CommandRun], line: str, number: int, count: int) -> str:
-        """Return the text that a line becomes: perhaps with lines before and after it, or none."""
+        """Return the text that a line becomes: perhaps with lines before and after it, or none.
+
+        `number` is the number of the line, and `count` the number of lines.
+        """
         ended = line.endswith("\n") and not self.keeps_ends
         space = line[:-1] if ended else line
         before, after = "", ""
@@ -157,7 +166,7 @@ def _count_repetitions(pattern: str) -> int:
 
 
 def _list_texts(substitution: Substitution) -> list[str]:
-    """Return the literal texts of a replacement."""
+    """Return the literal texts of a replacement, without its groups."""
     return [part for part in substitution.replacement if isinstance(part, str)]
 
 
@@ -165,17 +174,24 @@ class _CommandRun:
     """A command of a running program, which knows whether its range of lines is open."""
 
     def __init__(self, command: StreamCommand) -> None:
+        """Start before the first line, with a closed range."""
         self.command = command
         self.is_open = False
         self.is_at_end = True  # Whether the last selected line ended the range.
 
     def selects(self, line: str, number: int, count: int) -> bool:
-        """Return whether the command applies to a line."""
+        """Return whether the command applies to a line.
+
+        `number` is the number of the line, and `count` the number of lines.
+        """
         selected = self._is_in_range(line, number, count)
         return selected != self.command.negated
 
     def _is_in_range(self, line: str, number: int, count: int) -> bool:
-        """Return whether a line is selected by the addresses, and open or close the range."""
+        """Return whether a line is selected by the addresses, and open or close the range.
+
+        `number` is the number of the line, and `count` the number of lines.
+        """
         addresses = self.command.addresses
         if not addresses:
             return True
@@ -246,6 +262,9 @@ def check_groups(pattern: re.Pattern[str], parts: Sequence[ReplacementPart]) -> 
 
 def refuse_empty_matches(pattern: re.Pattern[str], text: str, *, every: bool) -> None:
     """Check that repeated matches are not empty: programs do not agree on where these are.
+
+    `text` is the pattern as the program spells it; `^` and `$` alone are allowed. Unless `every` is
+    set, matches are not repeated, and the check passes.
 
     Raises:
         UnparsedProgramError: the pattern may match an empty text.

@@ -175,7 +175,7 @@ class FileLinesView:
     def find_numbered_end(self, lines: Sequence[str], at: int) -> int | None:
         """Return the index of the first line from index `at` on that breaks the numbering.
 
-        Return `None` if no numbers are printed.
+        Return `None` if no numbers are printed, or the view has several spans.
         """
         if self.form is None or len(self.spans) != 1:
             return None
@@ -385,8 +385,8 @@ def _build_range_view(words: Sequence[str]) -> OutputView | None:
 def _parse_line_range(words: Sequence[str]) -> tuple[LineSlice, list[str]] | None:
     """Return the slice of lines that `head`, `tail`, `sed` or `Select-Object` keeps, and its files.
 
-    For example, `head -n 5 a.py` becomes `((0, 5), ["a.py"])`. Return `None` for other commands and
-    options.
+    For example, `head -n 5 a.py` becomes `((0, 5), ["a.py"])`. A negative start, as of `tail -5`,
+    counts from the end. Return `None` for other commands and options.
     """
     name, rest = words[0], list(words[1:])
     if name == "sed":
@@ -401,7 +401,10 @@ def _parse_line_range(words: Sequence[str]) -> tuple[LineSlice, list[str]] | Non
 
 
 def _parse_head_or_tail(name: str, rest: list[str]) -> tuple[LineSlice, list[str]] | None:
-    """Return the slice of lines and the files of `head` or `tail`; `None` for other options."""
+    """Return the slice of lines and the files of `head` or `tail`; `None` for other options.
+
+    A negative start counts from the end of the file.
+    """
     sign, count, files = "", _DEFAULT_LINE_COUNT, rest
     option = _LINE_COUNT_OPTION.match(" ".join(rest[:2]))
     if option:
@@ -514,7 +517,11 @@ def _parse_sed_spans(commands: Sequence[str]) -> list[LineSpan] | None:
 
 
 def _parse_sed_end(first: int, end: str | None) -> int | None:
-    """Return the last line of a `sed` range that begins at `first`; `None` for `$`."""
+    """Return the last line of a `sed` range that begins at line `first`.
+
+    `end` is a number, `+` and a number of further lines, or `$`: then return `None`, the end of the
+    file. Without `end`, or before `first`, the range is one line.
+    """
     if not end:
         return first
     if end == "$":

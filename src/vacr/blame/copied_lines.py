@@ -1,0 +1,143 @@
+"""Lines that a session saw before its agent wrote them.
+
+An agent that reads a file and writes its text into another one is not the author of that text: the
+older author stays. Idioms are the exception. Every test file of a project has the same first lines,
+and an agent that writes one more of them has not copied a certain one. So a copy is a block of
+lines that were seen next to each other, with 40 letters and digits in lines that few places have,
+as in `git blame -C`. Blanks do not count. In a block that the agent wrote in part, only the lines
+of others are copies.
+
+    >>> from vacr.blame.copied_lines import SeenText
+    >>> seen = SeenText()
+    >>> typed = ["def total(lines):", "    return sum(line.price for line in lines)", ""]
+    >>> seen.add_file("old.py", [(line, True) for line in typed], moment=1)
+    >>> written = ["import prices", *typed, "def mean(lines):"]
+    >>> sorted(seen.find_copied_lines(written, moment=2))
+    [1, 2, 3]
+    >>> seen.find_copied_lines(written, moment=1)       # written before it was seen
+    set()
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import pairwise
+
+from vacr.blame.line_text import count_letters, remove_blanks
+
+_MIN_COPIED_LETTERS = 40
+# A line in more files than this, or so often in one, is an idiom.
+_MAX_FILES = 2
+_MAX_REPETITIONS = 2
+
+
+ShownLine = tuple[str, bool] | None
+"""A line and whether somebody else than the agent wrote it; `None` for lines that are not known."""
+
+
+class SeenText:
+    """The lines of files that a session saw."""
+
+    def __init__(self) -> None:
+        """Start without any lines."""
+        self._files: dict[str, dict[str, int]] = {}
+        """Line → some of the files that have it, and when it was first seen there."""
+        self._pairs: dict[tuple[str, str], tuple[int, bool, bool]] = {}
+        """Two lines → when they were first seen next to each other, and which are of others."""
+        self._others: dict[str, int] = {}
+        """Line → when it was first seen as a line of others."""
+        self._repeated: dict[str, int] = {}
+        """Line → when one file was first seen to have it several times."""
+        self._indexed: dict[str, int] = {}
+        """A hash of the lines that were last added for a path."""
+        self._originals: dict[str, str] = {}
+        """Path → the path that the file was first seen at, before it was moved or copied."""
+
+    def add_file(self, path: str, lines: Iterable[ShownLine], moment: int) -> None:
+        """Add the lines of a file that a session saw at a moment."""
+        shown = [
+            line if line is None else (squeezed, line[1])
+            for line in lines
+            if line is None or (squeezed := remove_blanks(line[0]))
+        ]
+        digest = hash(tuple(shown))
+        if self._indexed.get(path) == digest:
+            return
+        self._indexed[path] = digest
+        counts = Counter(line[0] for line in shown if line is not None)
+        if path not in self._originals:
+            self._originals[path] = self._find_original(counts) or path
+        original = self._originals[path]
+        for text, count in counts.items():
+            files = self._files.setdefault(text, {})
+            if len(files) <= _MAX_FILES:
+                files.setdefault(original, moment)
+            if count > _MAX_REPETITIONS:
+                self._repeated.setdefault(text, moment)
+        above: ShownLine = None
+        for line in shown:
+            if line is not None and line[1]:
+                self._others.setdefault(line[0], moment)
+            if line is not None and above is not None:
+                self._pairs.setdefault((above[0], line[0]), (moment, above[1], line[1]))
+            above = line
+
+    def _find_original(self, lines: Collection[str]) -> str:
+        """Return the file that already has half of these lines; empty if there is none."""
+        shared = Counter(file for line in lines for file in self._files.get(line, ()))
+        file, count = max(shared.items(), key=lambda item: item[1], default=("", 0))
+        return file if 2 * count >= len(lines) else ""
+
+    def find_copied_lines(self, lines: Sequence[str], moment: int) -> set[int]:
+        """Return the indexes of lines of others that were seen before a moment, and written then.
+
+        Empty lines belong to the copied line above them.
+        """
+        copied: set[int] = set()
+        for block in self._split_blocks(lines, moment):
+            letters = sum(count_letters(line) for _, line in block if self._is_rare(line, moment))
+            if letters >= _MIN_COPIED_LETTERS:
+                copied.update(self._list_lines_of_others(block, moment))
+        for index, line in enumerate(lines):
+            if index - 1 in copied and not line.strip():
+                copied.add(index)
+        return copied
+
+    def _split_blocks(self, lines: Sequence[str], moment: int) -> Iterator[list[tuple[int, str]]]:
+        """Yield the blocks of lines that were seen next to each other before a moment."""
+        block: list[tuple[int, str]] = []
+        for index, text in enumerate(lines):
+            line = remove_blanks(text)
+            if not line:
+                continue
+            if block and not self._is_seen_pair(block[-1][1], line, moment):
+                yield block
+                block = []
+            if block or any(seen < moment for seen in self._files.get(line, {}).values()):
+                block.append((index, line))
+        if block:
+            yield block
+
+    def _is_seen_pair(self, first: str, second: str, moment: int) -> bool:
+        """Return whether two lines were seen next to each other before a moment."""
+        pair = self._pairs.get((first, second))
+        return pair is not None and pair[0] < moment
+
+    def _list_lines_of_others(self, block: Sequence[tuple[int, str]], moment: int) -> Iterator[int]:
+        """Yield the indexes of the lines in a block that somebody else than the agent wrote."""
+        if len(block) == 1:
+            index, line = block[0]
+            if self._others.get(line, moment) < moment:
+                yield index
+        for (index, line), (next_index, next_line) in pairwise(block):
+            _, is_others, is_next_others = self._pairs[line, next_line]
+            if is_others:
+                yield index
+            if is_next_others:
+                yield next_index
+
+    def _is_rare(self, line: str, moment: int) -> bool:
+        """Return whether few places had a line at a moment."""
+        files = sum(seen < moment for seen in self._files[line].values())
+        return self._repeated.get(line, moment) >= moment and files <= _MAX_FILES

@@ -1,0 +1,113 @@
+"""Facts about a session that tie it to a repository: folders, remotes, commits and files.
+
+>>> import vacr
+>>> from vacr.attribution import locate_session_steps
+>>> from vacr.blame.session_facts import find_session_facts
+>>> [record] = vacr.read("session.jsonl")
+>>> facts = find_session_facts(record, locate_session_steps(record), [], {})
+>>> facts.started < facts.ended
+True
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from vacr.agents import (
+    CALL_FAILED,
+    SessionStep,
+    ToolCall,
+    dict_or_empty,
+    extract_command,
+    find_record_agent,
+)
+from vacr.attribution import list_shown_revisions
+from vacr.blame.claims import SessionFacts
+from vacr.blame.stored_attribution import get_session_id
+from vacr.edits import make_absolute_path, make_relative_path
+
+_REMOTE_ADDRESS = re.compile(r"(?:https?://|ssh://|git://|git@)[^\s'\"<>()]+")
+_MAX_NAMED_FILES = 2_000
+_MAX_KNOWN_BLOBS = 64
+
+
+def find_session_facts(
+    record: dict[str, Any],
+    steps: Sequence[SessionStep],
+    named: Sequence[str],
+    blobs: Mapping[str, int],
+) -> SessionFacts:
+    """Return the facts that tie a session to a repository.
+
+    `named` are the files that its calls named, `blobs` the lengths of the files that it knew
+    completely, by the name that git gives them.
+    """
+    environment = dict_or_empty(record["session"].get("environment"))
+    own = environment.get("vcs")
+    remotes = [_get_text(own, "repository"), _get_text(record.get("vcs"), "repository")]
+    times = [step.time for step in steps if step.time]
+    folder = find_record_agent(record).project_folder(record)
+    return SessionFacts(
+        session=get_session_id(record),
+        record=str(record.get("id", "")),
+        folder=folder,
+        started=min(times) // 1000 if times else None,
+        ended=max(times) // 1000 if times else None,
+        named=tuple(named[:_MAX_NAMED_FILES]),
+        worktrees=tuple(_list_added_worktrees(steps, folder)),
+        revision=_get_text(own, "revision"),
+        commits=tuple(list_shown_revisions(steps)),
+        remotes=tuple(dict.fromkeys(filter(None, (*remotes, *_list_remotes(steps))))),
+        blobs=tuple(blobs.items())[:_MAX_KNOWN_BLOBS],
+    )
+
+
+def _get_text(container: Any, name: str) -> str:
+    """Return a text member of a dictionary, or an empty text."""
+    value = dict_or_empty(container).get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _list_added_worktrees(steps: Iterable[SessionStep], project: str) -> Iterator[str]:
+    """Yield the folder of each `git worktree add` that a call ran, as an absolute path.
+
+    Leave out calls that failed, and work trees of a repository outside of the project folder.
+    """
+    for step in steps:
+        if not isinstance(step, ToolCall) or step.state == CALL_FAILED:
+            continue
+        text, _ = extract_command(step.input)
+        folder = step.folder
+        for command in re.split(r"&&|\|\||[;\n|]", text or ""):
+            words = [word.strip("'\"") for word in command.split()]
+            if words[:1] == ["cd"] and words[1:]:
+                folder = make_absolute_path(words[1], folder)
+            if "worktree" not in words or "add" not in words:
+                continue
+            here = folder
+            if words[:2] == ["git", "-C"]:
+                here = make_absolute_path(words[2], folder)
+            target = _find_first_operand(words[words.index("add") + 1 :])
+            if target and (not project or make_relative_path(f"{here}/.", project) is not None):
+                yield make_absolute_path(target, here)
+
+
+def _find_first_operand(words: Iterable[str]) -> str:
+    """Return the first word that is neither an option nor the name of a new branch."""
+    is_value = False
+    for word in words:
+        if not is_value and not word.startswith("-"):
+            return word
+        is_value = word in ("-b", "-B") and not is_value
+    return ""
+
+
+def _list_remotes(steps: Iterable[SessionStep]) -> Iterator[str]:
+    """Yield the addresses of remotes that `git remote` printed."""
+    for step in steps:
+        if isinstance(step, ToolCall) and step.output:
+            text, _ = extract_command(step.input)
+            if text is not None and "git remote" in text:
+                yield from _REMOTE_ADDRESS.findall(step.output)
