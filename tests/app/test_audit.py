@@ -295,7 +295,7 @@ def test_without_a_base_keys_cause_a_warning(audit, pull):
         [
             (
                 "keys/team.pem may come from the audited commits: vacr cannot check that without a "
-                "base commit"
+                "base commit; set the input `base`"
             )
         ],
     )
@@ -351,7 +351,7 @@ def test_records_can_be_outside_the_repository_and_in_several_places(audit, pull
     ran = audit(records=f"records\n  {pull.folder}/artefact\n", fail_on="unknown", pages="site")
     assert (ran.code, ran.outputs["verdict"]) == (0, "known"), ran.log
     assert ran.list_annotations("warning") == [
-        ("", "no records at records: the path does not exist")
+        ("", "no records at records: the path does not exist; correct the input `records`")
     ]
     assert (pull.repo / "site/session-one.html").exists()
 
@@ -484,3 +484,157 @@ def test_unwritable_job_log_exits_3(runner, module, options):
             command, cwd=runner.temporary, env=runner.environment, stdout=full, stderr=full
         )
     assert done.returncode == 3
+
+
+# --- trust stores ---
+
+
+def trust_in_store(pull, key="keys/signing.pub.pem", name="Alice Example", file=".vacr/trust.toml"):
+    """Add a party to a trust store of the repository."""
+    done = pull.vacr("trust", "add", name, "--key", key, "--trust-store", pull.repo / file)
+    assert done.returncode == 0, done.err
+
+
+def test_project_store_of_the_base_names_the_signer(audit, pull):
+    trust_in_store(pull)
+    pull.base = commit(pull.repo)
+    pull.add_by_agent()
+    ran = audit(trust="", pages="site")
+    assert (ran.code, ran.outputs["verdict"], count_lines(ran)) == (0, "known", {"ai": 5}), ran.log
+    assert "<code>Alice Example &#40;key " in ran.summary
+    report = json.loads((pull.repo / ran.outputs["report"]).read_bytes())
+    [verdict] = report["records"]
+    assert (verdict["party"], verdict["trust-store"]) == ("Alice Example", ".vacr/trust.toml")
+    assert "Alice Example" in (pull.repo / "site/session-one.html").read_text()
+
+
+def test_pull_request_cannot_bring_its_own_trust(audit, pull):
+    assert pull.vacr("key", "generate", "-o", "others").returncode == 0
+    pull.add_by_agent(key="others/signing.pem")
+    trust_in_store(pull, "others/signing.pub.pem")
+    commit(pull.repo)
+    ran = audit(trust="")
+    assert (ran.code, ran.outputs["verdict"]) == (1, "unverified"), ran.log
+    assert ran.list_annotations("warning")[0][1].startswith(
+        ".vacr/trust.toml is ignored: it is not in the base commit"
+    )
+    ran = audit(trust="", trust_store=".vacr/trust.toml")
+    ((_, message),) = ran.list_annotations("error")
+    assert (ran.code, "the trust store is not in the base commit" in message) == (4, True)
+
+
+def test_pull_request_cannot_change_the_trust_store(audit, pull):
+    trust_in_store(pull)
+    pull.base = commit(pull.repo)
+    assert pull.vacr("key", "generate", "-o", "others").returncode == 0
+    pull.add_by_agent(key="others/signing.pem")
+    trust_in_store(pull, "others/signing.pub.pem", "Mallory")
+    commit(pull.repo)
+    for store in ("", ".vacr/trust.toml"):
+        ran = audit(trust="", trust_store=store)
+        assert (ran.code, ran.outputs["verdict"]) == (1, "unverified"), ran.log
+        assert "using the base's version" in ran.list_annotations("warning")[0][1]
+
+
+def test_link_of_the_pull_request_does_not_choose_the_trust_store(audit, pull):
+    trust_in_store(pull, file="tests/other.toml")
+    trust_in_store(pull, "keys/signing.pub.pem", file=".vacr/trust.toml")
+    pull.base = commit(pull.repo)
+    (pull.repo / "team.toml").symlink_to("tests/other.toml")
+    pull.add_by_agent()
+    ran = audit(trust="", trust_store="team.toml")
+    assert ran.code == 4, ran.log
+
+
+@pytest.mark.parametrize("name", [".vacr/trust.toml", "keys/team.pem"])
+def test_link_of_the_pull_request_to_an_endless_device_is_not_followed(audit, pull, name):
+    trust_in_store(pull)
+    pull.base = commit(pull.repo, "Trust")
+    pull.add_by_agent()
+    (pull.repo / name).unlink()
+    (pull.repo / name).symlink_to("/dev/zero")
+    commit(pull.repo, "Link")
+    ran = audit(trust="" if name.endswith(".toml") else name)
+    assert ran.outputs["verdict"] == "unknown"
+    assert ("", f"{name} differs from the base commit; using the base's version") in (
+        ran.list_annotations("warning")
+    )
+
+
+def test_without_a_base_the_project_store_does_not_count(audit, pull):
+    trust_in_store(pull)
+    pull.add_by_agent()
+    event = {"sha": git(pull.repo, "rev-parse", "HEAD")}
+    ran = audit(event, trust="")
+    assert (ran.code, ran.outputs["verdict"]) == (1, "unverified"), ran.log
+    assert audit(event, trust="", trust_store=".vacr/trust.toml").code == 4
+
+
+def test_store_outside_the_repository_is_the_maintainers(audit, pull):
+    file = pull.folder / "team.toml"
+    done = pull.vacr("trust", "add", "CI", "--key", "keys/signing.pub.pem", "--trust-store", file)
+    assert done.returncode == 0
+    pull.add_by_agent()
+    assert audit(trust="", trust_store=str(file)).code == 0
+
+
+def test_receipt_of_a_log_in_the_store_can_be_required(audit, pull):
+    with Scrapi() as ours:
+        (pull.folder / "log.pem").write_bytes(Key(ours.log.signer.key).public_pem)
+        trust_in_store(pull)
+        added = pull.vacr(
+            *("trust", "add", "Our log", "--role", "log", "--key", "log.pem"),
+            *("--trust-store", pull.repo / ".vacr/trust.toml"),
+        )
+        assert added.returncode == 0, added.err
+        pull.base = commit(pull.repo)
+        statement = pull.add_by_agent().with_name("session-one.acr.json.cose")
+        assert audit(trust="").code == 0
+        assert audit(trust="", require_receipt="true").code == 1
+        assert pull.vacr("register", statement, "--service", ours.url).returncode == 0
+        assert audit(trust="", require_receipt="true").code == 0
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"issuer": "https://example.org"},
+        {"require_timestamp": "true"},
+        {"require_evidence": "affirming", "verifier_key": "keys/team.pem"},
+        {"require_receipt": "true"},
+    ],
+)
+def test_pages_do_not_call_a_record_verified_that_the_audit_refuses(audit, pull, tmp_path, asked):
+    pull.add_by_agent()
+    ran = audit(pages=str(tmp_path / "pages"), **asked)
+    assert ran.outputs["verdict"] == "unverified"
+    (line,) = [one for one in ran.log.splitlines() if "session-one.html: " in one]
+    assert "✗ not verified" in line
+
+
+def test_link_in_the_folder_of_records_does_not_show_a_private_record(audit, pull, tmp_path):
+    """The pages are uploaded: the pull request must not choose a file of the machine for them."""
+    secret = Agent(pull.repo, "secret").asked("Where is the treasure?").save(tmp_path / "private")
+    record = tmp_path / "private/secret.acr.json"
+    assert pull.vacr("record", secret, "-o", record).returncode == 0
+    pull.add_by_agent()
+    for name, target in (("leak.jsonl", secret), ("leak.acr.json", record), ("leak", tmp_path)):
+        link = pull.repo / "records" / name
+        link.symlink_to(target)
+        commit(pull.repo, "Link")
+        ran = audit(pages=str(tmp_path / "pages"))
+        assert "treasure" not in ran.log
+        pages = tmp_path / "pages"
+        assert {path.name for path in pages.rglob("*.html")} <= {"index.html", "session-one.html"}
+        if name != "leak":
+            assert ran.code == 2
+            assert (
+                "is a link that leads out of the repository" in ran.list_annotations("error")[0][1]
+            )
+        link.unlink()
+        commit(pull.repo, "No link")
+    inside = pull.repo / "records/again.acr.json"
+    inside.symlink_to("session-one.acr.json")
+    inside.with_name("again.acr.json.cose").symlink_to("session-one.acr.json.cose")
+    commit(pull.repo, "Link inside")
+    assert audit().outputs["verdict"] == "known"

@@ -91,9 +91,11 @@ def test_sessions_are_sealed_and_registered(seal, service, runner, vacr, tmp_pat
         "registered |  |"
     ) in ran.summary
     (tmp_path / "log.pem").write_text(log_key)
+    bound = ("--key", "keys/signing.pub.pem", "--issuer", "https://example.org/ci")
+    assert vacr("trust", "add", "CI", *bound, "--trust-store", "team.toml").returncode == 0
     trust = (
-        "--trust",
-        "keys/signing.pub.pem",
+        "--trust-store",
+        "team.toml",
         "--log-key",
         "log.pem",
         "--issuer",

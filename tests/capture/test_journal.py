@@ -113,7 +113,10 @@ def test_old_keys_are_erased_at_the_end_of_an_epoch(journal, folder):
     with pytest.raises(UnreadableInput, match="the key that the last checkpoint names is missing"):
         Journal(folder)
     assert list_findings(folder) == [
-        "the key file does not match the last checkpoint: later checkpoints are missing"
+        (
+            "the journal was reset to an older state: its key is newer than the last checkpoint, so "
+            "later checkpoints are missing"
+        )
     ]
 
 
@@ -159,7 +162,12 @@ def test_recomputed_chain_is_named(journal, folder):
         frame, before = encode_frame(payload.replace(b"one\n", b"uno\n"), before)
         forged += frame
     path.write_bytes(forged)
-    assert list_findings(folder) == [f"{NAME}: frame 3 contradicts a signed checkpoint"]
+    assert list_findings(folder) == [
+        (
+            f"{NAME}: frame 3 does not have the hash in a signed checkpoint: it, or a frame before it, "
+            "was changed"
+        )
+    ]
 
 
 def _frames(path):
@@ -294,7 +302,7 @@ def test_invalid_note_is_reported(tmp_path):
     path = tmp_path / "x.frames"
     frame, _ = encode_frame(json.dumps({"kind": "began"}).encode(), bytes(32))
     path.write_bytes(frame)
-    with pytest.raises(BrokenJournal, match="is not a note of this version"):
+    with pytest.raises(BrokenJournal, match="is not a note that this version of vacr knows"):
         SessionJournal("x", path)
 
 

@@ -72,5 +72,5 @@ def test_invalid_record_is_reported(journal, tmp_path):
         check_sealed_record(journal.folder, str(tmp_path / "x.json"))
     (tmp_path / "x.json").write_text("[1]")
     assert check_sealed_record(journal.folder, str(tmp_path / "x.json")) == [
-        "the record does not name a journal"
+        "the record does not name a journal: vacr watch did not seal it"
     ]

@@ -136,7 +136,7 @@ def test_chunks_grow_with_the_frame(tmp_path):
 def test_shortened_spool_is_an_error(tmp_path):
     path = tmp_path / "s.spool"
     path.write_bytes(build_frame(b"one"))
-    with pytest.raises(UnreadableInput, match="the spool shrank"):
+    with pytest.raises(UnreadableInput, match="the spool of the hooks was cut"):
         read_hook_events(path, 100)
     with pytest.raises(UnreadableInput, match="cannot be read"):
         read_hook_events(tmp_path / "none")

@@ -38,7 +38,10 @@ def test_unreadable_epoch_key_is_refused(machine):
     path.rename(machine.journal / "kept.pem")
     path.mkdir()
     message = get_refusal(machine)
-    assert "epoch-key.pem: the key of this epoch cannot be read: a folder, not a file" in message
+    assert (
+        "epoch-key.pem: the journal's key for this epoch cannot be read: a folder, not a file"
+        in message
+    )
     path.rmdir()
     message = get_refusal(machine)
     assert "the key that the last checkpoint names is missing" in message

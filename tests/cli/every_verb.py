@@ -20,6 +20,8 @@ VKEY = "localhost/xlog-7a72a311+5739e574+AQW34p0vto5e+0SymZf/ykWvLUEnEY8Cug76C+E
 VERBS = {
     "list": [],
     "record": ["s.jsonl", "-o", "new/"],
+    "search": ["total", "--path", RECORD],
+    "sql": ["select agent from records", "--path", RECORD],
     "show": [RECORD],
     "view": [RECORD, "-o", "new.html"],
     "stats": [RECORD],
@@ -42,9 +44,17 @@ VERBS = {
     "register": ["s.acr.json.cose", "--service", UNREACHABLE, "--patience", "0"],
     "seal": ["s.jsonl", "--key", KEY, "-o", "new/"],
     "verify": [RECORD, "--trust", "keys/signing.pub.pem"],
+    "trust add": ["Nora", "--key", "keys/signing.pub.pem"],
+    "trust list": ["--trust-store", "team.toml"],
+    "trust remove": ["Mira", "--trust-store", "team.toml"],
+    "trust export": ["--trust-store", "team.toml"],
+    "trust approve": [],
     "hook install": ["--agent", "claude-code", "--yes"],
     "hook status": [],
     "hook uninstall": ["--agent", "claude-code", "--yes"],
+    "mcp install": ["--agent", "claude-code", "--yes"],
+    "mcp status": [],
+    "mcp uninstall": ["--agent", "claude-code", "--yes"],
     "watch": ["--once", "--no-ui", "--quiet-after", "0"],
     "journal verify": [],
     "attest": [*ATTEST, "-o", "new.cbor"],
@@ -85,15 +95,20 @@ VERBS = {
 """Verb → arguments. Some of them fail, because failures are printed too."""
 
 SERVERS = {
+    "open": ["--no-browser", "--port", "{port}"],
     "log serve": ["log/", "--port", "{port}"],
     "log witness": ["witness/", "--log", VKEY, "--port", "{port}"],
 }
 """Verbs that run until they are stopped → arguments."""
 
+PIPE_SERVERS = {"lsp": []}
+"""Verbs that talk to another program on standard input and output → arguments."""
+
 _COMMANDS = (
     ["record", "s.jsonl", "--seal-source"],
     ["key", "generate", "-o", "keys/"],
     ["sign", RECORD, "--key", KEY],
+    ["trust", "add", "Mira", "--key", "keys/signing.pub.pem", "--trust-store", "team.toml"],
     ["export", RECORD, "--to", "atif"],
     ["attest", "--reference", "-o", "reference.cbor"],
     ["attest", *ATTEST, "-o", "evidence.cbor"],

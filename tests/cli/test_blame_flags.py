@@ -97,6 +97,18 @@ FLAGS = [
 ]
 
 
+@pytest.mark.parametrize("form", ["--porcelain", "--line-porcelain", "--incremental"])
+def test_output_for_programs_needs_no_session(vacr, repo, form):
+    done = vacr("blame", form, "app.py", cwd=repo)
+    assert (done.returncode, done.err) == (0, "")
+    assert set(OUR_HEADER.findall(done.stdout)) == {b"vacr-contributor unknown\n"}
+    assert OUR_HEADER.sub(b"", done.stdout) == run_git(repo, form, "app.py")
+    loud = vacr("blame", form, "-v", "app.py", cwd=repo)
+    assert loud.returncode == 0
+    assert "no session" in loud.err
+    assert vacr("blame", "app.py", cwd=repo).returncode == 3
+
+
 @pytest.mark.parametrize("flags", FLAGS, ids=" ".join)
 @pytest.mark.parametrize("form", ["--porcelain", "--line-porcelain", "-p"])
 def test_porcelain_is_that_of_git_with_more_headers(vacr, repo, flags, form):

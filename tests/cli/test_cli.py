@@ -109,8 +109,12 @@ def test_record_writes_to_a_file_a_folder_or_standard_output(vacr, tmp_path):
     assert (tmp_path / "records" / "claude-code.acr.json").read_bytes() == written
     assert (tmp_path / "records" / "codex-cli.acr.json").exists()
     assert printed.stdout == written
-    both = vacr("record", CLAUDE, CODEX, "-o", "-").out.splitlines()
-    assert [json.loads(line)["session"]["agent-meta"]["cli-name"] for line in both] == [
+    both = vacr("record", CLAUDE, CODEX, "-o", "-").out
+    assert both.endswith("}\n")
+    assert both.count("\n") == 2
+    assert [
+        json.loads(line)["session"]["agent-meta"]["cli-name"] for line in both.splitlines()
+    ] == [
         "claude-code",
         "codex-cli",
     ]
@@ -213,7 +217,7 @@ def test_restore_returns_the_native_bytes(vacr, tmp_path):
 @pytest.mark.parametrize(
     ("spoil", "code", "message"),
     [
-        (lambda path: path.unlink(), 3, "no sealed source"),
+        (lambda path: path.unlink(), 3, "the sealed source is not here"),
         (
             lambda path: path.write_bytes(b"no zip"),
             3,
@@ -647,7 +651,7 @@ def test_outdated_sealed_source_is_reported(vacr, tmp_path):
     session.write_bytes(b"".join(CLAUDE.read_bytes().splitlines(keepends=True)[:9]))
     vacr("record", session, "--seal-source")
     session.write_bytes(CLAUDE.read_bytes())
-    assert "belongs to the older record" in vacr("record", session).err
+    assert "is the sealed source of the older record" in vacr("record", session).err
     assert vacr("restore", "abc.acr.json", "-o", "back/").returncode == 1
     vacr("record", session, "--seal-source")
     assert vacr("restore", "abc.acr.json", "-o", "back/").returncode == 0
@@ -979,7 +983,10 @@ def test_missing_session_is_an_error(vacr, tmp_path):
     for place in (CLAUDE, FIXTURES / "opencode" / "storage"):
         done = vacr("record", place, "--session", "nobody's")
         assert done.returncode == 3
-        assert "session nobody's not found\n  Without --session" in done.err
+        assert (
+            "session nobody's not found\n  To list the sessions: vacr list -v. Without --session"
+            in done.err
+        )
     assert vacr("record", "--session", "nobody's").returncode == 2
     assert not list(tmp_path.glob("*.acr.json"))
 

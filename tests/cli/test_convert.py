@@ -188,7 +188,9 @@ def test_unneeded_conversion_is_reported(vacr, tmp_path):
     vacr("record", CLAUDE)
     done = vacr("convert", "claude-code.acr.json", "--to", "v3")
     assert done.out.endswith("kB, unchanged\n")
-    assert done.err == "claude-code.acr.json: already version v3\n"
+    assert (
+        done.err == "claude-code.acr.json: already version v3; written again without conversion\n"
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["claude-code.acr.json"]
     done = vacr("convert", "claude-code.acr.json", "--to", "json")
     assert done.out.endswith("kB, unchanged\n")

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.cli.every_verb import SERVERS, VERBS, environment_in, list_verbs
+from tests.cli.every_verb import PIPE_SERVERS, SERVERS, VERBS, environment_in, list_verbs
 from tests.conftest import AGENTS, EXAMPLES, ROOT
 from tests.faults.test_full_disk import fill, small_disk
 from tests.forking import Forking
@@ -53,7 +53,7 @@ each_buffering = pytest.mark.parametrize("variables", BUFFERING.values(), ids=BU
 
 
 def test_table_has_every_verb():
-    assert {*VERBS, *SERVERS} == set(list_verbs())
+    assert {*VERBS, *SERVERS, *PIPE_SERVERS} == set(list_verbs())
 
 
 def test_the_readme_lists_the_exit_codes():

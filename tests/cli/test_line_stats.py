@@ -158,7 +158,8 @@ def test_options_that_do_not_go_together_are_refused(vacr, repo):
         (["--until", "2026-01-01", records], "--until needs --lines"),
         (["--by", "week", records], "add --lines RANGE"),
         (["--by", "weather", records], "Choose from: agent, project, model, day"),
-        (["--by", "day"], "stats needs records or sessions"),
+        (["--by", "weather"], "Choose from: agent, project, repo, model, day"),
+        (["--repository", repo], "--repository needs --lines"),
         (["--lines", "main", "--prices", "prices.json", records], "exclude each other"),
     ):
         done = vacr("stats", *arguments, cwd=repo)
@@ -269,6 +270,25 @@ def test_table_fits_the_terminal(repo, width, columns):
     assert max(map(len, table)) <= width
     assert any(line.lstrip().startswith("…") and "show" in line for line in table)
     assert len(table[1].split()) == len(["all", "lines"]) + columns
+
+
+def test_partial_clone_counts_the_files_that_it_has(vacr, repo, tmp_path):
+    git(repo, "config", "uploadpack.allowFilter", "true")
+    origin, records = repo.rename(tmp_path / "origin"), tmp_path / "records"
+    git(tmp_path, "clone", "-q", "--filter=blob:none", f"file://{origin}", str(repo))
+    arguments = ["stats", "--lines", "main~4..main", records, "--format", "json"]
+    done = vacr(*arguments, cwd=repo)
+    assert done.returncode == 0, done.err
+    report = json.loads(done.stdout)
+    # The clone lacks the first version of lib/sum.py, so neither it nor its change is counted.
+    assert {file["path"] for file in report["unreadable"]} == {"lib/sum.py"}
+    assert pick(report["total"]) == {"ai": 2, "mixed": 1, "unknown": 1}
+    done = vacr("blame", "--commit", "main~2", "--records", records, cwd=repo)
+    assert done.returncode == 0, done.err
+    done = vacr("blame", "--commit", "main~1", "--records", records, cwd=repo)
+    assert done.returncode == 3
+    assert "the repository lacks the object" in done.err
+    assert "git fetch --refetch --no-filter" in done.err
 
 
 def test_file_with_a_missing_object_is_reported(vacr, repo):

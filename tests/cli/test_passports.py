@@ -80,7 +80,10 @@ def test_endorsements_are_stored_with_the_evidence(ready_folder, attest, apprais
     (check,) = [one for one in report["checks"] if one["name"] == "endorsement"]
     assert (done.returncode, check["told"]) == (
         0,
-        "ignored: the endorsement is not signed by a trusted endorser",
+        (
+            "The endorsement does not count: the endorsement is not signed by a trusted endorser. "
+            "Trust the endorser: list its key under endorser-keys in the policy."
+        ),
     )
     assert parse_messages(
         (ready_folder / "s.acr.json.passport.cbor").read_bytes()
@@ -88,6 +91,16 @@ def test_endorsements_are_stored_with_the_evidence(ready_folder, attest, apprais
     done = attest("--endorsement", "reference.cbor")
     assert (done.returncode, "Create endorsements with: vacr endorse" in done.err) == (3, True)
     assert attest("--endorsement", "e.cbor", "-o", "e.cwt").returncode == 2
+
+
+def test_source_of_the_appraisal_must_be_clear(vacr, ready_folder):
+    del ready_folder
+    done = vacr("verify", "s.acr.json", *TRUST, *PASSPORT, "--evidence-policy", "policy.toml")
+    assert done.returncode == 2
+    assert "--evidence-policy and --verifier-key exclude each other" in done.err
+    done = vacr("verify", "s.acr.json", *TRUST, "--require-evidence", "affirming")
+    assert done.returncode == 2
+    assert "--verifier-key, or a verifier in the trust store" in done.err
 
 
 def test_file_of_the_other_kind_gets_a_hint(vacr, ready_folder, attest, appraise):

@@ -12,6 +12,7 @@ import pytest
 
 from tests.log.scrapi import Scrapi
 from tests.log.test_client import write_certificate
+from tests.secret_files import write_secret
 from tests.transparency.logs import Log
 from tests.vectors.certificates import Authority
 from tests.vectors.statements import Key
@@ -61,9 +62,8 @@ def test_receipt_is_stored_in_the_statement(vacr, signed_folder, service):
     (signed_folder / "r" / "a.acr.json.cose").chmod(0o600)
     done = vacr("register", "r/a.acr.json.cose", "--service", service.url, "--log-key", name)
     assert (done.returncode, done.err) == (0, "")
-    assert done.out.startswith(
-        "r/a.acr.json.cose: registered, in https://log.example, entry 1 of 2, "
-    )
+    assert done.out.startswith("r/a.acr.json.cose: registered, in https://log.example, 20")
+    assert "Z, entry 1 of 2 (the receipt does not sign this position)" in done.out
     assert "not pinned" not in done.out
     assert stat.S_IMODE((signed_folder / "r" / "a.acr.json.cose").stat().st_mode) == 0o600
     assert vacr("verify", "r/a.acr.json", *TRUST, "--log-key", name).returncode == 0
@@ -286,14 +286,14 @@ def test_refusals_of_the_service_leave_the_statement_unchanged(vacr, signed_fold
 
 def test_token_authenticates_the_caller(vacr, signed_folder, service):
     service.token = "open-sesame"  # noqa: S105 - not a real secret
-    (signed_folder / "token").write_text("open-sesame\n")
+    write_secret(signed_folder / "token", b"open-sesame\n")
     url = ("--service", service.url)
     assert vacr("register", "r/a.acr.json", *url, "--token-file", "token").returncode == 0
     assert vacr("register", "r/b.acr.json", *url, VACR_REGISTER_TOKEN="open-sesame").returncode == 0  # noqa: S106
     done = vacr("register", "r/a.acr.json", *url, "--again", VACR_REGISTER_TOKEN="wrong")  # noqa: S106
     assert (done.returncode, "--token-file" in done.err, "wrong" in done.err) == (1, True, False)
     assert vacr("register", "r/a.acr.json", *url, "--token-file", "none").returncode == 4
-    (signed_folder / "empty").write_text("\n")
+    write_secret(signed_folder / "empty", b"\n")
     assert vacr("register", "r/a.acr.json", *url, "--token-file", "empty").returncode == 2
     queue_statements(
         signed_folder, (service.url, "r/a.acr.json.cose"), (NOBODY, "r/a.acr.json.cose")
@@ -301,6 +301,39 @@ def test_token_authenticates_the_caller(vacr, signed_folder, service):
     done = vacr("register", "--pending", "--token-file", "token")
     assert (done.returncode, "a token works for only one" in done.err) == (2, True)
     assert vacr("register", "--pending", "--token-file", "token", *url).returncode == 0
+
+
+def test_token_file_readable_by_others_is_refused(vacr, signed_folder, service):
+    service.token = "open-sesame"  # noqa: S105 - not a real secret
+    write_secret(signed_folder / "token", b"open-sesame\n").chmod(0o644)
+    register = ("register", "r/a.acr.json", "--service", service.url, "--token-file", "token")
+    done = vacr(*register)
+    assert (done.returncode, "other users can read token" in done.err) == (2, True)
+    assert (service.asked, "sesame" in done.err) == ([], False)
+    (signed_folder / "token").chmod(0o600)
+    assert vacr(*register).returncode == 0
+
+
+def test_client_key_readable_by_others_is_refused(vacr, signed_folder):
+    root = Authority("root")
+    (signed_folder / "ca.pem").write_bytes(root.pem)
+    tls = {
+        "certificate": write_certificate(root, signed_folder, "server.pem"),
+        "clients": str(signed_folder / "ca.pem"),
+    }
+    write_certificate(root, signed_folder, "mine.pem")
+    shutil.copy(signed_folder / "mine.pem", signed_folder / "mine.key")
+    with Scrapi(tls=tls) as service:
+        register = ("register", "r/a.acr.json", "--service", service.url, "--ca", "ca.pem", *SOON)
+        for options, secret in (
+            (("--client-cert", "mine.pem", "--client-key", "mine.key"), "mine.key"),
+            (("--client-cert", "mine.pem"), "mine.pem"),
+        ):
+            (signed_folder / secret).chmod(0o644)
+            done = vacr(*register, *options)
+            assert (done.returncode, f"other users can read {secret}" in done.err) == (2, True)
+            (signed_folder / secret).chmod(0o600)
+            assert vacr(*register, *options, "--again").returncode == 0
 
 
 def test_tls_certificates_of_both_sides_are_checked(vacr, signed_folder):
@@ -313,7 +346,7 @@ def test_tls_certificates_of_both_sides_are_checked(vacr, signed_folder):
     mine, key = write_certificate(root, signed_folder, "mine.pem"), signed_folder / "mine.key"
     pem = (signed_folder / "mine.pem").read_bytes()
     at = pem.index(b"-----BEGIN PRIVATE KEY")
-    key.write_bytes(pem[at:])
+    write_secret(key, pem[at:])
     (signed_folder / "mine.pem").write_bytes(pem[:at])
     with Scrapi(tls=tls) as service:
         asked = ("register", "r/a.acr.json", "--service", service.url, *SOON)

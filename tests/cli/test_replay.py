@@ -366,3 +366,38 @@ def test_unknown_commit_is_an_error(vacr, repo, tmp_path):
     commit(repo)
     done = vacr("replay", session, "--base", repo, "--at", "no-such")
     assert (done.returncode, "no such commit: no-such" in done.err) == (3, True)
+
+
+def test_changes_older_than_the_base_are_merged_into_it(vacr, repo, tmp_path):
+    lines = [f"line_{number} = {number}\n" for number in range(1, 10)]
+    (repo / "a.py").write_text("".join(lines))
+    (repo / "b.py").write_text("b = 1\n")
+    start = commit(repo, date="2026-03-13T09:00:00Z")
+    agent = Agent(repo).read("a.py").read("b.py")
+    agent.edit("a.py", "line_9 = 9", "line_9 = 10").edit("b.py", "b = 1", "b = 2")
+    session = agent.save(tmp_path / "s")
+    # A rebase puts the change on top of a later commit that the session never saw.
+    git(repo, "checkout", "-q", "--force", start)
+    (repo / "a.py").write_text("import os\n" + "".join(lines))
+    (repo / "b.py").write_text("b = 3\n")
+    before = commit(repo, date="2026-03-15T09:00:00Z")
+    (repo / "a.py").write_text("import os\n" + "".join(lines[:-1]) + "line_9 = 10\n")
+    name = commit(repo, date="2026-03-15T09:01:00Z")
+    report, tree = replay_session(vacr, tmp_path, session, "--base", f"{repo}@{before}")
+    assert tree["a.py"] == (repo / "a.py").read_bytes()
+    assert report["a.py"]["doubt"] == "rebased"
+    assert (tree["b.py"], report["b.py"].get("doubt")) == (b"b = 2\n", None)
+    _, files = replay_at(vacr, session, repo, name)
+    assert (files["a.py"]["commit"], "doubt" in files["a.py"]) == ("equal", False)
+
+
+def test_base_that_has_the_changes_already_is_not_merged_again(vacr, repo, tmp_path):
+    (repo / "a.py").write_text("a = 1\n\n\nb = 1\n")
+    commit(repo, date="2026-03-13T09:00:00Z")
+    agent = Agent(repo).read("a.py").edit("a.py", "a = 1", "a = 2")
+    session = agent.save(tmp_path / "s")
+    (repo / "a.py").write_text("a = 2\n\n\nb = 2\n")
+    commit(repo, date="2026-03-15T09:00:00Z")
+    report, tree = replay_session(vacr, tmp_path, session, "--base", repo)
+    assert tree == {"a.py": b"a = 2\n\n\nb = 1\n"}
+    assert "doubt" not in report["a.py"]

@@ -8,6 +8,7 @@ import pytest
 
 from tests.conftest import FIXTURES
 from tests.log.scrapi import Scrapi
+from tests.secret_files import write_secret
 from tests.vectors.certificates import Authority, certificate
 from tests.vectors.statements import Key
 from vacr.registration.outbox import Outbox
@@ -56,9 +57,8 @@ def test_seal_runs_every_step(vacr, home, service):
     assert (done.returncode, done.err) == (0, "")
     first, second = done.out.splitlines()
     assert first.startswith("sealed/a.acr.json: 1 file, lines: 6 ai; signed by key ")
-    assert second.startswith(
-        "sealed/a.acr.json.cose: registered, in https://log.example, entry 1 of 2, "
-    )
+    assert second.startswith("sealed/a.acr.json.cose: registered, in https://log.example, 20")
+    assert "Z, entry 1 of 2 (the receipt does not sign this position)" in second
     assert sorted(list_files(home / "sealed")) == [
         "a.acr.json",
         "a.acr.json.cose",
@@ -208,14 +208,13 @@ def test_seal_supports_a_base_and_certificates(vacr, home):
     ):
         subprocess.run(["git", *command], cwd=repository, check=True)
     key, root = Key.generate("es256"), Authority("root")
-    chain = certificate(key, root)
+    chain = certificate(key, root, names=["https://example.org"])
     subprocess.run(
         ["openssl", "x509", "-inform", "DER", "-out", "leaf.pem"], input=chain, cwd=home, check=True
     )
     (home / "root.pem").write_bytes(root.pem)
-    (home / "key.pem").write_bytes(encode_private_pem(key.private, b"sesame"))
-    (home / "key.pem").chmod(0o600)
-    (home / "secret").write_text("sesame\n")
+    write_secret(home / "key.pem", encode_private_pem(key.private, b"sesame"))
+    write_secret(home / "secret", b"sesame\n")
     asked = ("--key", "key.pem", "--passphrase-file", "secret", "--base", "repo", "-o", "sealed/")
     assert vacr("seal", "a.jsonl", *asked).returncode == 0
     signed = (*asked, "--x5chain", "leaf.pem", "--issuer", "https://example.org")

@@ -13,6 +13,8 @@ import cbor2
 import pytest
 from cryptography import x509
 
+from tests.secret_files import write_secret
+from tests.transparency.ccf_ledger import CcfLedger
 from tests.transparency.logs import Log
 from tests.vectors.certificates import Authority, certificate
 from tests.vectors.statements import Key, message
@@ -53,10 +55,29 @@ def test_private_key_is_readable_only_by_its_owner(vacr, tmp_path):
 
 @pytest.mark.parametrize("secret", ["", "\nnot this line\n", "x" * 1024])
 def test_invalid_passphrase_creates_no_key(vacr, tmp_path, secret):
-    (tmp_path / "secret").write_text(secret)
+    write_secret(tmp_path / "secret", secret.encode())
     done = vacr("key", "generate", "-o", "keys/", "--passphrase-file", "secret")
     assert (done.returncode, (tmp_path / "keys").exists()) == (2, False)
     assert "xx" not in done.err
+
+
+def test_passphrase_file_readable_by_others_is_refused(vacr, tmp_path):
+    write_secret(tmp_path / "secret", b"open sesame\n")
+    for mode in (0o644, 0o640, 0o604):
+        (tmp_path / "secret").chmod(mode)
+        done = vacr("key", "generate", "-o", "keys/", "--passphrase-file", "secret")
+        assert (done.returncode, (tmp_path / "keys").exists()) == (2, False)
+        assert "other users can read secret" in done.err
+        assert "chmod 600 secret" in done.err
+    (tmp_path / "secret").chmod(0o600)
+    generate = ("key", "generate", "-o", "keys/", "--passphrase-file", "secret")
+    assert vacr(*generate).returncode == 0
+    (tmp_path / "secret").chmod(0o644)
+    (tmp_path / "record").write_bytes(b"{}")
+    sign = ("sign", "record", "--key", "keys/signing.pem", "--passphrase-file", "secret")
+    done = vacr(*sign)
+    assert (done.returncode, "other users can read secret" in done.err) == (2, True)
+    assert not list(tmp_path.glob("*.cose"))
 
 
 def test_key_pair_is_created_completely_or_not_at_all(vacr, tmp_path):
@@ -217,7 +238,7 @@ def test_help_explains_where_statements_are_written(vacr):
 def test_key_names_are_shown_alike(vacr, signed_folder):
     short, name = vacr("key", "show", "keys/signing.pub.pem").out.split()[-2:]
     output = vacr("verify", "s.acr.json", *TRUST).out
-    assert f"✓ trust: key {short.rstrip(':')}" in output
+    assert f"✓ trust: signed by a key you gave (key {short.rstrip(':')})" in output
     assert f"✓ claims: by {name}" in output
     root = Authority("root")
     (signed_folder / "root.pem").write_bytes(root.pem)
@@ -289,7 +310,7 @@ def test_statement_carries_the_summary_of_its_record(vacr, signed_folder, profil
 
 @pytest.mark.parametrize("kind", NEW_KEY_ALGORITHMS)
 def test_every_kind_of_key_signs_with_a_passphrase(vacr, signed_folder, kind):
-    (signed_folder / "secret").write_text("open sesame\n")
+    write_secret(signed_folder / "secret", b"open sesame\n")
     with_it = ("--passphrase-file", "secret")
     assert vacr("key", "generate", "-o", kind, "--alg", kind, *with_it).returncode == 0
     refused = vacr("sign", "s.acr.json", "--key", f"{kind}/signing.pem", "-o", "x.cose")
@@ -374,7 +395,7 @@ def test_certificates_and_a_timestamp_are_verified(vacr, signed_folder):
         "certificate\n"
     ) in refused.out
     assert (
-        "✓ claims: by https://example.org (claimed)\n"
+        "✓ claims: by https://example.org\n"
         in vacr("verify", "s.acr.json", "--trust", "root.pem").out
     )
     assert (
@@ -486,6 +507,17 @@ def test_odd_certificates_cause_no_warnings(vacr, tmp_path):
     assert (done.returncode, done.err) == (0, "")
 
 
+def test_receipt_of_ccf_names_no_position(vacr, signed_folder):
+    statement, ledger = signed_folder / "s.acr.json.cose", CcfLedger()
+    index = ledger.add(statement.read_bytes())
+    ledger.fill(1)
+    statement.write_bytes(add_receipt(statement.read_bytes(), ledger.receipt(index)))
+    (signed_folder / "ledger.pem").write_bytes(Key(ledger.signer.key).public_pem)
+    done = vacr("verify", "s.acr.json", *TRUST, "--log-key", "ledger.pem")
+    assert "✓ receipt: in ledger.example, transaction 2.1, " in done.out
+    assert "not signed" not in done.out
+
+
 def test_receipts_are_verified(vacr, signed_folder):
     statement, log = signed_folder / "s.acr.json.cose", Log()
     bare = statement.read_bytes()
@@ -500,8 +532,9 @@ def test_receipts_are_verified(vacr, signed_folder):
         done = vacr("verify", "s.acr.json", *TRUST, "--log-key", name, "--log-key", "other.pem")
         assert (
             done.returncode,
-            "✓ receipt: in https://log.example, entry 1 of 2, 2023-11-14T22:13:20Z" in done.out,
+            "✓ receipt: in https://log.example, 2023-11-14T22:13:20Z\n" in done.out,
         ) == (0, True)
+        assert "\n  not signed: the receipt names entry 1 of 2\n" in done.out
     assert "signed record" in done.out
     assert "2023-11-14T22:13:20Z\n" in done.out.splitlines(keepends=True)[-2]
     (result,) = json.loads(

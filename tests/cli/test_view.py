@@ -17,6 +17,8 @@ import pytest
 from tests.conftest import EXAMPLES, FIXTURES
 from vacr.app.view_server import PageServer, _PageHandler
 from vacr.record.encoding import assign_record_id
+from vacr.signing.keys import generate_key
+from vacr.transparency.checkpoint import NOTE_KEY_COSIGNATURE, build_verifier_key
 
 pytestmark = pytest.mark.component
 
@@ -87,6 +89,44 @@ def test_unsigned_session_fails_with_trust(vacr):
     )
     assert done.returncode == 1
     assert "not verified: unsigned" in done.out
+
+
+def test_second_store_does_not_revive_an_expired_witness_in_the_page(vacr, tmp_path, signed_record):
+    key = generate_key("eddsa").public_key()
+    witness = str(build_verifier_key("w.example.org", key, NOTE_KEY_COSIGNATURE))
+    expired = ("--valid-until", "2020-01-01T00:00:00Z")
+    for name, file, more in (("W", "own.toml", expired), ("Same", "other.toml", ())):
+        add = ("trust", "add", name, "--role", "witness", "--note-key", witness, *more)
+        assert vacr(*add, "--trust-store", file).returncode == 0
+    stores = ("--trust-store", "own.toml", "--trust-store", "other.toml")
+    vacr("view", str(signed_record), "-o", "a.html", *stores)
+    [shown] = read_page_data(tmp_path / "a.html")["witnesses"]
+    assert shown["name"] == "W"
+
+
+def test_page_carries_the_names_of_the_trust_store(vacr, tmp_path, signed_record):
+    add = ("trust", "add", "Mira Kern", "--key", "keys/signing.pub.pem")
+    assert vacr(*add, "--trust-store", "team.toml").returncode == 0
+    done = vacr("view", str(signed_record), "-o", "a.html", "--trust-store", "team.toml")
+    assert (done.returncode, "verified" in done.out) == (0, True)
+    found = read_page_data(tmp_path / "a.html")
+    assert [party["name"] for party in found["parties"]] == ["Mira Kern"]
+    assert (found["keys"], found["namesOnly"]) == ([], False)
+    checks = found["records"][0]["verification"]["checks"]
+    assert any(check["told"].startswith("signed by Mira Kern (key ") for check in checks)
+
+
+def test_default_stores_lend_names_and_refuse_nobody(vacr, tmp_path, signed_record):
+    assert vacr("key", "generate", "-o", "mira").returncode == 0
+    assert vacr("trust", "add", "Mira Kern", "--key", "mira/signing.pub.pem").returncode == 0
+    assert vacr("view", str(CLAUDE), "-o", "unsigned.html").returncode == 0
+    done = vacr("view", str(signed_record), "-o", "a.html", "--format", "json")
+    assert (done.returncode, json.loads(done.out)["results"][0]["verdict"]) == (0, "signed")
+    assert read_page_data(tmp_path / "a.html")["namesOnly"] is True
+    seal = ("seal", str(CLAUDE), "--key", "mira/signing.pem", "-o", "mira/")
+    assert vacr(*seal).returncode == 0
+    done = vacr("view", "mira/claude-code.acr.json", "-o", "b.html", "--format", "json")
+    assert (done.returncode, json.loads(done.out)["results"][0]["verdict"]) == (0, "verified")
 
 
 def test_native_session_is_viewed_with_its_sub_agents(vacr, tmp_path):

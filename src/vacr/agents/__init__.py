@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from vacr.agents.agent import CallReports as CallReports
     from vacr.agents.agent import HookLayout as HookLayout
     from vacr.agents.agent import HookSettings as HookSettings
+    from vacr.agents.agent import McpSettings as McpSettings
     from vacr.agents.agent import SessionStore as SessionStore
+    from vacr.agents.agent import SettingsFile as SettingsFile
     from vacr.agents.agent import ShellBehaviour as ShellBehaviour
     from vacr.agents.agent import Source as Source
     from vacr.agents.agent import SourcePart as SourcePart
@@ -103,8 +105,10 @@ __getattr__, __dir__, __all__ = export_lazily(
             "CallReports",
             "HookLayout",
             "HookSettings",
+            "McpSettings",
             "NO_CACHE_WRITES",
             "SessionStore",
+            "SettingsFile",
             "ShellBehaviour",
             "Source",
             "SourcePart",

@@ -51,7 +51,7 @@ class pause_garbage_collector:  # noqa: N801 - used as a function
     """Pause the garbage collector while many values are made and none is released."""
 
     def __enter__(self) -> None:
-        """Pause it."""
+        """Pause the garbage collector, and remember whether it was running."""
         self._was_enabled = gc.isenabled()
         gc.disable()
 
@@ -77,7 +77,7 @@ class SourcePart:
     """
 
     def __init__(self, name: str, data: bytes) -> None:
-        """Start hashing."""
+        """Keep the name and the bytes; start to hash many bytes in a thread."""
         self.name = name
         self.data = data
         self._digest = ""
@@ -92,11 +92,12 @@ class SourcePart:
             self._hasher.start()
 
     def _hash(self) -> None:
+        """Compute the SHA-256 of the bytes, in hex."""
         self._digest = hashlib.sha256(self.data).hexdigest()
 
     @property
     def sha256(self) -> str:
-        """The digest of the bytes as they were read."""
+        """The SHA-256 of the bytes as they were read, in hex."""
         if self._hasher:
             self._hasher.join()
         if not self._digest:
@@ -104,7 +105,7 @@ class SourcePart:
         return self._digest
 
     def sample(self, size: int | None = None) -> list[Any]:
-        """Return the first JSON values, or all of them, without consuming them.
+        """Return the first `size` JSON values, or all if it is None, without consuming them.
 
         Bytes that cannot be decoded are left out.
         """
@@ -154,11 +155,11 @@ class Source:
 
     @property
     def main(self) -> SourcePart:
-        """The part that holds the session."""
+        """The part that holds the session, the first."""
         return self.parts[0]
 
     def manifest(self) -> list[dict[str, Any]]:
-        """List the parts with their sizes and digests, sorted by name."""
+        """Return the name, size in bytes and SHA-256 of each part, sorted by name."""
         parts = (
             sorted(self.parts, key=lambda part: part.name) if len(self.parts) > 1 else self.parts
         )
@@ -231,15 +232,15 @@ class HookLayout:
     """Members that the file needs in addition to the hooks."""
 
     def entry(self, command: str) -> dict[str, Any]:
-        """Return the entry for an event."""
+        """Return the entry that runs a command for an event: a group with one hook, or the hook."""
         first = {"type": "command"} if self.nested else {}
         handler = {**first, "command": command, **dict(self.handler)}
         return {"hooks": [handler]} if self.nested else handler
 
 
 @dataclass(frozen=True)
-class HookSettings:
-    """The settings file of an agent, the events that it reports, and the answers it expects."""
+class SettingsFile:
+    """A settings file of an agent: for the user, for a project, or for both together."""
 
     base: str
     """The folder that `variable` may replace; `~` is the user's home."""
@@ -255,6 +256,14 @@ class HookSettings:
     """The environment variable that replaces `base`."""
     local: str = ""
     """The settings file for one project and user."""
+    notice: str = ""
+    """The next step for the user."""
+
+
+@dataclass(frozen=True)
+class HookSettings(SettingsFile):
+    """The settings file for hooks, the events of the agent, and the answers it expects."""
+
     layout: HookLayout | None = None
     """The layout of hooks in the file, or None if the file is a plugin."""
     plugin: str = ""
@@ -267,13 +276,36 @@ class HookSettings:
     """The answer that the agent expects."""
     answers: Mapping[str, str] = field(default_factory=dict)
     """Event → the answer, if it differs."""
-    notice: str = ""
-    """The next step for the user."""
+
+
+@dataclass(frozen=True)
+class McpSettings(SettingsFile):
+    """The settings file that names MCP servers, and the form of a server in it."""
+
+    other_files: tuple[str, ...] = ()
+    """Further names of the user's file; the first that exists counts."""
+    members: tuple[str, ...] = ("mcpServers",)
+    """The names of the objects, from the outside in, that contain the servers."""
+    first: tuple[tuple[str, Any], ...] = ()
+    """Members of a server before its command."""
+    last: tuple[tuple[str, Any], ...] = ()
+    """Members of a server after its command."""
+    joins_arguments: bool = False
+    """Whether `command` is the list of all words, instead of the program before `args`."""
+    is_toml: bool = False
+    """Whether the file is TOML instead of JSON."""
+
+    def entry(self, words: Sequence[str]) -> dict[str, Any]:
+        """Return the entry of a server that a command starts."""
+        command: dict[str, Any] = {"command": words[0], "args": [*words[1:]]}
+        if self.joins_arguments:
+            command = {"command": [*words]}
+        return {**dict(self.first), **command, **dict(self.last)}
 
 
 @cache
 def load_function(module: str, name: str) -> Callable[..., Any]:
-    """Import a function when it is first needed.
+    """Import a function of a module when it is first needed.
 
     An import statement in a method that runs for every entry would take longer than the method.
     """
@@ -313,7 +345,11 @@ class Agent:
         return 0.0
 
     def read(self, source: Source) -> Iterator[Reading]:
-        """Yield the records of the conversations in a source, without labels."""
+        """Yield the records of the conversations in a source, without labels.
+
+        Raises:
+            NotImplementedError: in this class; each agent overrides the method.
+        """
         raise NotImplementedError
 
     def read_labelled(self, source: Source) -> Iterator[Reading]:
@@ -327,8 +363,8 @@ class Agent:
     def speaker(self, entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
         """Return who wrote a user message: a person, the host, a parent agent or a hook.
 
-        By default it is inferred from the session: the parent agent where there is one, nobody
-        knows in an autonomous session, and a person otherwise.
+        By default it is inferred from the session: the parent agent where there is one, unknown in
+        an autonomous session, and a person otherwise.
         """
         del entry
         return infer_speaker(record)
@@ -366,7 +402,10 @@ class Agent:
         return NO_RESULT
 
     def expects_results(self, record: dict[str, Any]) -> bool:
-        """Return whether a session holds the results of its calls, so that none may be missing."""
+        """Return whether a session holds the results of its calls, so that none may be missing.
+
+        By default `records_results` decides.
+        """
         del record
         return self.records_results
 
@@ -409,29 +448,38 @@ class Agent:
         return derive_file_actions(self, call)
 
     def observations(self, entry: dict[str, Any]) -> Iterable[FileAction]:
-        """Yield the observations of files in an entry that is not a call."""
+        """Yield the observations of files in an entry that is not a call; by default none."""
         del entry
         return ()
 
     def file_report(self, call: ToolCall) -> FileReport:
-        """Return the host's report about the file of a call."""
+        """Return the host's report about the file of a call; by default it states nothing."""
         from vacr.agents.file_tools import FileReport
 
         del call
         return FileReport()
 
     def recorded_hunks(self, call: ToolCall, spelled: Sequence[str]) -> list[Hunk]:
-        """Return the hunks that the host recorded; `spelled` are the lines as the call has them."""
+        """Return the hunks that the host recorded; `spelled` are the lines as the call has them.
+
+        By default the list is empty.
+        """
         del call, spelled
         return []
 
     def hunk_readings(self, call: ToolCall) -> list[list[Hunk]]:
-        """Return the ways to read the host's hunks, where known lines must decide between them."""
+        """Return the ways to read the host's hunks, where known lines must decide between them.
+
+        By default the list is empty.
+        """
         del call
         return []
 
     def shown_file(self, call: ToolCall, path: str) -> Iterable[FileAction] | None:
-        """Return the part of a file that a call showed, or None if it shows numbered lines."""
+        """Return the part of a file that a call showed, or None if it shows numbered lines.
+
+        By default it is None.
+        """
         del call, path
         return None
 
@@ -443,7 +491,7 @@ class Agent:
         return () if text is None else parse_patch_actions(text)
 
     def search_results(self, call: ToolCall) -> Iterable[FileAction]:
-        """Yield the lines that a search shows."""
+        """Yield the lines of files that a search shows."""
         from vacr.agents.file_tools import parse_search_results
 
         return parse_search_results(call)
@@ -477,7 +525,10 @@ class Agent:
         return None
 
     def cache_writes(self, entry: dict[str, Any]) -> CacheWrites:
-        """Return the tokens that an entry's call wrote to a cache; the provider charges extra."""
+        """Return the tokens that an entry's call wrote to a cache; the provider charges extra.
+
+        By default, all counts are 0.
+        """
         del entry
         return NO_CACHE_WRITES
 
@@ -500,7 +551,7 @@ class Agent:
         return ""
 
     def call_reports(self, entries: Sequence[Any]) -> CallReports:
-        """Return the reports about calls in entries other than their results."""
+        """Return the reports about calls in entries other than their results; by default none."""
         del entries
         return CallReports()
 
@@ -515,7 +566,10 @@ class Agent:
         return False
 
     def prompt_text(self, entry: dict[str, Any]) -> str:
-        """Return the text that a person wrote in an entry, without the host's additions."""
+        """Return the text that a person wrote in an entry, without the host's additions.
+
+        Return an empty text if no person wrote in it.
+        """
         return get_prompt_text(entry)
 
     def is_summary(self, entry: dict[str, Any]) -> bool:
@@ -537,13 +591,15 @@ class Agent:
 
     hooks: HookSettings | None = None
     """The settings that make the agent run vacr's hook while it works."""
+    mcp: McpSettings | None = None
+    """The settings that name the agent's MCP servers."""
 
 
 class CallReports:
     """Reports about calls outside their results; the default reports nothing."""
 
     def about(self, call_id: str, result: dict[str, Any]) -> dict[str, Any]:
-        """Return the members reported about a call."""
+        """Return the members reported about a call; empty without a report."""
         del call_id, result
         return {}
 

@@ -129,7 +129,7 @@ def parse_json_documents(data: bytes) -> Iterator[tuple[int, list[Any]]]:
 
 
 def is_multiline_json(data: bytes, start: int = 0) -> bool:
-    """Return whether the first value continues after its first line."""
+    """Return whether the first value from offset `start` on continues after its first line."""
     opened = _OPENING_BRACKET.match(data, start)
     return opened is not None and _continues_after_line(data, opened.end())
 
@@ -156,7 +156,7 @@ def _parse_lines_or_values(data: bytes) -> Iterator[tuple[int, list[Any]]]:
 
 
 def _find_line_start(data: bytes, number: int) -> int:
-    """Return the offset at which a line begins."""
+    """Return the offset at which a line begins; lines are numbered from 1."""
     start = 0
     for _ in range(number - 1):
         start = data.find(b"\n", start) + 1
@@ -218,7 +218,10 @@ def _decode_exact_document(text: bytes) -> list[Any]:
 
 
 def _parse_inexact_document(text: bytes, number: int) -> Iterator[tuple[int, list[Any]]]:
-    """Parse a damaged value; if a part is unreadable, start again at each line that opens one."""
+    """Parse a damaged value; if a part is unreadable, start again at each line that opens one.
+
+    `number` is the number of its first line.
+    """
     scan = scan_json(text, MAX_NATIVE_DEPTH)
     if scan.rest and _OPENING_LINE.search(text):
         for piece in _OPENING_LINE.split(text):
@@ -252,7 +255,10 @@ def parse_json_lines(data: bytes) -> Iterator[tuple[int, list[Any]]]:
 
 
 def _find_chunk_end(data: bytes, start: int) -> int:
-    """Return the end of the lines to decode together: as many as fit, or a larger one."""
+    """Return the end of the lines to decode together: as many as fit, or a larger one.
+
+    The lines begin at offset `start`.
+    """
     stop = data.rfind(b"\n", start, start + _CHUNK_BYTES)
     if stop < 0:
         stop = data.find(b"\n", start)
@@ -260,9 +266,10 @@ def _find_chunk_end(data: bytes, start: int) -> int:
 
 
 def _decode_exact_lines(data: bytes, start: int, stop: int) -> list[Any] | None:
-    """Decode lines that encode to their own text; return None if a line does not.
+    """Decode the lines between two offsets that encode to their own text.
 
-    Equal text proves that each line is one value and that no part of it was lost.
+    Return None if a line does not, or is nested too deeply. Equal text proves that each line is one
+    value and that no part of it was lost.
     """
     end = stop - 1 if data.endswith(b"\n", start, stop) else stop
     if stop - start > _CHUNK_BYTES:
@@ -288,7 +295,10 @@ def _decode_exact_lines(data: bytes, start: int, stop: int) -> list[Any] | None:
 
 
 def _decode_exact_line(data: bytes, start: int, end: int) -> list[Any] | None:
-    """Decode one line that is larger than a chunk, without copying it more than necessary."""
+    """Decode one line that is larger than a chunk, without copying it more than necessary.
+
+    Return None if it does not encode to its own text, or is nested too deeply.
+    """
     try:
         value = decode_native_json(memoryview(data)[start:end])
         shallow = encode_shallow_json(value)
@@ -354,6 +364,7 @@ def collect_scanned_values(scan: JsonScanResult, text: bytes) -> Iterator[Any]:
 
 
 def _describe_problem(problem: JsonProblem) -> str:
+    """Return the reason of a problem, with its place if all decoders agree on it."""
     if problem.pointer is not None:
         place = problem.pointer or "/"
         # Names in a pointer may be as long as the text itself.
@@ -383,7 +394,11 @@ class DatabaseQuery(Protocol):
 
 @dataclass(frozen=True)
 class ListedSession:
-    """A session in a store, with the facts that its list shows."""
+    """A session in a store, with the facts that its list shows.
+
+    `start` and `end` are RFC 3339 text or milliseconds since 1970, as the store has them, and are
+    not checked.
+    """
 
     session_id: str
     title: str = ""
@@ -405,14 +420,14 @@ class SessionDatabase(Protocol):
         ...
 
     def sessions(self, query: DatabaseQuery) -> Iterable[ListedSession]:
-        """List the sessions."""
+        """Return the sessions that the database lists."""
         ...
 
     def rows(self, query: DatabaseQuery, session_id: str) -> Iterator[tuple[str, JsonObject]]:
         """Yield the rows of a session with their tables, always in the same order."""
         ...
 
-    def sign(self, query: DatabaseQuery, session_id: str) -> object:
+    def compute_change_mark(self, query: DatabaseQuery, session_id: str) -> object:
         """Return a value that changes with the session's rows, without reading their content."""
         ...
 
@@ -425,7 +440,7 @@ def quote_sql_name(name: str) -> str:
 def encode_session_rows(
     format_id: str, session_id: str, rows: Iterable[tuple[str, JsonObject]]
 ) -> bytes:
-    """Write the rows of a session as an export: a head, then a line for each row."""
+    """Return the rows of a session as an export: a head, then a line of JSON for each row."""
     lines = [encode_canonical_json({EXPORT_HEAD_MEMBER: format_id, "session": session_id})]
     lines += [
         encode_canonical_json({"row": _convert_row_to_json(row), "table": table})
@@ -435,11 +450,15 @@ def encode_session_rows(
 
 
 def _convert_row_to_json(row: JsonObject) -> JsonObject:
-    """Replace the values that JSON cannot hold by text, so that every row has a line."""
+    """Return a row with values that JSON cannot hold replaced, so that every row has a line."""
     return {name: _convert_value_to_json(value) for name, value in row.items()}
 
 
 def _convert_value_to_json(value: Any) -> Any:
+    """Return bytes as an object with base64, NaN and infinities as an object with text.
+
+    Return any other value unchanged.
+    """
     if isinstance(value, bytes):
         return {"base64": base64.b64encode(value).decode()}
     if isinstance(value, float) and not math.isfinite(value):

@@ -62,7 +62,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
-    """The host's record of the one file of a call."""
+    """The host's record of the one file of a call.
+
+    `before` and `after` are its whole text. A member is None if the host does not state it.
+    """
 
     before: str | None = None
     after: str | None = None
@@ -120,7 +123,10 @@ _MISSING_FILE_MESSAGE = re.compile(
 
 
 def derive_file_actions(agent: Agent, call: ToolCall) -> Iterator[FileAction]:
-    """Yield the changes and observations of files by a call that ended."""
+    """Yield the changes and observations of files by a call that ended.
+
+    Yield nothing for an unknown tool. A failed call shows at most that its file does not exist.
+    """
     effect = agent.tool_effect(call)
     if effect is None:
         return
@@ -161,6 +167,7 @@ def _derive_unreported_actions(call: ToolCall, effect: ToolEffect) -> Iterator[F
 
 
 def _derive_done_actions(agent: Agent, call: ToolCall, effect: ToolEffect) -> Iterator[FileAction]:
+    """Yield the actions of a call that succeeded; without the path of a file, there may be none."""
     if effect is ToolEffect.SEARCH:
         yield from derive_search_actions(agent, call)
         return
@@ -183,6 +190,7 @@ def _derive_done_actions(agent: Agent, call: ToolCall, effect: ToolEffect) -> It
 
 
 def _derive_read_actions(agent: Agent, call: ToolCall, path: str) -> Iterator[FileAction]:
+    """Yield the lines that a read showed, except for a notebook."""
     if path.endswith(".ipynb"):
         return  # Hosts show a notebook's cells, not its bytes.
     shown = agent.shown_file(call, path)
@@ -200,13 +208,16 @@ def build_observation(path: str, text: str, first: Any, total: Any) -> FileActio
     lines = text.split("\n")
     if first == 1 and total == len(lines):
         return ObservedFile(path, text)
-    if first + len(lines) - 1 == total and not lines[-1]:
+    ends_file = first + len(lines) - 1 == total and not lines[-1]
+    if ends_file:
         lines.pop()
     known_total = total if isinstance(total, int) else 0
-    return ObservedLines(path, first, [line + "\n" for line in lines], total=known_total)
+    shown = [line + "\n" for line in lines]
+    return ObservedLines(path, first, shown, total=known_total, ends_file=ends_file)
 
 
 def _derive_replace_actions(agent: Agent, call: ToolCall, path: str) -> Iterator[FileAction]:
+    """Yield the replacements that a call made, or an edit at an unknown place."""
     report = agent.file_report(call)
     edits = report.user_edits
     if edits is None:
@@ -250,6 +261,7 @@ def parse_requested_edits(arguments: dict[str, Any]) -> list[Edit] | None:
 
 
 def _derive_write_actions(agent: Agent, call: ToolCall, path: str) -> Iterator[FileAction]:
+    """Yield the write of a whole file, after its earlier text if the host states it."""
     text = get_text_argument(call.input, CONTENT_ARGUMENTS)
     if text is None:
         return
@@ -272,6 +284,10 @@ def _parse_created_message(output: str) -> bool | None:
 
 
 def _derive_unplaced_edit(agent: Agent, call: ToolCall, path: str) -> Iterator[FileAction]:
+    """Yield the change of a call whose arguments do not state it, by the host's report.
+
+    Without a report, it is an edit at an unknown place. A change by the user is only possible.
+    """
     report = agent.file_report(call)
     if report.by_user:
         yield PossibleChange(path)
@@ -358,7 +374,7 @@ def _has_rising_numbers(lines: Sequence[str]) -> bool:
 
 
 def _parse_grep_rows(lines: Sequence[str]) -> list[SearchRow]:
-    """Parse `path:12:text`, and `path-13-text` as its context."""
+    """Parse `path:12:text`, and `path-13-text` as its context; other lines are left out."""
     matches = [_PATH_AND_LINE_NUMBER.match(line) for line in lines]
     known_paths = {match[1] for match in matches if match}
     rows = []
@@ -368,10 +384,20 @@ def _parse_grep_rows(lines: Sequence[str]) -> list[SearchRow]:
             continue
         marks = _CONTEXT_LINE_NUMBER.finditer(line[:_MAX_PATH_LENGTH])
         fitting = [mark for mark in marks if line[: mark.start()] in known_paths]
-        if len(fitting) == 1:
+        if len(fitting) == 1 and not _may_be_shortened(line, fitting[0].end()):
             mark = fitting[0]
             rows.append((line[: mark.start()], int(mark[1]), line[mark.end() :]))
     return rows
+
+
+def _may_be_shortened(line: str, start: int) -> bool:
+    """Return whether a host may have changed the text of a context line, which begins at `start`.
+
+    Hosts take everything before the first colon for a path. To make it relative, they also shorten
+    the text up to there: `// note: x` becomes `/ note: x`.
+    """
+    head, colon, _ = line[start:].partition(":")
+    return bool(colon) and "/" in head and not is_absolute_path(line)
 
 
 def is_absolute_path(path: str) -> bool:
@@ -404,7 +430,7 @@ def parse_plain_output(call: ToolCall, code: int | None = None) -> ShellOutput:
 
 
 def drop_total_lines_header(text: str) -> str:
-    """Remove the line before an output that counts its lines."""
+    """Remove the line before an output that counts its lines, if there is one."""
     return _TOTAL_LINES_HEADER.sub("", text)
 
 

@@ -107,7 +107,7 @@ class Speaker(NamedTuple):
 
 @dataclass(slots=True)
 class CallResult:
-    """A tool result, and what else a session says about its call."""
+    """A tool result, and the other facts of a session about its call."""
 
     entry: dict[str, Any]
     """The tool result."""
@@ -146,6 +146,7 @@ class _LabelPass:
     """
 
     def __init__(self, agent: Agent, record: dict[str, Any]) -> None:
+        """Start before the first entry of a record."""
         self._agent = agent
         self._record = record
         self._entries: list[dict[str, Any]] = record["session"]["entries"]
@@ -166,6 +167,9 @@ class _LabelPass:
         """Label the speakers of entries and their children, and note calls and results.
 
         `message` is the entry that has the entries as its children, or None at the top.
+
+        Raises:
+            PluginError: the agent returned something other than a speaker.
         """
         for entry in entries:
             kind = entry["type"]
@@ -272,7 +276,11 @@ class _LabelPass:
                 _label_outcome(entry, self._outcomes[known])
 
     def _classify_result(self, result: CallResult, reports: CallReports) -> Outcome:
-        """Return what the agent says about a result, given its call and the reports about it."""
+        """Return the agent's outcome of a result, after adding the reports about its call.
+
+        Raises:
+            PluginError: the agent returned something other than an outcome.
+        """
         call_id = result.entry.get("call-id")
         if type(call_id) is str:
             result.report = reports.about(call_id, result.entry)
@@ -283,7 +291,11 @@ class _LabelPass:
         return outcome
 
     def mark_unanswered_calls(self) -> None:
-        """Mark the calls with an id and without a result."""
+        """Mark the calls with an id and without a result, in `vacr.status`.
+
+        Raises:
+            PluginError: the agent returned an unknown status.
+        """
         unanswered = [call for calls in self._open_calls.values() for call in calls]
         unanswered += self._odd_calls
         if not unanswered:
@@ -305,7 +317,7 @@ def _is_copied_result(entry: dict[str, Any]) -> bool:
 
 
 def has_own_text(entry: dict[str, Any]) -> bool:
-    """Return whether a message has text, or blocks other than tool results and reasoning."""
+    """Return whether a message has text, or blocks other than tool results."""
     content = entry.get("content")
     if type(content) is not list:
         return bool(content)
@@ -348,7 +360,10 @@ def parse_status_word(word: Any) -> str:
 
 
 def parse_stated_outcome(entry: dict[str, Any]) -> Outcome:
-    """Return the outcome by `is-error`, else by the word in `status`, else the unknown one."""
+    """Return the outcome by `is-error`, else by the word in `status`, else the unknown one.
+
+    A word that fits the flag refines it: a failed call may have been denied or interrupted.
+    """
     status = parse_status_word(entry.get("status"))
     is_error = entry.get("is-error")
     if is_error is True:
@@ -381,7 +396,11 @@ def infer_speaker(record: dict[str, Any]) -> Speaker:
 
 
 def _check_speaker(speaker: Any, agent: Agent) -> None:
-    """Raise an error that names the agent if it returned something other than a speaker."""
+    """Check that an agent returned a valid speaker.
+
+    Raises:
+        PluginError: it did not; the message names the agent.
+    """
     if not isinstance(speaker, Speaker):
         raise _make_value_error(agent, "speaker", speaker)
     who, basis, prompt = speaker
@@ -396,7 +415,11 @@ def _check_speaker(speaker: Any, agent: Agent) -> None:
 
 
 def _check_outcome(outcome: Any, agent: Agent, method: str) -> None:
-    """Raise an error that names the agent if it returned something other than an outcome."""
+    """Check that an agent returned a valid outcome from `method`.
+
+    Raises:
+        PluginError: it did not; the message names the agent and the method.
+    """
     if not isinstance(outcome, Outcome):
         raise _make_value_error(agent, method, outcome)
     status, exit_code, left_running, saw_end = outcome
@@ -411,6 +434,7 @@ def _check_outcome(outcome: Any, agent: Agent, method: str) -> None:
 
 
 def _make_value_error(agent: Agent, method: str, value: object) -> PluginError:
+    """Return the error about an invalid value that a method of an agent returned."""
     try:
         shown = repr(value)[:_MAX_SHOWN]
     except Exception:  # noqa: BLE001 - the value is a plugin's, and its repr may do anything
@@ -437,7 +461,7 @@ _EXPECTED_VALUES = {
 
 
 def _label_speaker(entry: dict[str, Any], speaker: Speaker) -> None:
-    """Write who wrote a message."""
+    """Write who wrote a message to its `vacr` member."""
     marks = get_writable_marks(entry)
     marks["speaker"] = speaker.who
     marks["speaker-basis"] = speaker.basis
@@ -446,7 +470,10 @@ def _label_speaker(entry: dict[str, Any], speaker: Speaker) -> None:
 
 
 def _label_outcome(entry: dict[str, Any], outcome: Outcome) -> None:
-    """Write how a call ended; the agent's own status moves to `vacr.native`."""
+    """Write how a call ended; the agent's own status moves to `vacr.native`.
+
+    An exit code that no system has is left out. An unknown outcome leaves no status.
+    """
     status, exit_code, _, _ = outcome
     if exit_code is not None and not _LOWEST_EXIT_CODE <= exit_code <= _HIGHEST_EXIT_CODE:
         exit_code = None
@@ -469,7 +496,10 @@ def _label_outcome(entry: dict[str, Any], outcome: Outcome) -> None:
 
 
 def get_writable_marks(entry: dict[str, Any]) -> dict[str, Any]:
-    """Return the `vacr` member of an entry, copied because entries may share one."""
+    """Return the `vacr` member of an entry, copied because entries may share one.
+
+    The copy becomes the member of the entry; without one, it is empty.
+    """
     marks: dict[str, Any] = entry["vacr"].copy() if "vacr" in entry else {}
     entry["vacr"] = marks
     return marks

@@ -44,7 +44,10 @@ def parse_names(text: str) -> frozenset[str]:
 
 
 class Move(NamedTuple):
-    """A native member, its canonical name, and the type that the canonical member requires."""
+    """A native member, its canonical name, and the type that the canonical member requires.
+
+    The type must be exact. With None, any type will do.
+    """
 
     native: str
     canonical: str
@@ -65,7 +68,7 @@ class Lift:
 
 
 def _compile_moves(moves: tuple[Move, ...]) -> Callable[[JsonObject, JsonObject], None]:
-    """Compile moves into a function of straight-line statements."""
+    """Compile moves into a function of straight-line statements: `Lift.apply`."""
     lines = ["def apply(native, entry):"]
     for name, canonical, kind in moves:
         lines.append(f"    value = native.get({name!r})")
@@ -104,7 +107,10 @@ class NativeShape(Lift):
     def _make_other_entry(
         self, entry_type: str, native: JsonObject, drift: Drift, where: str
     ) -> JsonObject:
-        """Make the entry of an object with unknown members, nulls, or unexpected types."""
+        """Make the entry of an object with unknown members, nulls, or unexpected types.
+
+        Unknown members are counted in `drift`, under the name `where`.
+        """
         drift.count_members(where, native, self.known)
         entry: JsonObject = {"type": entry_type}
         self.apply(native, entry)
@@ -142,12 +148,15 @@ def is_one_of(value: Any, names: Container[str]) -> TypeGuard[str]:
 
 
 def is_count(value: Any) -> TypeGuard[int]:
-    """Return whether a native value can be a canonical counter."""
+    """Return whether a native value can be a canonical counter: an integer of 0 or more.
+
+    It must be below `COUNTER_LIMIT`; a boolean is not a counter.
+    """
     return type(value) is int and 0 <= value < COUNTER_LIMIT
 
 
 def are_counts(values: Iterable[Any]) -> bool:
-    """Return whether all of some native values can be canonical counters."""
+    """Return whether all of some native values can be canonical counters, as in `is_count`."""
     for value in values:  # noqa: SIM110 - a generator would double the cost
         if type(value) is not int or not 0 <= value < COUNTER_LIMIT:
             return False
@@ -159,7 +168,8 @@ def sum_token_usage(
 ) -> JsonObject:
     """Return canonical counters as sums of native ones.
 
-    A sum needs its first counter; the others are added if they are counts.
+    `sums` has a canonical name and the names of the native counters. A sum needs its first counter;
+    the others are added if they are counts. A sum that is too large is left out.
     """
     usage = {}
     for name, (first, *others) in sums:
@@ -175,7 +185,7 @@ def sum_token_usage(
 
 
 def describe_json_kind(value: Any) -> str:
-    """Return the kind of a JSON value in parentheses; drift counts it instead of a name."""
+    """Return the kind of a JSON value, such as `(object)`; drift counts it instead of a name."""
     names = {
         type(None): "null",
         bool: "boolean",
@@ -240,10 +250,10 @@ def keep_native_members(entry: JsonObject, members: JsonObject) -> None:
 def make_typed_event(
     native: JsonObject, kind: Any, reserved: frozenset[str], lift: Lift | None = None
 ) -> JsonObject:
-    """Make an event of an object, named by its native type.
+    """Make an event of an object, named by its native type, `kind`.
 
     A type that is not text, or is one of the `reserved` names of vacr's own events, is kept in
-    `vacr.native`.
+    `vacr.native`. An event without a type in text is named `unknown`.
     """
     entry: JsonObject = {
         "type": "system-event",
@@ -270,7 +280,7 @@ class Drift:
         self.members: NameCounts = defaultdict(int)
 
     def count_type(self, name: Any) -> None:
-        """Count an unknown type."""
+        """Count an unknown type by its name; a name that is not text, by its JSON kind."""
         self.types[name if isinstance(name, str) else describe_json_kind(name)] += 1
 
     def count_members(self, where: str, native: JsonObject, known: frozenset[str]) -> None:
@@ -280,7 +290,7 @@ class Drift:
                 self.members[f"{where}.{name}"] += 1
 
     def report(self) -> JsonObject:
-        """Return the counts in the form of a record."""
+        """Return the counts in the form of a record; empty without counts."""
         if not self.types and not self.members:
             return {}
         counts_by_kind = {"types": self.types, "members": self.members}
@@ -297,7 +307,10 @@ _EntryMaker = Callable[[str, JsonObject, Drift, str], JsonObject]
 
 @dataclass(frozen=True)
 class SourceNotice:
-    """A remark about a source that its owner should know, and the line it refers to."""
+    """A remark about a source that its owner should know, and the line it refers to.
+
+    `line` is 0 for the whole file, and `part` is the name of the file, where there are many.
+    """
 
     message: str
     line: int = 0
@@ -357,7 +370,10 @@ class SessionBuilder:
     def _add_unusual_line(
         self, line: int, document: Any, make_entry: Callable[[JsonObject], JsonObject]
     ) -> None:
-        """Add a line that is not a plain object."""
+        """Add a line that is not a plain object: a repaired value, other JSON, or bytes.
+
+        `line` is its number.
+        """
         if not isinstance(document, RepairedValue):
             self.entries.append(self.make_unusual_event(line, document))
             return
@@ -404,7 +420,10 @@ class SessionBuilder:
             _mark_repeated_ids([entry for entry in entries if "id" in entry])
 
     def reading(self, source: Source, *, attached: bool = True) -> Reading:
-        """Make the record; other parts of the source become events unless `attached` is false."""
+        """Make the record; other parts of the source become events unless `attached` is false.
+
+        A session without an id gets the SHA-256 of its bytes.
+        """
         if attached:
             self.entries.extend(_make_attached_file_event(part) for part in source.parts[1:])
         trace: JsonObject = {
@@ -434,6 +453,7 @@ class SessionBuilder:
         return Reading(cast("Record", record), tuple(self.notices))
 
     def _build_agent_meta(self) -> JsonObject:
+        """Return the agent's name and version, and the models; the most frequent is `model-id`."""
         meta: JsonObject = {
             "cli-name": self.cli_name,
             "model-id": UNKNOWN,
@@ -499,6 +519,7 @@ class SessionBuilder:
 
 
 def _make_undecodable_event(line: int, undecodable: UndecodableBytes) -> JsonObject:
+    """Make the event that keeps undecodable bytes in base64, with their line and the reason."""
     text = base64.b64encode(undecodable.data).decode()
     return {
         "type": "system-event",
@@ -509,7 +530,7 @@ def _make_undecodable_event(line: int, undecodable: UndecodableBytes) -> JsonObj
 
 
 def _make_attached_file_event(part: SourcePart) -> JsonObject:
-    """Make the event that keeps a file which belongs to the session."""
+    """Make the event that keeps a file which belongs to the session, as text or in base64."""
     data: JsonObject = {"name": part.name}
     try:
         data["text"] = part.data.decode()

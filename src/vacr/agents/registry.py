@@ -80,6 +80,7 @@ def load_agents() -> dict[str, Agent]:
 
 
 def _make_loading_error(point: EntryPoint, reason: str) -> UnreadableInput:
+    """Return the error about a plugin that cannot be loaded."""
     return UnreadableInput(
         f"the agent plugin {point.name!r} cannot be loaded: {reason}",
         hint=f"It is {point.value}; update or uninstall its package.",
@@ -97,8 +98,11 @@ def _guard_methods(instance: Agent | CallReports, base: type, plugin: str) -> No
 
 
 def _guard_method(method: Callable[..., Any], plugin: str, name: str) -> Callable[..., Any]:
+    """Return a method of a plugin whose failures become a PluginError."""
+
     @wraps(method)
     def call_method(*arguments: Any, **options: Any) -> Any:
+        """Call the method; guard the iterator or the reports that it returns, too."""
         with _name_plugin(plugin, name):
             result = method(*arguments, **options)
         if isinstance(result, CallReports) and type(result) is not CallReports:
@@ -109,13 +113,18 @@ def _guard_method(method: Callable[..., Any], plugin: str, name: str) -> Callabl
 
 
 def _guard_iterator(values: Iterator[Any], plugin: str, name: str) -> Iterator[Any]:
+    """Yield the values of a plugin's iterator; its failures become a PluginError."""
     with _name_plugin(plugin, name):
         yield from values
 
 
 @contextmanager
 def _name_plugin(plugin: str, method: str) -> Iterator[None]:
-    """Turn a failure in a method of a plugin into an error that names both."""
+    """Turn a failure in a method of a plugin into an error that names both.
+
+    Raises:
+        PluginError: instead of any exception except errors of vacr and a lack of memory.
+    """
     try:
         yield
     except (VacrError, MemoryError):
@@ -129,6 +138,7 @@ def _name_plugin(plugin: str, method: str) -> Iterator[None]:
 
 @cache
 def _load_built_in(name: str) -> Agent:
+    """Import a built-in agent by its name."""
     agent: Agent = import_module(f"vacr.agents.{_BUILT_IN_FOLDERS[name]}").AGENT
     return agent
 
@@ -136,7 +146,8 @@ def _load_built_in(name: str) -> Agent:
 def find_record_agent(record: dict[str, Any]) -> Agent:
     """Return the agent that wrote a record's session.
 
-    If that agent is not installed here, its tools are unknown.
+    If that agent is not installed here, return an `Agent` with all defaults, whose tools are
+    unknown.
     """
     return find_agent(_get_agent_name(record))
 
@@ -148,6 +159,7 @@ def find_missing_agent(record: dict[str, Any]) -> str:
 
 
 def _get_agent_name(record: dict[str, Any]) -> str:
+    """Return the name of the agent that a record states, or an empty text."""
     return str(record["session"].get("agent-meta", {}).get("cli-name", ""))
 
 
@@ -163,8 +175,9 @@ def validate_record(
 ) -> ValidationReport:
     """Check a record, or another value against a rule of a schema.
 
-    Without a schema, the value itself decides about the rule and the version. The agent of a record
-    decides which children its messages may have; an agent that is not installed causes a remark.
+    Without a schema, the value itself decides about the rule and the version. With `json`, all
+    numbers are of one kind. The agent of a record decides which children its messages may have; an
+    agent that is not installed causes a remark.
 
     Raises:
         InvalidSchema: the schema has no such rule.
@@ -203,6 +216,8 @@ def find_tool_effect(agent: str, tool: str, arguments: Any) -> ToolEffect | None
 def recognise_agent(source: Source, agent: str | None = None) -> Agent:
     """Return the agent that wrote a source, or the one of this name.
 
+    With a name, the source is not examined.
+
     Raises:
         UsageError: no agent has this name.
         NotASession: the source is empty, or no agent recognises it.
@@ -216,7 +231,7 @@ def recognise_agent(source: Source, agent: str | None = None) -> Agent:
     where = source.main.name
     head = source.main.data[:_TEXT_SAMPLE_BYTES]
     if not head.strip() and not source.main.data.strip():
-        raise NotASession("the file is empty", where=where)
+        raise NotASession("the file is empty", where=where, hint="To find sessions: vacr list -v")
     if b"\0" in head and head.lstrip()[:1] not in (b"{", b"["):
         if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             hint = (
@@ -226,7 +241,7 @@ def recognise_agent(source: Source, agent: str | None = None) -> Agent:
             raise UnreadableInput(
                 "the file is UTF-16, but sessions are UTF-8", where=where, hint=hint
             )
-        hint = f"Known agents: {', '.join(known)}."
+        hint = f"Supported agents: {', '.join(known)}. To find their sessions: vacr list -v"
         raise NotASession(
             "unrecognised session format: the file is not text", where=where, hint=hint
         )

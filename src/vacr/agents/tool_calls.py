@@ -141,7 +141,10 @@ def dict_or_empty(value: Any) -> dict[str, Any]:
 
 
 def extract_command(arguments: Any) -> tuple[str | None, str | None]:
-    """Return the command of a shell call and the folder it should run in, where they are stated."""
+    """Return the command of a shell call and the folder it should run in, or None for each.
+
+    A command that is a list of words becomes a script.
+    """
     if isinstance(arguments, str):
         return arguments, None
     folder = get_text_argument(arguments, FOLDER_ARGUMENTS)
@@ -156,7 +159,7 @@ def extract_command(arguments: Any) -> tuple[str | None, str | None]:
 
 
 def extract_result_text(output: Any) -> str:
-    """Return the text of a result, however it is wrapped."""
+    """Return the text of a result, however it is wrapped; empty if it has no text."""
     if isinstance(output, str):
         wrapped = _parse_json_object(output) if output.startswith('{"output":') else {}
         inner = wrapped.get("output")
@@ -174,13 +177,17 @@ def extract_result_text(output: Any) -> str:
 
 
 def get_wrapped_metadata(output: Any) -> dict[str, Any]:
-    """Return the metadata of a result that is written as `{"output": …, "metadata": …}`."""
+    """Return the metadata of a result that is written as `{"output": …, "metadata": …}`.
+
+    Return an empty dict for any other result.
+    """
     if not isinstance(output, str) or not output.startswith('{"output":'):
         return {}
     return dict_or_empty(_parse_json_object(output).get("metadata"))
 
 
 def _parse_json_object(text: str) -> dict[str, Any]:
+    """Return the object of a JSON text; empty for any other text."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -233,6 +240,7 @@ def has_failed(result: dict[str, Any], report: dict[str, Any]) -> bool:
 
 
 def _is_failure_output(output: Any) -> bool:
+    """Return whether an output states an error or a failure code, or begins like a failure."""
     if isinstance(output, list):
         return any(_is_failure_output(item) for item in output)
     if isinstance(output, dict):

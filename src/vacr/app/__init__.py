@@ -1,4 +1,4 @@
-"""Programs around the workflows: the server of pages, and the GitHub actions.
+"""Programs around the workflows: the local app, servers for agents and editors, GitHub actions.
 
 `action.yml` audits a pull request, and `seal/action.yml` seals sessions. They are part of the
 package, so that the audited repository is never on Python's path. Everything here calls workflows,
@@ -11,6 +11,22 @@ from vacr.lazy import export_lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from vacr.app.local_app import LocalApp as LocalApp
+    from vacr.app.lsp_server import FileNotes as FileNotes
+    from vacr.app.lsp_server import LineNotes as LineNotes
+    from vacr.app.lsp_server import build_lsp_server as build_lsp_server
+    from vacr.app.lsp_server import serve_lsp as serve_lsp
+    from vacr.app.mcp_server import HistoryTools as HistoryTools
+    from vacr.app.mcp_server import build_mcp_server as build_mcp_server
+    from vacr.app.mcp_server import serve_mcp as serve_mcp
     from vacr.app.view_server import serve_pages as serve_pages
 
-__getattr__, __dir__, __all__ = export_lazily(__name__, {"view_server": ("serve_pages",)})
+__getattr__, __dir__, __all__ = export_lazily(
+    __name__,
+    {
+        "local_app": ("LocalApp",),
+        "lsp_server": ("FileNotes", "LineNotes", "build_lsp_server", "serve_lsp"),
+        "mcp_server": ("HistoryTools", "build_mcp_server", "serve_mcp"),
+        "view_server": ("serve_pages",),
+    },
+)

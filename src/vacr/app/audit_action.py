@@ -45,7 +45,8 @@ from vacr.blame import Repository, blame_commit, find_work_tree_names
 from vacr.console import Voice, align_columns, encode_output_document, get_terminal_width
 from vacr.errors import UnreadableInput, UsageError, VacrError
 from vacr.evidence import Tier
-from vacr.files import read_bytes
+from vacr.files import read_bytes, walk_files
+from vacr.verification import ROLE_VERIFIER
 from vacr.workflows import (
     CONTRIBUTOR_TYPES,
     RECORD_SUFFIXES,
@@ -59,8 +60,10 @@ from vacr.workflows import (
     find_proven_time,
     find_statement_pairs,
     format_count,
+    format_signer_cell,
     format_verdict_totals,
     judge_statements,
+    load_trust_stores,
     load_verification_policy,
     read_input_records,
 )
@@ -80,8 +83,8 @@ _VERDICT_TEXTS = {
     AUDIT_KNOWN: "✅ **known**: all records are verified, and they prove who wrote each new line.",
 }
 _NO_KEYS_TEXT = (
-    "❌ **unverified**: no trusted key given, so the records prove nothing. Add one with the input "
-    "`trust`."
+    "❌ **unverified**: no trusted key given, so the records prove nothing. Add a trust store, "
+    "`.vacr/trust.toml`, or a key with the input `trust`."
 )
 
 
@@ -160,7 +163,7 @@ def audit_pull_request(workflow: GitHubWorkflow) -> int:
         options = _read_verification_options(keys)
         for remark in keys.remarks:
             workflow.annotate("warning", remark)
-        trusting = bool(read_input("trust"))
+        trusting = bool(read_input("trust") or options.stores)
         audit = audit_commits(paths, options, repository, revision, trusting=trusting)
         _print_audit(audit)
         pages = _write_pages(paths, options, read_input("pages"))
@@ -219,13 +222,17 @@ def _check_output_paths(repository: Repository, *outputs: str) -> None:
 
 
 def _check_record_links(repository: Repository, paths: list[str]) -> None:
-    """Check that no path of records is a link out of the repository: pages would show its target.
+    """Check that no link leads out of the repository: pages would show its target.
+
+    The links are the paths of records themselves, and the files in these folders.
 
     Raises:
-        UsageError: a path leads out of the repository.
+        UsageError: a link does.
     """
     head = repository.resolve_commit("HEAD")
-    for path in paths:
+    # A folder that cannot be listed is reported when its records are read.
+    below = (name for path in paths for name in walk_files(path, lambda _: None))
+    for path in (*paths, *filter(os.path.islink, below)):
         is_inside = bool(find_work_tree_names(repository, os.path.realpath(path)))
         if not is_inside and any(
             repository.has_path(head, name) for name in find_work_tree_names(repository, path)
@@ -241,11 +248,15 @@ def _read_verification_options(keys: InputKeys) -> VerificationOptions:
 
     Raises:
         UsageError: only one of `require-evidence` and `verifier-key` is set.
+        Unreachable: a trust store or a log key is not in the base commit.
     """
     tier = read_choice_input("require-evidence", _EVIDENCE_TIERS)
     verifiers = keys.files("verifier-key")
     has_verifier_key = bool(read_input("verifier-key"))
-    if tier and not has_verifier_key:
+    stores = keys.stores()
+    store = load_trust_stores(stores)
+    store_verifiers = store is not None and bool(store.list_parties(ROLE_VERIFIER))
+    if tier and not has_verifier_key and not store_verifiers:
         raise UsageError(
             "the input `require-evidence` needs `verifier-key`",
             hint="Set verifier-key to the public key of an evidence verifier that you trust.",
@@ -255,13 +266,18 @@ def _read_verification_options(keys: InputKeys) -> VerificationOptions:
             "the input `verifier-key` needs `require-evidence`",
             hint=f"Set require-evidence to {' or '.join(filter(None, _EVIDENCE_TIERS))}.",
         )
+    evidence = None
+    if tier:
+        evidence = EvidenceOptions(tier, verifier_keys=verifiers, store_verifiers=store_verifiers)
     return VerificationOptions(
         trust=keys.files("trust"),
+        stores=stores,
         log_keys=keys.files("log-key"),
+        needs_receipt=read_flag_input("require-receipt"),
         issuer=read_input("issuer") or None,
         timestamp_trust=keys.files("timestamp-trust"),
         needs_timestamp=read_flag_input("require-timestamp"),
-        evidence=EvidenceOptions(tier, verifier_keys=verifiers) if tier else None,
+        evidence=evidence,
     )
 
 
@@ -312,7 +328,8 @@ def audit_commits(
 def _list_own_files(verdicts: list[dict[str, Any]], believed: list[str]) -> list[str]:
     """Return the paths of records, statements and sealed sources: their lines need no author.
 
-    Other signed files, such as source code, are not among them.
+    Other signed files, such as source code, are not among them. `verdicts` are about all records,
+    and `believed` names the verified files.
     """
     names = [
         path
@@ -333,7 +350,7 @@ def _list_own_files(verdicts: list[dict[str, Any]], believed: list[str]) -> list
 def _read_believed_records(
     names: Sequence[str],
 ) -> tuple[dict[str, list[dict[str, Any]]], list[str]]:
-    """Return the records in each file by its name, and a message for each unreadable file."""
+    """Return the records of each readable file by its name, and a message for each other file."""
     records, left_out = {}, []
     for name in names:
         try:
@@ -347,6 +364,9 @@ def _read_signed_file(name: str) -> list[dict[str, Any]]:
     """Return the records in a file, or the records of its sessions.
 
     A session is read from a copy in an empty folder: files next to it are not signed.
+
+    Raises:
+        VacrError: the file cannot be read, or is neither a valid record nor a session.
     """
     if name.endswith(RECORD_SUFFIXES):
         return [item.record for item in read_input_records(name)]
@@ -386,16 +406,16 @@ def _write_pages(paths: list[str], options: VerificationOptions, folder: str) ->
     if not folder or not existing:
         return ""
     voice = Voice("text", quiet=False, verbose=0)
-    shown = VerificationOptions(trust=options.trust, log_keys=options.log_keys)
 
     def report_error(error: VacrError) -> None:
+        """Print why a page was not written."""
         voice.error(f"vacr: {error}", error.hint)
 
     for number, path in enumerate(existing, 1):
         target = Path(folder) if len(existing) == 1 else Path(folder) / str(number)
         try:
             # Unverified records are already reported, and their pages say so, too.
-            run = PageRun(path, shown, None, report_error)
+            run = PageRun(path, options, None, report_error)
             run.report_page = lambda page: voice.result(page.describe())
             run.write(f"{target}/", overwrite=True)
         except VacrError as error:
@@ -416,7 +436,10 @@ def _annotate_audit(audit: Audit, policy: str, workflow: GitHubWorkflow) -> None
         level = "warning" if policy == AUDIT_NEVER_FAILS else "error"
         workflow.annotate(level, f"not verified: {verdict['message']}", name)
     for path in audit.missing:
-        workflow.annotate("warning", f"no records at {path}: the path does not exist")
+        workflow.annotate(
+            "warning",
+            f"no records at {path}: the path does not exist; correct the input `records`",
+        )
     for reason in audit.left_out:
         workflow.annotate("warning", f"skipped: {reason}")
     ranges = [
@@ -436,7 +459,11 @@ def _annotate_audit(audit: Audit, policy: str, workflow: GitHubWorkflow) -> None
 
 
 def _describe_line_range(line_range: dict[str, Any]) -> str:
-    """Return author, conversation, evidence and prompt of a range of lines, as one text."""
+    """Return author, conversation, evidence and prompt of a proven range of lines, as one text.
+
+    For example, `ai by model-1, conversation c-1, recorded: Add a test`. An unknown model or prompt
+    is left out.
+    """
     contributor = line_range["contributor"]
     by = f" by {contributor['model-id']}" if "model-id" in contributor else ""
     prompt = f": {line_range['prompt']}" if "prompt" in line_range else ""
@@ -492,7 +519,10 @@ def _format_lines(lines: dict[str, Any]) -> Iterator[str]:
 
 
 def _count_conversation_lines(files: Iterable[dict[str, Any]]) -> list[list[str]]:
-    """Return rows with conversation, author, number of lines and prompt, the most lines first."""
+    """Return rows with conversation, author, number of lines and prompt, the most lines first.
+
+    Lines that no conversation proves are not counted.
+    """
     counts: Counter[tuple[str, str, str]] = Counter()
     for line_range in (
         line_range for file in files for line_range in file["ranges"] if "session-id" in line_range
@@ -520,7 +550,7 @@ def _format_records(audit: Audit) -> Iterator[str]:
         [
             "✅" if verdict["verified"] else "❌",
             format_cell(verdict["file"] or verdict["statement"]),
-            format_cell(verdict.get("signer", "")),
+            format_cell(format_signer_cell(verdict)),
             format_cell(find_proven_time(verdict) or verdict.get("issued-at") or ""),
             format_cell(verdict.get("message", "")),
         ]

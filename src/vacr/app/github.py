@@ -16,9 +16,10 @@ annotations into the log of the job:
 A line in the log that begins with two colons is a command to GitHub. While an action runs, all
 commands are stopped except for its own, and untrusted text in its own is escaped.
 
-A pull request may change any file of the repository. So `InputKeys` reads a key inside the
-repository from the base of the pull request, and ignores a key that the pull request adds until it
-is merged. It also ignores links and submodules, because the pull request chooses their targets.
+A pull request may change any file of the repository. So `InputKeys` reads a key or a trust store
+inside the repository from the base of the pull request, and ignores a key that the pull request
+adds until it is merged. It also ignores links and submodules, because the pull request chooses
+their targets.
 """
 
 from __future__ import annotations
@@ -44,14 +45,16 @@ from vacr.errors import (
     escape_unprintable,
 )
 from vacr.exchange import format_table_cell
-from vacr.signing import RECEIPT_KEYS_FILE
+from vacr.files import read_bytes
+from vacr.signing import RECEIPT_KEYS_FILE, read_trust_file
 from vacr.viewer import make_visible
+from vacr.workflows import PROJECT_STORE, TrustStoreFile
 
 BUG_EXIT_CODE = 70
 ANNOTATION_LEVELS = ("notice", "warning", "error")
 MAX_ANNOTATIONS = 10
 """How many annotations of a level GitHub shows for a step."""
-TRUST_INPUT = "trust"
+TRUST_INPUT, TRUST_STORE_INPUT = "trust", "trust-store"
 CONTRIBUTOR_LABELS = {"ai": "AI", "human": "human", "mixed": "mixed", "unknown": "unknown"}
 _PEM_START = "-----BEGIN "
 _MAX_TABLE_ROWS = 100
@@ -77,7 +80,7 @@ def _name_input_variable(name: str) -> str:
 
 
 def read_input_lines(name: str) -> list[str]:
-    """Return the lines of an input, without blank ones."""
+    """Return the lines of an input, each without blanks at its ends; empty lines are left out."""
     return [line.strip() for line in read_input(name).splitlines() if line.strip()]
 
 
@@ -124,8 +127,12 @@ class InputKeys:
     def files(self, name: str) -> tuple[str, ...]:
         """Return the paths of files with the keys of an input; empty if it is not set.
 
+        Keys that may come from the pull request itself are left out. If that leaves none of the
+        trusted keys, return an empty tuple: then no record is verified.
+
         Raises:
-            Unreachable: all keys are ignored, so the requirement of the input would be dropped.
+            Unreachable: it leaves none of another kind of keys, so their requirement would be
+                dropped.
         """
         text = read_input(name)
         if _PEM_START in text:
@@ -140,6 +147,61 @@ class InputKeys:
             )
         return files
 
+    def stores(self) -> tuple[TrustStoreFile, ...]:
+        """Return the trust stores of the input `trust-store`, as they are in the base commit.
+
+        Without the inputs `trust-store` and `trust`, it is the project's own store, if the base
+        has one. A path outside the repository is read as it is.
+
+        Raises:
+            Unreachable: a store that the input names is not in the base commit.
+            UnreadableInput: a store is malformed.
+        """
+        named = read_input_lines(TRUST_STORE_INPUT)
+        if named:
+            return tuple(self._read_store(path) for path in named)
+        tree = self._list_base_files()
+        if read_input(TRUST_INPUT) or self.repository is None:
+            return ()
+        if PROJECT_STORE not in tree:
+            if (self.repository.path / PROJECT_STORE).exists():
+                self.remarks.append(
+                    f"{PROJECT_STORE} is ignored: it is not in the base commit, so it may come "
+                    "from the audited commits"
+                )
+            return ()
+        return (self._read_base_store(PROJECT_STORE, tree[PROJECT_STORE]),)
+
+    def _read_store(self, path: str) -> TrustStoreFile:
+        """Return the trust store at a path; inside the repository, only the base counts."""
+        names = find_work_tree_names(self.repository, path) if self.repository is not None else []
+        if not names:
+            return TrustStoreFile(path, read_trust_file(path))
+        # The path as it is written: a link of the pull request could lead to another file.
+        tree, name = self._list_base_files(), names[0]
+        if name in tree:
+            return self._read_base_store(name, tree[name])
+        raise Unreachable(
+            "the trust store is not in the base commit",
+            where=path,
+            hint="Merge it first: a pull request must not bring its own trust.",
+        )
+
+    def _read_base_store(self, name: str, blob: str) -> TrustStoreFile:
+        """Return a trust store from the base, and add a remark if the audited commits change it."""
+        if self.repository is None:
+            raise TypeError("a store of the base needs a repository")
+        data = self.repository.read_blob(blob)
+        if not _has_content(str(self.repository.path / name), data):
+            self.remarks.append(f"{name} differs from the base commit; using the base's version")
+        return TrustStoreFile(name, data)
+
+    def _list_base_files(self) -> dict[str, str]:
+        """Return the blobs of the base commit by path; empty without a base."""
+        if self.repository is None or self.base is None:
+            return {}
+        return self.repository.list_files(self.base)
+
     def _find_trusted_file(self, name: str, path: str) -> str | None:
         """Return a file with the key at a path, as it is in the base of the pull request.
 
@@ -149,7 +211,7 @@ class InputKeys:
         if self.repository is None:
             return path
         names = find_work_tree_names(self.repository, path)
-        tree = self.repository.list_files(self.base) if self.base is not None else {}
+        tree = self._list_base_files()
         # The path may be the folder of a log.
         for inside in ("", f"/{RECEIPT_KEYS_FILE}"):
             if names and names[0] + inside in tree:
@@ -165,12 +227,12 @@ class InputKeys:
         if self.base is None:
             self.remarks.append(
                 f"{path} may come from the audited commits: vacr cannot check that without a base "
-                "commit"
+                "commit; set the input `base`"
             )
             return path
         self.remarks.append(
             f"{path} is ignored: it is not in the base commit, so it may come from the audited "
-            "commits"
+            "commits; first merge it into the base branch"
         )
         return None
 
@@ -182,10 +244,13 @@ class InputKeys:
 
 
 def _has_content(path: str, data: bytes) -> bool:
-    """Return whether a file contains exactly this data; False if it cannot be read."""
+    """Return whether a file contains exactly this data; False if it cannot be read.
+
+    The audited commits choose the file: it may be a link to a device that never ends.
+    """
     try:
-        return Path(path).read_bytes() == data
-    except OSError:
+        return read_bytes(path, len(data) + 1) == data
+    except UnreadableInput:
         return False
 
 
@@ -231,7 +296,7 @@ class GitHubWorkflow:
         self._print_command(f"::stop-commands::{self._word}")
 
     def output(self, name: str, value: object) -> None:
-        """Set an output of the action; the value may be any text."""
+        """Set an output of the action to the text of a value; do nothing outside of GitHub."""
         text = _replace_surrogates(str(value))
         _append_to_github_file("GITHUB_OUTPUT", f"{name}<<{self._word}\n{text}\n{self._word}\n")
 
@@ -245,7 +310,10 @@ class GitHubWorkflow:
 
 
 def run_action(work: Callable[[GitHubWorkflow], int]) -> int:
-    """Run an action and return its exit code; errors become annotations in the log of the job."""
+    """Run an action and return its exit code; errors become annotations in the log of the job.
+
+    If the log itself cannot be written, return 3.
+    """
     atexit.register(flush_streams)
     try:
         prepare_streams()

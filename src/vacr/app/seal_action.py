@@ -124,7 +124,7 @@ def _list_seal_options() -> list[str]:
 
 
 def _list_given_options(*names: str) -> list[str]:
-    """Return the inputs that are set as options: `issuer` becomes `--issuer` and its value."""
+    """Return options for the named inputs that are set, such as `--issuer` and its value."""
     return [word for name in names if read_input(name) for word in (f"--{name}", read_input(name))]
 
 
@@ -154,7 +154,10 @@ def _run_vacr(arguments: list[str], environment: dict[str, str]) -> dict[str, An
 
 
 def _run_cancellable(command: list[str], environment: dict[str, str]) -> tuple[int, bytes]:
-    """Run a command and return its exit code and output; kill it when the job is cancelled."""
+    """Run a command, and return its exit code and its standard output.
+
+    Kill the command when the job is cancelled, or on any exception.
+    """
     # A signal during Popen would leave the process running, so collect signals until it returns.
     received: list[int] = []
     handlers = {
@@ -198,7 +201,8 @@ def _report_seal(
     """Report sealed, pending and failed sessions as annotations, a summary, a file and outputs.
 
     `result` is the output of `vacr seal`, and `late` are the results for older statements. Return
-    the exit code of the action: 1 if `policy` makes the verdict a failure.
+    the exit code of the action: 1 if `policy` makes the verdict a failure. `output` and `outbox`
+    are the folders of the records and of waiting statements.
     """
     sealed, errors = result.get("sealed", []), result.get("errors", [])
     statements = [*sealed, *late]
@@ -246,7 +250,8 @@ def read_verdict(
 ) -> str:
     """Return the verdict about a run of `vacr seal`: `sealed`, `pending` or `failed`.
 
-    `pending` means that statements are signed, but not registered yet.
+    `failed` and `pending` list the statements in these states; a pending one is signed, but not
+    registered yet. An exit code of the run that no pending statement explains is a failure, too.
     """
     expected_exits = {0, *(statement["exit"] for statement in pending)}
     if failed or result["exit"] not in expected_exits:
@@ -279,7 +284,7 @@ def format_seal_summary(verdict: str, sealed: Sequence[dict[str, Any]]) -> str:
 
 
 def _format_line_counts(lines: dict[str, int]) -> str:
-    """Return the number of lines by author, such as `6 AI, 1 unknown`."""
+    """Return the number of lines by author, such as `6 AI, 1 unknown`; empty without lines."""
     return ", ".join(
         f"{count} {CONTRIBUTOR_LABELS.get(kind, kind)}" for kind, count in sorted(lines.items())
     )

@@ -78,7 +78,10 @@ class PageServer(ThreadingHTTPServer):
         return f"http://{host}:{self.server_port}/{f'{self.token}/' if self.token else ''}"
 
     def is_named_by(self, host: str | None) -> bool:
-        """Return whether the `Host` of a request is a name and port of this server."""
+        """Return whether the `Host` of a request is a name and port of this server.
+
+        A server with a token that listens at all addresses accepts any name.
+        """
         if self.token and self.is_everywhere:
             return True  # Other machines may use any name; the token keeps strangers out.
         try:
@@ -89,9 +92,9 @@ class PageServer(ThreadingHTTPServer):
         return parsed.hostname in {*_LOCAL_HOSTS, self.named} and port == self.server_port
 
     def page(self, target: str) -> Path | None:
-        """Return the file for the path of a request; `None` if there is none.
+        """Return the file for the path of a request; `None` if there is no such page.
 
-        If the server has a token, the path must begin with it.
+        If the server has a token, the path must begin with it; otherwise, `None` is returned, too.
         """
         try:
             path = unquote(urlsplit(target).path).removeprefix("/")
@@ -178,7 +181,7 @@ def _exit_on_signal(*_: object) -> NoReturn:
 
 
 def _is_loopback(host: str) -> bool:
-    """Return whether only this machine can reach a host; False for names but `localhost`."""
+    """Return whether only this machine can reach a host: a loopback address, or `localhost`."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:

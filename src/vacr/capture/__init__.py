@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from vacr.capture.installers import PROJECT_SCOPE as PROJECT_SCOPE
     from vacr.capture.installers import USER_SCOPE as USER_SCOPE
     from vacr.capture.installers import AgentHooks as AgentHooks
+    from vacr.capture.installers import AgentSettings as AgentSettings
     from vacr.capture.installers import SettingsChange as SettingsChange
     from vacr.capture.installers import find_hook_status as find_hook_status
     from vacr.capture.installers import load_agent_hooks as load_agent_hooks
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
     from vacr.capture.journal_checks import check_journal as check_journal
     from vacr.capture.journal_checks import check_sealed_record as check_sealed_record
     from vacr.capture.journal_checks import find_missing_checkpoints as find_missing_checkpoints
+    from vacr.capture.mcp_settings import AgentServers as AgentServers
+    from vacr.capture.mcp_settings import find_server_status as find_server_status
+    from vacr.capture.mcp_settings import load_agent_servers as load_agent_servers
+    from vacr.capture.mcp_settings import plan_server_install as plan_server_install
+    from vacr.capture.mcp_settings import plan_server_uninstall as plan_server_uninstall
     from vacr.capture.session_capture import FollowedSession as FollowedSession
     from vacr.capture.session_capture import WatchSettings as WatchSettings
     from vacr.capture.session_sources import list_agent_roots as list_agent_roots
@@ -55,6 +61,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "PROJECT_SCOPE",
             "USER_SCOPE",
             "AgentHooks",
+            "AgentSettings",
             "SettingsChange",
             "find_hook_status",
             "load_agent_hooks",
@@ -67,6 +74,13 @@ __getattr__, __dir__, __all__ = export_lazily(
             "check_journal",
             "check_sealed_record",
             "find_missing_checkpoints",
+        ),
+        "mcp_settings": (
+            "AgentServers",
+            "find_server_status",
+            "load_agent_servers",
+            "plan_server_install",
+            "plan_server_uninstall",
         ),
         "session_capture": ("FollowedSession", "WatchSettings"),
         "session_sources": ("list_agent_roots", "read_current_parts"),

@@ -205,7 +205,9 @@ class FrameChain:
             with suppress(OSError):
                 os.ftruncate(self._handle, self._size)
             raise UnwritableJournal(
-                f"cannot be written: {error.strerror or error}", where=str(self.path)
+                f"the journal cannot be written: {error.strerror or error}",
+                where=str(self.path),
+                hint="Check the free space and the permissions of this folder.",
             ) from error
         self.head = ChainHead(self.head.frames + len(frames), last_hash)
         self._size += len(data)
@@ -265,7 +267,10 @@ def read_frames(
         if scan.head.frames == required.frames:
             if scan.head.hash != required.hash:
                 raise BrokenJournal(
-                    "contradicts a signed checkpoint", where=where, frame=scan.head.frames - 1
+                    "does not have the hash in a signed checkpoint: it, or a frame before it, was "
+                    "changed",
+                    where=where,
+                    frame=scan.head.frames - 1,
                 )
             scan.required_size = scan.size
         yield before, payload
@@ -534,9 +539,15 @@ class JournalCoverage:
                 and _hash_log_entry(statement) == self.entries[number]
             )
         except (VacrError, LookupError, TypeError) as error:
-            raise BrokenJournal("is not an anchor", where=self.where, frame=self.frames) from error
+            raise BrokenJournal(
+                "is neither a checkpoint nor an anchor", where=self.where, frame=self.frames
+            ) from error
         if not is_known_checkpoint:
-            raise BrokenJournal("anchors another checkpoint", where=self.where, frame=self.frames)
+            raise BrokenJournal(
+                "anchors a checkpoint that is not in the journal",
+                where=self.where,
+                frame=self.frames,
+            )
         anchor = CheckpointAnchor(number, service, statement)
         self.anchors.append(anchor)
         return anchor

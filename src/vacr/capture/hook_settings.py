@@ -121,7 +121,11 @@ def format_settings(text: str) -> str:
 
 
 def is_empty_settings(text: str, layout: HookLayout) -> bool:
-    """Return whether settings are `{}`, or have only the members that `layout.opening` requires."""
+    """Return whether settings are `{}`, or have only the members that `layout.opening` requires.
+
+    Raises:
+        UnreadableInput: the text is not JSON.
+    """
     return bool(parse_jsonc(text).value in ({}, dict(layout.opening)))
 
 
@@ -239,7 +243,7 @@ class JsonNode:
 
     @property
     def value(self) -> Any:
-        """The value as a Python object."""
+        """The value as a Python object; of members with the same name, the last counts."""
         if self.members is not None:
             return {member.name: member.value.value for member in self.members}
         return self.scalar if self.items is None else [item.value.value for item in self.items]
@@ -285,7 +289,11 @@ class _Parser:
         return self.text[self.at : self.at + 1]
 
     def parse_node(self, depth: int) -> JsonNode:
-        """Parse the next value; `depth` is the number of objects and lists around it."""
+        """Parse the next value; `depth` is the number of objects and lists around it.
+
+        Raises:
+            UnreadableInput: there is no valid value, or it is nested too deeply.
+        """
         first, node = self.skip_blanks(), JsonNode(self.at)
         if depth > _MAX_DEPTH:
             self.fail(f"nested deeper than {_MAX_DEPTH} levels")
@@ -299,7 +307,12 @@ class _Parser:
         return node
 
     def parse_children(self, closing: str, depth: int) -> list[JsonMember]:
-        """Parse the members or items after an opening bracket, up to the `closing` one."""
+        """Parse the members or items after an opening bracket, up to the `closing` one.
+
+        Raises:
+            UnreadableInput: a comma, a name or the closing bracket is missing, or a value is
+                invalid.
+        """
         children: list[JsonMember] = []
         self.at += 1
         while (first := self.skip_blanks()) != closing:
@@ -316,7 +329,11 @@ class _Parser:
         return children
 
     def parse_name(self, first: str) -> str:
-        """Parse the name of a member, whose first character is known, and the colon after it."""
+        """Parse the name of a member, whose first character is known, and the colon after it.
+
+        Raises:
+            UnreadableInput: the name is not in double quotes, or the colon is missing.
+        """
         if first != '"':
             self.fail("a name in double quotes is missing")
         name: str = self.parse_scalar(_STRING_PATTERN)
@@ -326,7 +343,11 @@ class _Parser:
         return name
 
     def parse_scalar(self, pattern: re.Pattern[str]) -> Any:
-        """Parse the text that matches a pattern as a string, number, true, false or null."""
+        """Parse the text that matches a pattern as a string, number, true, false or null.
+
+        Raises:
+            UnreadableInput: the pattern does not match, or the text is not such a value.
+        """
         match = pattern.match(self.text, self.at)
         if match is None:
             self.fail("a value is missing")

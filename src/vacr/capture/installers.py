@@ -40,7 +40,7 @@ from functools import cache
 from pathlib import Path
 from string import Template
 
-from vacr.agents import HookLayout, HookSettings, load_agents
+from vacr.agents import HookLayout, HookSettings, SettingsFile, load_agents
 from vacr.capture.hook_settings import (
     HOOK_SCRIPT_MARK,
     add_hooks,
@@ -79,16 +79,11 @@ _MAX_READABLE_LINE = 500
 
 
 @dataclass(frozen=True)
-class AgentHooks:
-    """An agent that can run hooks: its name, and the description of its hooks."""
+class AgentSettings:
+    """An agent, and one of its settings files."""
 
     name: str
-    settings: HookSettings
-
-    @property
-    def layout(self) -> HookLayout | None:
-        """The layout of hooks in the settings file, or None if the file is a plugin."""
-        return self.settings.layout
+    settings: SettingsFile
 
     @property
     def local(self) -> str:
@@ -134,6 +129,18 @@ class AgentHooks:
         return self.folder(environment).is_dir() or any(
             shutil.which(name, path=path) for name in self.settings.programs
         )
+
+
+@dataclass(frozen=True)
+class AgentHooks(AgentSettings):
+    """An agent that can run hooks: its name, and the description of its hooks."""
+
+    settings: HookSettings
+
+    @property
+    def layout(self) -> HookLayout | None:
+        """The layout of hooks in the settings file, or None if the file is a plugin."""
+        return self.settings.layout
 
     def commands(self, environment: Mapping[str, str]) -> dict[str, str]:
         """Return the shell command to install for each event, by event.
@@ -251,22 +258,12 @@ def plan_hook_install(
     Raises:
         UnreadableInput: the file cannot be read, or is not a settings file of the agent.
     """
-    before = _read_settings_file(path)
-    after = _add_path_to_errors(
-        path, lambda: _add_agent_hooks(agent, _decode_settings_text(before), environment)
-    ).encode()
-    if after == before:
-        return SettingsChange(path, before, after, None)
-    known = load_settings_backup(state, path)
-    if known is not None and known.is_current(before):
-        backup = SettingsBackup(known.before, hash_settings(after), known.folders)
-        return SettingsChange(path, before, after, backup)
-    original = None
-    if before is not None:
-        # Hooks that are left from an earlier install do not belong to the original.
-        original = _remove_hooks_from_file(agent, path, before)
-    backup = SettingsBackup(original, hash_settings(after), _list_missing_folders(path))
-    return SettingsChange(path, before, after, backup)
+    return plan_settings_install(
+        path,
+        state,
+        add=lambda text: _add_agent_hooks(agent, text, environment),
+        remove=lambda text: _remove_agent_hooks(agent, text),
+    )
 
 
 def plan_hook_uninstall(agent: AgentHooks, path: Path, state: Path) -> SettingsChange:
@@ -278,53 +275,111 @@ def plan_hook_uninstall(agent: AgentHooks, path: Path, state: Path) -> SettingsC
     Raises:
         UnreadableInput: the file cannot be read, or is not a settings file of the agent.
     """
-    before = _read_settings_file(path)
-    known = load_settings_backup(state, path)
+    return plan_settings_uninstall(
+        path,
+        state,
+        remove=lambda text: _remove_agent_hooks(agent, text),
+        is_empty=lambda text: agent.layout is not None and is_empty_settings(text, agent.layout),
+        is_own_file=agent.layout is None,
+    )
+
+
+def plan_settings_install(
+    path: Path,
+    state: Path,
+    *,
+    add: Callable[[str], str],
+    remove: Callable[[str], str],
+    kind: str = BACKUP_FOLDER,
+) -> SettingsChange:
+    """Plan the change of the settings file at `path` that `add` makes to its text.
+
+    `remove` undoes it. The backups of one `kind` are kept apart from others.
+
+    Raises:
+        UnreadableInput: the file cannot be read, or `add` or `remove` refuse it.
+    """
+    before = read_settings_file(path)
+    after = _edit_settings(path, add, before)
+    if after == before:
+        return SettingsChange(path, before, after, None, kind)
+    known = load_settings_backup(state, path, kind)
     if known is not None and known.is_current(before):
-        return SettingsChange(path, before, known.before, None)
+        backup = SettingsBackup(known.before, hash_settings(after), known.folders)
+        return SettingsChange(path, before, after, backup, kind)
+    # What is left from an earlier install does not belong to the original.
+    original = None if before is None else _edit_settings(path, remove, before)
+    backup = SettingsBackup(original, hash_settings(after), _list_missing_folders(path))
+    return SettingsChange(path, before, after, backup, kind)
+
+
+def plan_settings_uninstall(
+    path: Path,
+    state: Path,
+    *,
+    remove: Callable[[str], str],
+    is_empty: Callable[[str], bool],
+    is_own_file: bool = False,
+    kind: str = BACKUP_FOLDER,
+) -> SettingsChange:
+    """Plan the change of the settings file at `path` that undoes an install.
+
+    The file is deleted if the install created it and nothing is left in it (`is_empty`), or if all
+    of it is ours (`is_own_file`).
+
+    Raises:
+        UnreadableInput: the file cannot be read, or `remove` refuses it.
+    """
+    before = read_settings_file(path)
+    known = load_settings_backup(state, path, kind)
+    if known is not None and known.is_current(before):
+        return SettingsChange(path, before, known.before, None, kind)
     if before is None:
-        return SettingsChange(path, None, None, None)
-    after = _remove_hooks_from_file(agent, path, before)
+        return SettingsChange(path, None, None, None, kind)
+    after = _edit_settings(path, remove, before)
     is_created_by_us = known is not None and known.before is None
-    if agent.layout is None or (
-        is_created_by_us and is_empty_settings(_decode_settings_text(after), agent.layout)
-    ):
-        return SettingsChange(path, before, None, None)
-    return SettingsChange(path, before, after, None)
+    if is_own_file or (is_created_by_us and is_empty(decode_settings_text(after))):
+        return SettingsChange(path, before, None, None, kind)
+    return SettingsChange(path, before, after, None, kind)
 
 
 def _add_agent_hooks(agent: AgentHooks, text: str, environment: Mapping[str, str]) -> str:
-    """Return the text of a settings file with our hooks, or of our plugin."""
+    """Return the text of a settings file with our hooks, or of our plugin.
+
+    Raises:
+        UnreadableInput: the text is not a settings file, or is another plugin.
+    """
     if agent.layout is None:
         parse_plugin_command(text)  # Refuse to overwrite another plugin.
         return build_plugin_text(agent)
     return add_hooks(text, agent.layout, agent.commands(environment))
 
 
-def _remove_hooks_from_file(agent: AgentHooks, path: Path, data: bytes) -> bytes:
-    """Return the bytes of the settings file at `path` without our hooks; errors name the path."""
-    return _add_path_to_errors(
-        path, lambda: _remove_agent_hooks(agent, _decode_settings_text(data))
-    ).encode()
-
-
 def _remove_agent_hooks(agent: AgentHooks, text: str) -> str:
-    """Return the text of a settings file without our hooks; an empty text for our plugin."""
+    """Return the text of a settings file without our hooks; an empty text for our plugin.
+
+    Raises:
+        UnreadableInput: the text is not a settings file, or is another plugin.
+    """
     if agent.layout is None:
         parse_plugin_command(text)  # Refuse to remove another plugin.
         return ""
     return remove_hooks(text)
 
 
-def _add_path_to_errors(path: Path, edit: Callable[[], str]) -> str:
-    """Call `edit`, and return its result; add the path to an UnreadableInput that it raises."""
+def _edit_settings(path: Path, edit: Callable[[str], str], data: bytes | None) -> bytes:
+    """Return the bytes of the settings file at `path` after an edit of its text.
+
+    Raises:
+        UnreadableInput: `edit` refuses the text, or it is not UTF-8; the error names the path.
+    """
     try:
-        return edit()
+        return edit(decode_settings_text(data)).encode()
     except UnreadableInput as error:
         raise UnreadableInput(error.message, where=str(path), hint=error.hint) from error
 
 
-def _read_settings_file(path: Path) -> bytes | None:
+def read_settings_file(path: Path) -> bytes | None:
     """Return the bytes of a settings file, or None if it, or the target of a link, does not exist.
 
     Raises:
@@ -335,11 +390,15 @@ def _read_settings_file(path: Path) -> bytes | None:
     data = read_bytes(path, _MAX_SETTINGS_SIZE + 1)
     if len(data) > _MAX_SETTINGS_SIZE:
         limit = f"{_MAX_SETTINGS_SIZE >> 20} MiB"
-        raise UnreadableInput(f"larger than {limit}, so not a settings file", where=str(path))
+        raise UnreadableInput(
+            f"larger than {limit}, so not a settings file",
+            where=str(path),
+            hint="The file was not changed. Correct it, and run the command again.",
+        )
     return data
 
 
-def _decode_settings_text(data: bytes | None) -> str:
+def decode_settings_text(data: bytes | None) -> str:
     """Return the bytes of a settings file as text; an empty text for None.
 
     Raises:
@@ -348,7 +407,9 @@ def _decode_settings_text(data: bytes | None) -> str:
     try:
         return (data or b"").decode()
     except UnicodeDecodeError as error:
-        raise UnreadableInput("not UTF-8 text", hint="The file was not changed.") from error
+        raise UnreadableInput(
+            "not UTF-8 text", hint="The file was not changed. Save it as UTF-8, and try again."
+        ) from error
 
 
 def _list_missing_folders(path: Path) -> tuple[str, ...]:
@@ -374,6 +435,8 @@ class SettingsChange:
     """The bytes after the change, or None to delete the file."""
     backup: SettingsBackup | None
     """The backup to keep; without one, an existing backup is deleted."""
+    kind: str = BACKUP_FOLDER
+    """The folder of the backup in the state folder."""
 
     @property
     def is_none(self) -> bool:
@@ -383,7 +446,7 @@ class SettingsChange:
     def diff(self) -> str:
         """Return the change as a unified diff; empty if the file stays the same."""
         return self._compare_texts(
-            _decode_settings_text(self.before), _decode_settings_text(self.after)
+            decode_settings_text(self.before), decode_settings_text(self.after)
         )
 
     def shown(self) -> str:
@@ -396,8 +459,8 @@ class SettingsChange:
             return diff
         try:
             laid_out = self._compare_texts(
-                format_settings(_decode_settings_text(self.before)),
-                format_settings(_decode_settings_text(self.after)),
+                format_settings(decode_settings_text(self.before)),
+                format_settings(decode_settings_text(self.after)),
             )
         except UnreadableInput:
             return diff
@@ -424,7 +487,7 @@ class SettingsChange:
         Raises:
             UnreadableInput: the file was changed since the plan, or cannot be written.
         """
-        if _read_settings_file(self.path) != self.before:
+        if read_settings_file(self.path) != self.before:
             raise UnreadableInput(
                 "another program changed the file in the meantime",
                 where=str(self.path),
@@ -432,7 +495,7 @@ class SettingsChange:
             )
         try:
             if self.backup is not None:
-                save_settings_backup(state, self.path, self.backup)
+                save_settings_backup(state, self.path, self.backup, self.kind)
             if self.after is not None:
                 write_files_atomically(
                     [OutputFile(self.path, [self.after], durable=True, keep=True)]
@@ -449,12 +512,12 @@ class SettingsChange:
 
     def _remove_traces(self, state: Path) -> None:
         """Delete the backup; if the file is deleted, also the empty folders made for it."""
-        known = load_settings_backup(state, self.path)
+        known = load_settings_backup(state, self.path, self.kind)
         if self.after is None and known is not None:
             for folder in known.folders:
                 with suppress(OSError):
                     Path(folder).rmdir()
-        delete_settings_backup(state, self.path)
+        delete_settings_backup(state, self.path, self.kind)
 
 
 # --- status ---
@@ -469,7 +532,7 @@ def find_hook_status(
     or the number of events; it may be empty.
     """
     try:
-        text = _decode_settings_text(_read_settings_file(path))
+        text = decode_settings_text(read_settings_file(path))
         if agent.layout is None:
             words = parse_plugin_command(text)
             event_count = 1 if words else 0
@@ -535,10 +598,12 @@ def hash_settings(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def load_settings_backup(state: Path, path: Path) -> SettingsBackup | None:
+def load_settings_backup(
+    state: Path, path: Path, kind: str = BACKUP_FOLDER
+) -> SettingsBackup | None:
     """Return the backup of the settings file at `path`, or None if it is missing or unreadable."""
     try:
-        backup_path = _get_backup_path(state, path)
+        backup_path = _get_backup_path(state, path, kind)
         if backup_path.stat().st_size > _MAX_BACKUP_SIZE:
             return None
         content = json.loads(backup_path.read_bytes())
@@ -549,7 +614,9 @@ def load_settings_backup(state: Path, path: Path) -> SettingsBackup | None:
         return None
 
 
-def save_settings_backup(state: Path, path: Path, backup: SettingsBackup) -> None:
+def save_settings_backup(
+    state: Path, path: Path, backup: SettingsBackup, kind: str = BACKUP_FOLDER
+) -> None:
     """Write the backup of the settings file at `path` into the folder `state`, durably.
 
     Raises:
@@ -561,7 +628,7 @@ def save_settings_backup(state: Path, path: Path, backup: SettingsBackup) -> Non
         "written": backup.written,
         "folders": backup.folders,
     }
-    backup_path = _get_backup_path(state, path)
+    backup_path = _get_backup_path(state, path, kind)
     try:
         backup_path.parent.mkdir(0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -572,12 +639,12 @@ def save_settings_backup(state: Path, path: Path, backup: SettingsBackup) -> Non
     write_file_atomically(backup_path, [data], *permission_source, durable=True)
 
 
-def delete_settings_backup(state: Path, path: Path) -> None:
+def delete_settings_backup(state: Path, path: Path, kind: str = BACKUP_FOLDER) -> None:
     """Delete the backup of the settings file at `path`, if there is one."""
-    _get_backup_path(state, path).unlink(missing_ok=True)
+    _get_backup_path(state, path, kind).unlink(missing_ok=True)
 
 
-def _get_backup_path(state: Path, path: Path) -> Path:
+def _get_backup_path(state: Path, path: Path, kind: str) -> Path:
     """Return where the backup of the settings file at `path` is, by a digest of its real path."""
     digest = hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()
-    return state / BACKUP_FOLDER / f"{digest[:32]}.json"
+    return state / kind / f"{digest[:32]}.json"

@@ -303,7 +303,7 @@ class Journal:
     def _build_checkpoint(
         self, retired: Mapping[str, bytes], spools: Mapping[str, int], next_key: PublicKey | None
     ) -> JournalCheckpoint:
-        """Return the next checkpoint, not yet signed."""
+        """Return the next checkpoint, not yet signed, over the uncovered heads."""
         last = self.covered.last
         now = time.time_ns() // 1_000_000
         heads = list(self.list_uncovered_heads().items())
@@ -438,7 +438,7 @@ class EpochKeys:
         except UnreadableInput as error:
             hint = "The journal cannot continue without this key. Make the file readable again."
             raise UnreadableInput(
-                f"the key of this epoch cannot be read: {error.message}",
+                f"the journal's key for this epoch cannot be read: {error.message}",
                 where=error.where,
                 hint=hint,
             ) from None
@@ -488,7 +488,12 @@ class EpochKeys:
 
 
 def _load_key(path: Path) -> KeySigner:
-    """Return the signer for the private key in a file."""
+    """Return the signer for the private key in a file.
+
+    Raises:
+        UnreadableInput: the file cannot be read, or has no private key without a passphrase.
+        InvalidStatement: vacr does not sign with this kind of key.
+    """
     return KeySigner(parse_private_key(read_bytes(path)))
 
 
@@ -513,7 +518,7 @@ class RetentionLimits:
 
     @classmethod
     def of(cls, days: float | None, megabytes: float | None) -> RetentionLimits:
-        """Return limits that are stated in days and megabytes; None stays None."""
+        """Return limits from days and megabytes (1,000,000 bytes each); None stays None."""
         return cls(
             days * _SECONDS_PER_DAY if days is not None else None,
             int(megabytes * _BYTES_PER_MEGABYTE) if megabytes is not None else None,
@@ -569,7 +574,8 @@ def _find_retirable_journals(
 ) -> Iterator[_RetirableJournal]:
     """Yield the sealed journals that may be beyond a limit; do not read journals that are not.
 
-    `files` maps the names of session journals to their file status.
+    `files` maps the names of session journals to their file status. `total_size` is the size of all
+    of them in bytes, and `now` is in seconds since 1970.
     """
     is_too_large = limits.size is not None and total_size > limits.size
     for name, status in files.items():

@@ -141,7 +141,8 @@ def check_journal(
         covered, thumbprints | EpochKeys(folder).list_thumbprints()
     ):
         report.findings.append(
-            "the key file does not match the last checkpoint: later checkpoints are missing"
+            "the journal was reset to an older state: its key is newer than the last checkpoint, "
+            "so later checkpoints are missing"
         )
     for name in names:
         progress(name)
@@ -313,7 +314,10 @@ def _report_difference(report: JournalReport, difference: EntryDifference, messa
 
 
 def _describe_capture_time(frame: int, nanoseconds: int) -> str:
-    """Return the end of a message about a change: after capture, in which frame, and when."""
+    """Return the end of a message about a change: after capture, in which frame, and when.
+
+    The time is given in nanoseconds since 1970.
+    """
     moment = datetime.fromtimestamp(nanoseconds / 1e9, UTC).isoformat(timespec="seconds")
     return f"after it had been captured (frame {frame}, {moment})"
 
@@ -486,17 +490,22 @@ def check_sealed_record(folder: Path, path: str) -> list[str]:
     Return a list of problems for people; it is empty if both agree.
 
     Raises:
-        UnreadableInput: the record or the journal does not exist.
+        UnreadableInput: the record cannot be read, or is not a record.
         BrokenJournal: the journal does not verify.
+        OSError: the journal cannot be read.
     """
     data = read_bytes(path)
     try:
         record = decode(data)
     except UnreadableInput as error:
-        raise UnreadableInput(f"not a record: {error}", where=path) from error
+        raise UnreadableInput(
+            f"not a record: {error}",
+            where=path,
+            hint="Name a sealed record, such as abc.acr.json.",
+        ) from error
     reference = _parse_journal_reference(record)
     if reference is None:
-        return ["the record does not name a journal"]
+        return ["the record does not name a journal: vacr watch did not seal it"]
     covered = JournalCoverage(str(folder / CHECKPOINTS_FILE))
     deque(read_checkpoints(folder, covered), maxlen=0)
     if reference.identity != covered.identity:
@@ -533,6 +542,7 @@ def _check_reference(
 
     Raises:
         BrokenJournal: the journal does not verify.
+        OSError: the journal cannot be read.
     """
     name, head = reference.name, reference.head
     is_sealed, reached = False, EMPTY_CHAIN_HEAD

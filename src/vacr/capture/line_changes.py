@@ -98,7 +98,8 @@ def find_splices(old: bytes, new: bytes) -> list[tuple[int, int, bytes]]:
     """Return splices that turn `old` into `new`: offset, number of bytes to cut, replacement.
 
     They are ordered from the last to the first, so that applying one does not move the offset of
-    the next. A small change is one splice; a large one is divided by lines.
+    the next. A small change is one splice; a large one is divided by lines. Equal bytes give one
+    splice that changes nothing.
     """
     whole = find_splice(old, new)
     _, cut, data = whole
@@ -118,7 +119,10 @@ def find_splices(old: bytes, new: bytes) -> list[tuple[int, int, bytes]]:
 
 
 def find_splice(old: bytes, new: bytes) -> tuple[int, int, bytes]:
-    """Return the one splice that turns `old` into `new`: offset, bytes to cut, replacement."""
+    """Return the one splice that turns `old` into `new`: offset, bytes to cut, replacement.
+
+    For equal bytes, it cuts and adds nothing.
+    """
     front, back = _measure_common_ends(old, new)
     return front, len(old) - front - back, new[front : len(new) - back]
 

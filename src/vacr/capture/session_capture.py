@@ -169,7 +169,10 @@ class FollowedSession:
         return journal.head.frames - known_frames
 
     def _update_end(self, state: SessionState) -> None:
-        """Set `ended` by the last event of a hook: True if it ends the session and is unsealed."""
+        """Set `ended` by the last event of a hook: True if it ends the session and is unsealed.
+
+        Do nothing without events, or if the last one was looked at before.
+        """
         if state.last_event is None:
             return
         frame, payload = state.last_event
@@ -274,13 +277,14 @@ class SessionCapture:
         self._postponed: set[Path] = set()
         """Stores that were exported a moment ago, and have changed since."""
         self._stamps: dict[Path, FileStamp] = {}
-        self._store_signs: dict[tuple[Path, str], object] = {}
+        self._store_marks: dict[tuple[Path, str], object] = {}
         self._store_exports: dict[Path, float] = {}
 
     def capture(self, changed: set[Path] | None) -> None:
         """Capture the sessions that the changed paths belong to, or all sessions if None.
 
-        Also retry failures that are due, and stores that were postponed.
+        Also retry failures that are due, and stores that were postponed. Failures are reported and
+        retried later, not raised.
         """
         now = time.monotonic()
         retries = {path for path, (due, _) in self.failed.items() if due <= now}
@@ -365,11 +369,11 @@ class SessionCapture:
             # The list need not show every addition to a session, so any change of the database is
             # a reason to look at an active one.
             is_active = is_alone or self._is_active(place)
-            sign = (stored.sign, database_stamps if is_active else None)
-            if self._store_signs.get((path, session)) == sign:
+            mark = (stored.change_mark, database_stamps if is_active else None)
+            if self._store_marks.get((path, session)) == mark:
                 continue
             if self._follow_stored_session(place, stored):
-                self._store_signs[path, session] = sign
+                self._store_marks[path, session] = mark
 
     def _is_active(self, place: SessionPlace) -> bool:
         """Return whether the session at a place is followed, and changed a short time ago."""
@@ -452,8 +456,10 @@ class HookEventCapture:
     def read_spools(self) -> None:
         """Copy the new events of all spools into the journals of their sessions.
 
+        If that fails for a spool, the failure is reported, and the spool is tried again later.
+
         Raises:
-            UnreadableInput: a spool cannot be read.
+            UnreadableInput: the first event of a new spool cannot be read.
         """
         for progress in self._spools.find_grown():
             self._guard(str(progress.spool.path), partial(self._read_spool, progress))

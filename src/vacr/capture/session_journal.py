@@ -328,7 +328,9 @@ class SessionState:
     def _apply_part(self, note: JournalNote) -> None:
         """Add an empty part; raise BrokenJournal if its number is not the next one."""
         if note["part"] != len(self.parts):
-            raise BrokenJournal("misnumbers a part", where=self.where, frame=self.frames)
+            raise BrokenJournal(
+                "opens a part with the wrong number", where=self.where, frame=self.frames
+            )
         path = Path(os.fsdecode(note["path"]))
         part = CapturedPart(note["part"], note["name"], path, rewritten=note["rewritten"])
         self.parts.append(part)
@@ -347,7 +349,7 @@ class SessionState:
         self._unsealed.append(self.frames)
 
     def _apply_gone(self, note: JournalNote) -> None:
-        """Mark a part as deleted."""
+        """Mark a part as deleted; raise BrokenJournal if the part is unknown."""
         self._get_part(note).is_gone = True
 
     def _apply_event(self, note: JournalNote) -> None:
@@ -373,7 +375,9 @@ class SessionState:
             BrokenJournal: no earlier note has opened that part.
         """
         if note["part"] >= len(self.parts):
-            raise BrokenJournal("names an unknown part", where=self.where, frame=self.frames)
+            raise BrokenJournal(
+                "names a part that no earlier frame opens", where=self.where, frame=self.frames
+            )
         return self.parts[note["part"]]
 
 
@@ -396,7 +400,7 @@ class PartContent:
 
     @property
     def loaded(self) -> bytearray | None:
-        """The bytes, or None if they are not in memory."""
+        """The bytes, or None if they are not in memory; joined with the bytes appended since."""
         if self._loaded is not None and self._appended:
             self._loaded += b"".join(self._appended)
             self._appended = []
@@ -459,7 +463,7 @@ class CapturedPart:
 
 
 def encode_journal_note(kind: str, time: int, **members: Any) -> bytes:
-    """Return a note as CBOR; `time` is in nanoseconds since 1970."""
+    """Return a note as CBOR: its kind, its time in nanoseconds since 1970, and its `members`."""
     return encode({"kind": kind, "time": time, **members}, "cbor")
 
 
@@ -497,7 +501,11 @@ def decode_journal_note(payload: bytes, where: str, frame: int) -> JournalNote:
         RecursionError,
     ):
         pass
-    raise BrokenJournal("is not a note of this version", where=where, frame=frame)
+    raise BrokenJournal(
+        "cannot be read: its content is not a note that this version of vacr knows",
+        where=where,
+        frame=frame,
+    )
 
 
 def _refuse_tag(*_: Any) -> NoReturn:

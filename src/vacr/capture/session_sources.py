@@ -123,8 +123,9 @@ class AgentRoot:
     def find_holder(self, path: Path) -> Path | None:
         """Return the transcript, database or folder that a changed file belongs to.
 
-        The table at the top of this module has examples. Return None if the file does not belong
-        to a session below this root.
+        For example, `store.db-wal` belongs to `store.db`, and `a/agent-1.jsonl` may belong to
+        `a.jsonl`; a transcript belongs to itself. Return None if the file does not belong to a
+        session below this root.
         """
         try:
             relative = path.relative_to(self.path).as_posix()
@@ -157,6 +158,7 @@ class AgentRoot:
     def find_project(self, path: Path) -> str:
         """Return the name of the folder above a session that is named after its project.
 
+        It is the first folder below the root that a wildcard of the matching pattern stands for.
         Return an empty string if there is none, or no pattern matches the path.
         """
         if not path.is_relative_to(self.path):
@@ -425,7 +427,8 @@ def export_store_parts(place: SessionPlace) -> Iterator[SourcePart]:
     store = find_folder_store(place.path)
     if store is None:
         raise UnreadableInput(
-            "the store is missing or has changed its format", where=str(place.path)
+            "the store is missing, or has a format that this version of vacr does not know",
+            where=str(place.path),
         )
     yield from store.source(place.session, []).parts
 
@@ -436,7 +439,7 @@ class StoredSession:
 
     updated: int | None
     """When the session was last changed, in milliseconds since 1970, or None if that is unknown."""
-    sign: object
+    change_mark: object
     """A value that differs after a change by the agent; other changes may not show."""
     project: str = ""
     """The agent's working folder, if the store lists it; else empty."""
@@ -465,9 +468,9 @@ def _list_database_sessions(path: Path, agent: str) -> dict[str, StoredSession]:
     with closing(DatabaseFile(path, agent)) as database:
         return {
             listed.session_id: StoredSession(
-                _find_change_time(listed, path), (listed, sign), flatten_to_line(listed.project)
+                _find_change_time(listed, path), (listed, mark), flatten_to_line(listed.project)
             )
-            for listed, sign in database.signed_sessions()
+            for listed, mark in database.list_marked_sessions()
         }
 
 
@@ -514,7 +517,10 @@ def _find_change_time(listed: ListedSession, path: Path) -> int | None:
 
 
 def _parse_milliseconds(stamp: Any) -> int | None:
-    """Return a time as milliseconds since 1970, or None if it is not a text or a whole number."""
+    """Return a time as milliseconds since 1970; `stamp` is RFC 3339 text or already milliseconds.
+
+    Return None for other text and for any other type.
+    """
     return get_epoch_milliseconds(stamp) if type(stamp) in (str, int) else None
 
 

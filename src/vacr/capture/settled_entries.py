@@ -108,7 +108,10 @@ def parse_comparable_entries(
 
 
 def _make_comparable(number: int, entry: JsonObject, answered_calls: set[Any]) -> ComparableEntry:
-    """Return an entry of a record as a comparable one; `answered_calls` are ids with a result."""
+    """Return an entry of a record as a comparable one; `answered_calls` are ids with a result.
+
+    `number` is the position of the entry, from 1.
+    """
     kind, call = entry["type"], entry.get("call-id")
     name = str(entry.get("id") or call or "")
     members = _drop_ignored_members(
@@ -145,7 +148,8 @@ def parse_state_entries(state: SessionState) -> list[ComparableEntry] | None:
 def count_record_entries(agent: str, parts: Iterable[tuple[str, bytes]]) -> int | None:
     """Return the number of entries in the record of a session, or None if it cannot be parsed.
 
-    `agent` is the name of the agent, and a part is a name and its bytes.
+    Children of entries are not counted. `agent` is the name of the agent, and a part is a name and
+    its bytes.
     """
     source = Source(tuple(SourcePart(name, data) for name, data in parts))
     try:
@@ -212,7 +216,10 @@ def _is_extended_value(old: Any, new: Any) -> bool:
 
 
 def has_all_members(entry: Any, before: Any) -> bool:
-    """Return whether `entry` has all members of `before` with the same values, perhaps more."""
+    """Return whether `entry` has all members of `before` with the same values, perhaps more.
+
+    This holds for objects inside of them too. Values that are not objects must be equal.
+    """
     if isinstance(before, dict) and isinstance(entry, dict):
         return all(
             name in entry and has_all_members(entry[name], value) for name, value in before.items()
@@ -235,7 +242,7 @@ class EntryDifference:
 
     @property
     def is_rewritten(self) -> bool:
-        """Return whether the difference is rewritten history."""
+        """Return whether the difference is rewritten history: its weight is above 0."""
         return self.weight > 0
 
     def __str__(self) -> str:
@@ -296,7 +303,8 @@ class SettledEntries:
     def _is_due(self, state: SessionState, lasted: int, until: int) -> bool:
         """Return whether to compare a state: it lasted a minute, or the last comparison is old.
 
-        A large session is compared less often.
+        A large session is compared less often. `lasted` is in nanoseconds, and `until` in
+        nanoseconds since 1970.
         """
         if lasted >= _MINUTE_NS:
             return True

@@ -133,7 +133,8 @@ def read_hook_events(
             size = os.fstat(file.fileno()).st_size
             if size < offset:
                 raise UnreadableInput(
-                    f"the spool shrank to {size} bytes after {offset} were read",
+                    f"the spool of the hooks was cut to {size} bytes after {offset} were read; "
+                    "events may be lost",
                     where=str(source),
                 )
             while True:

@@ -73,7 +73,6 @@ from vacr.capture.session_sources import AgentRoot, SessionPlace
 from vacr.errors import Unreachable, VacrError
 from vacr.registration import RegistrationClient
 from vacr.signing import PublicKey
-from vacr.transparency import add_receipt
 
 WatchFunction = Callable[..., Iterator[set[tuple[Any, str]]]]
 FolderIdentities = dict[Path, tuple[int, int]]
@@ -153,7 +152,10 @@ class Watcher:
         return self._guard.fails or (self.sealing is not None and bool(self.sealing.failed))
 
     def finish(self) -> None:
-        """Wait for the sealing under way, sign a last checkpoint over everything, and anchor it."""
+        """Wait for the sealing under way, sign a last checkpoint over everything, and anchor it.
+
+        Failures are reported, not raised.
+        """
         if self.sealing is not None:
             self._guard("the journal", self.sealing.finish)
         self._guard("the journal", self._sign_checkpoints)
@@ -250,7 +252,7 @@ class CheckpointAnchoring:
         """Register a checkpoint every `interval` seconds, and verify receipts by `log_keys`.
 
         `register_pending` registers other waiting statements: at the start, and whenever the
-        service answers.
+        service answers. Messages for a person go to `report`.
         """
         self._client, self._log_keys, self._interval = client, log_keys, interval
         self._report, self._register_pending = report, register_pending
@@ -300,7 +302,7 @@ class CheckpointAnchoring:
         """
         registered = self._client.register(statement, self._log_keys)
         self._register_pending()
-        return add_receipt(statement, registered.receipt, registered.logged.key)
+        return registered.add_to(statement)
 
     def _receive(self, journal: Journal, number: int, answer: Future[bytes]) -> None:
         """Add the answer for a checkpoint to the journal, or report why it failed.
@@ -312,7 +314,7 @@ class CheckpointAnchoring:
             self.problem, self._wait = "", self._interval
         except VacrError as error:
             if not isinstance(error, Unreachable):
-                self._report(f"a checkpoint was not registered: {error}")
+                self._report(f"a checkpoint was not registered, will be retried: {error}")
             elif not self.problem:
                 self._report(f"the log cannot be reached; checkpoints are sent later: {error}")
             self.problem = str(error)
@@ -518,7 +520,10 @@ class FileChanges:
         polling: bool,
         report: Callable[[str], None] = lambda _text: None,
     ) -> None:
-        """Prepare to watch folders; with `polling`, do not use the system's notifications."""
+        """Prepare to watch folders; with `polling`, do not use the system's notifications.
+
+        Messages for a person go to `report`.
+        """
         self._folders, self._report = folders, report
         self._stop = threading.Event()
         self._watch = None if polling else _load_watch_function()

@@ -30,8 +30,9 @@ from vacr.console import (
     make_lines_printable,
     prepare_streams,
     print_message,
+    print_text,
 )
-from vacr.errors import PluginError, UnreadableInput, UnwritableOutput, VacrError
+from vacr.errors import PluginError, UnreadableInput, UnwritableOutput, UsageError, VacrError
 from vacr.version import __version__
 
 EXIT_INTERRUPTED = 130
@@ -52,8 +53,11 @@ EXIT_CODES = {
     cls=LazyVerbGroup,
     package="vacr.cli",
     verbs={
+        "open": "Open the app: all conversations on this machine, in a browser.",
         "list": "List the sessions of all agents on this machine.",
         "record": "Turn native sessions into records.",
+        "search": "Search the text of all conversations.",
+        "sql": "Ask questions about all conversations in SQL.",
         "show": "Show a conversation in the terminal.",
         "view": "Write a conversation as a web page that verifies itself.",
         "stats": "Add up tokens, cost, tools and time, or the lines of commits.",
@@ -71,6 +75,7 @@ EXIT_CODES = {
         "register": "Register statements in a transparency log.",
         "seal": "Record, attribute, validate, sign, register and verify in one step.",
         "verify": "Verify signed records.",
+        "trust": "Name the people and services that you trust.",
         "hook": "Install hooks, so that agents report what they do.",
         "watch": "Capture the sessions of all agents as they happen.",
         "journal": "Verify the journal of captured sessions.",
@@ -78,11 +83,22 @@ EXIT_CODES = {
         "endorse": "Enrol the attestation key of a certified TPM.",
         "appraise": "Appraise evidence by a policy, and sign the result.",
         "log": "Create, serve and check a transparency log.",
+        "lsp": "Show in an editor which agent wrote a line, and why.",
+        "mcp": "Let agents search and check past conversations.",
         "inspect": "Show the content of a signed statement, or of any CBOR.",
         "schema": "Show a schema, or generate instances of it.",
         "completion": "Print the completion script for a shell.",
     },
     modules={"completion": "verbs"},
+    headings={
+        "Every day": "open list search show stats blame sql",
+        "Proof": "seal verify trust key",
+        "Share": "view export import notes",
+        "Capture": "watch hook journal",
+        "Run": "log mcp lsp",
+    },
+    invoke_without_command=True,
+    no_args_is_help=False,
     context_settings={
         "help_option_names": ["-h", "--help"],
         "auto_envvar_prefix": "VACR",
@@ -93,16 +109,28 @@ EXIT_CODES = {
     "Options can also be set by environment variables: VACR_<VERB>_<OPTION>.",
 )
 @click.version_option(__version__, "-V", "--version", message="vacr %(version)s")
-def group() -> None:
-    """Turn the sessions of AI coding agents into signed, verifiable records.
+@click.pass_context
+def group(context: click.Context) -> int:
+    """Find, show, prove and share what AI coding agents did.
+
+    Without a command, vacr opens the app: all conversations on this machine, in a browser.
 
     \b
     Example:
-      vacr list                                   # the sessions on this machine
-      vacr blame src/app.py                       # who wrote each line, and why
-      vacr record ~/.claude/projects/x/abc.jsonl  # writes ./abc.acr.json
-      vacr validate abc.acr.json
+      vacr list                      # the sessions on this machine
+      vacr search connection refused # words in all of them
+      vacr show latest               # the last conversation
+      vacr blame src/app.py          # who wrote each line, and why
+      vacr view latest --open        # a page to read and to share
     """
+    if context.invoked_subcommand is not None:
+        return 0
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        from vacr.cli.open import open_app
+
+        return open_app()
+    print_text(context.get_help())
+    return UsageError.exit_code
 
 
 def main() -> None:

@@ -59,6 +59,7 @@ from vacr.workflows import (
 
 EXIT_NOT_AFFIRMED = 1
 _TIER_MARKS = {Tier.NONE: "✓", Tier.AFFIRMING: "✓", Tier.WARNING: "!", Tier.CONTRAINDICATED: "✗"}
+_DEFAULT_HINT = "Do not rely on this evidence. Ask for new evidence: vacr attest."
 _HINTS_BY_REASON = {
     "attester-unknown": ("List the public key of the attester under attester-keys in the policy."),
     "attestation-key-unknown": (
@@ -68,6 +69,26 @@ _HINTS_BY_REASON = {
         "Use vacr attest --attester tpm, or accept it: software-is-enough = true in the policy."
     ),
     "measurement-unknown": (
+        "Write reference values with vacr attest --reference, and list them under references."
+    ),
+    "measurement-changed": (
+        "Find out why these files changed. If the change is right, write new reference values: "
+        "vacr attest --reference"
+    ),
+    "nonce": "Use the nonce that you sent to the attester, or ask for new evidence.",
+    "evidence-old": "Ask for new evidence: vacr attest.",
+    "evidence-in-future": "Check the clocks of both machines, and ask for new evidence.",
+    "record-mismatch": "Name the record of this evidence with --record.",
+    "journal-mismatch": "Ask for new evidence about this record: vacr attest --record.",
+    "pcr-mismatch": (
+        "Find out why the machine started differently. If that is right, list the new value under "
+        "pcrs in the policy."
+    ),
+    "pcr-missing": "Ask for evidence with this register: vacr attest --pcrs.",
+    "measurement-missing": "Ask for new evidence that measures it: vacr attest.",
+    "claim-missing": "Ask for evidence that contains it. For the options: vacr attest --help",
+    "version": "Update vacr on the attester's machine, or accept this version in the policy.",
+    "no-reference": (
         "Write reference values with vacr attest --reference, and list them under references."
     ),
 }
@@ -82,8 +103,18 @@ _HINTS_BY_REASON = {
     type=PATH,
     help="File with the appraisal policy (TOML).",
 )
-@click.option("--nonce", required=True, metavar="HEX", help="Nonce that the evidence must contain.")
-@click.option("--record", metavar="FILE", type=PATH, help="Record that the evidence must be about.")
+@click.option(
+    "--nonce",
+    required=True,
+    metavar="HEX",
+    help="Nonce that you sent to the attester; the evidence must contain it.",
+)
+@click.option(
+    "--record",
+    metavar="FILE",
+    type=PATH,
+    help="Record that the evidence must be about.  [default: any record]",
+)
 @partial(key_options, required=False)
 @click.option(
     "--to",
@@ -180,7 +211,9 @@ def command(
 def _appraise_evidence(
     messages: RatsMessages, rules: AppraisalPolicy, where: str, **expected: Any
 ) -> Appraisal:
-    """Return the appraisal of evidence from the file `where`.
+    """Return the appraisal of evidence from the file `where`, good or bad.
+
+    `expected` has the further arguments of `appraise_evidence`: nonce, record, time and journal.
 
     Raises:
         InvalidStatement: the evidence is malformed; the error names the file.
@@ -211,13 +244,17 @@ def _strip_evidence_suffix(evidence: str) -> str:
 def _report_appraisal(
     appraisal: Appraisal, evidence: str, written: str | None, voice: Voice, *, passport: bool
 ) -> None:
-    """Print the verdict, the file of the result and the reason for a failure, or all as JSON."""
+    """Print the verdict, the file of the result and the reason for a failure, or all as JSON.
+
+    `evidence` and `written` are the files; `written` is `None` if the result went to standard
+    output. A result with evidence is called a passport.
+    """
     vector = ", ".join(f"{name} {value}" for name, value in appraisal.vector.items())
     voice.result(
         f"{evidence}: {appraisal.status.label} by {appraisal.policy} ({vector or 'no claims'})"
     )
     if written is not None:
-        voice.result(f"{written}: {'the passport' if passport else 'the result'}")
+        voice.result(f"{written}: {'the passport' if passport else 'the signed result'}")
     worst = appraisal.worst_check
     if appraisal.status is not Tier.AFFIRMING:
         problem = (
@@ -227,7 +264,8 @@ def _report_appraisal(
         )
         reason = _find_failure_reason(appraisal) or ""
         voice.error(
-            f"{evidence}: not affirmed ({reason}): {problem}", _HINTS_BY_REASON.get(reason, "")
+            f"{evidence}: not affirmed ({reason}): {problem}",
+            _HINTS_BY_REASON.get(reason, _DEFAULT_HINT),
         )
     voice.data(
         {

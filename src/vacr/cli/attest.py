@@ -112,8 +112,9 @@ _REFERENCE_FILE, _ATTESTATION_KEY_FILE = "reference.cbor", "ak.pub.pem"
 )
 @click.option(
     "--journal-head",
-    metavar="FILE|HEX",
-    help="Head of the recorder's journal.  [default: from the record]",
+    metavar="HEAD|FILE",
+    help="Head of the recorder's journal: IDENTITY:FRAMES:HEAD, or a JSON file with these three.  "
+    "[default: from the record]",
 )
 @click.option(
     "--configuration",
@@ -141,7 +142,7 @@ _REFERENCE_FILE, _ATTESTATION_KEY_FILE = "reference.cbor", "ak.pub.pem"
     "--into",
     metavar="STATEMENT",
     type=PATH,
-    help="Also add the evidence to the header of this statement.",
+    help="Also add the evidence to this statement file, in its unprotected header.",
 )
 @click.option(
     "--reference",
@@ -149,7 +150,9 @@ _REFERENCE_FILE, _ATTESTATION_KEY_FILE = "reference.cbor", "ak.pub.pem"
     help="Write the measurements of this installation, as reference values for a verifier.",
 )
 @click.option(
-    "--attestation-key", is_flag=True, help="Write the public attestation key of the TPM."
+    "--attestation-key",
+    is_flag=True,
+    help="Write only the TPM's public attestation key, to the file of -o; create no evidence.",
 )
 @partial(output_options, default="next to the record")
 @voice_options
@@ -277,7 +280,7 @@ def _choose_agent(
 ) -> SessionAgent | None:
     """Return the agent in a record, else the named agent, else the agent of the executable.
 
-    Return `None` if all three are missing.
+    Return `None` if all three are missing. `content` is the record; `{}` if the file is not one.
 
     Raises:
         UsageError: the record names another agent than `name`.
@@ -296,7 +299,8 @@ def _choose_journal_head(
 ) -> JournalHead | None:
     """Return the journal head in a record, else the one of `--journal-head`.
 
-    Return `None` if there is neither. `path` is the file of the record, for errors.
+    Return `None` if there is neither. `path` is the file of the record, for errors. `content` is
+    the record; `{}` if the file is not one.
 
     Raises:
         UsageError: the two heads differ.

@@ -56,7 +56,7 @@ _EXIT_FAILED = 1
 @click.option(
     "--base",
     metavar="REPOSITORY[@REVISION]",
-    help="Git repository, and the revision before the session.  [default revision: HEAD]",
+    help="Git repository with the files before the session.  [default revision: HEAD]",
 )
 @click.option(
     "--history",
@@ -68,12 +68,14 @@ _EXIT_FAILED = 1
     is_flag=True,
     help="Recompute the attribution of records and compare; write no files.",
 )
-@click.option("--url", metavar="URL", help="Web address of the conversation.")
+@click.option(
+    "--url", metavar="URL", help="Web address of the conversation, to add to the attribution."
+)
 @click.option(
     "--related",
     metavar="TYPE=URL",
     multiple=True,
-    help="Related resource, such as issue=https://…; repeatable.",
+    help="Related resource to add to the attribution, such as issue=https://…; repeatable.",
 )
 @output_options
 @voice_options
@@ -162,6 +164,7 @@ def _check_attributions(files: tuple[str, ...], base: BaseFiles | None, voice: V
     """Recompute the attributions of records, and print whether each is identical.
 
     Return the exit code: 1 if an attribution differs, else the code of an unreadable file, else 0.
+    `base` has the files before the sessions, if named.
     """
     inputs: list[InputRecord] = []
     results, exit_codes = [], [0]
@@ -199,7 +202,10 @@ def _parse_related_link(text: str) -> tuple[str, str]:
 
 
 def _print_call_history(inputs: list[InputRecord], base: BaseFiles | None, voice: Voice) -> int:
-    """Print a JSON line for each change of a file by a tool call; return the exit code, 0."""
+    """Print a JSON line for each change of a file by a tool call; return the exit code, 0.
+
+    `base` has the files before the sessions, if named.
+    """
     with name_failed_input(inputs):
         replay, roots = replay_records([recording.record for recording in inputs], base)
     for number, recording in enumerate(inputs):

@@ -40,7 +40,6 @@ from vacr.console import Voice, get_terminal_width, write_bytes
 from vacr.errors import UsageError, VacrError
 from vacr.files import read_bytes
 from vacr.workflows import (
-    add_noted_blame,
     build_commit_document,
     build_line_counts,
     build_line_document,
@@ -92,16 +91,20 @@ def _git_blame_options(function: F) -> F:
         ),
         click.option("-w", "ignore_space", is_flag=True, help="Ignore changes of white space."),
         click.option(
-            "-M", "moves", metavar="[N]", multiple=True, help="Follow lines moved in a file."
+            "-M",
+            "moves",
+            metavar="[N]",
+            multiple=True,
+            help="Follow lines moved in a file; N is the minimum number of letters and digits.",
         ),
         click.option(
             "-C",
             "copies",
             metavar="[N]",
             multiple=True,
-            help="Follow lines copied from other files; repeatable.",
+            help="Follow lines copied from other files, with N as for -M; repeatable.",
         ),
-        click.option("--since", metavar="DATE", help="Do not look for older commits."),
+        click.option("--since", metavar="DATE", help="Stop at commits before this date."),
         click.option(
             "--ignore-rev",
             metavar="REVISION",
@@ -121,7 +124,9 @@ def _git_blame_options(function: F) -> F:
             type=PATH,
             help="Take the content of the file from here, such as an unsaved buffer.",
         ),
-        click.option("--root", is_flag=True, help="Do not treat first commits as boundaries."),
+        click.option(
+            "--root", is_flag=True, help="Do not mark the first commit as a boundary (^)."
+        ),
         click.option(
             "-p",
             "--porcelain",
@@ -129,9 +134,9 @@ def _git_blame_options(function: F) -> F:
             help="Print as git blame does for programs, with vacr- headers.",
         ),
         click.option(
-            "--line-porcelain", is_flag=True, help="The same, with all headers on every line."
+            "--line-porcelain", is_flag=True, help="Like -p, with all headers on every line."
         ),
-        click.option("--incremental", is_flag=True, help="The same, without the lines themselves."),
+        click.option("--incremental", is_flag=True, help="Like -p, without the lines themselves."),
         click.option("-l", "long_ids", is_flag=True, help="Show full commit ids."),
         click.option("-s", "short_rows", is_flag=True, help="Show only commit and model."),
         click.option("-e", "--show-email", is_flag=True, help="Show the e-mail of the author."),
@@ -260,7 +265,10 @@ def command(
     place = find_repository_file(file, repository)
     selection = _build_selection(revision, **flags)
     container = place.repository
-    with open_blame_records(records, container, no_index, voice, may_be_empty=notes) as found:
+    may_be_empty = notes or form is not None  # An editor needs git's lines in any case.
+    with open_blame_records(
+        records, container, no_index, voice, may_be_empty=may_be_empty
+    ) as found:
         lines = blame_file(place, revision, found, selection)
     if notes:
         lines = _add_notes(container, lines, voice)
@@ -271,7 +279,10 @@ def command(
 
 
 def _choose_form(porcelain: bool, line_porcelain: bool, incremental: bool) -> str | None:
-    """Return the flag of git for the output, as git chooses it; `None` for our own output."""
+    """Return the flag of git for the output; `None` for our own output.
+
+    As for git, `--incremental` outranks `--line-porcelain`, which outranks `--porcelain`.
+    """
     if incremental:
         return BLAME_INCREMENTAL
     if line_porcelain:
@@ -283,6 +294,8 @@ def _split_target(
     target: tuple[str, ...], rev: str | None, commit: str | None
 ) -> tuple[str, str | None]:
     """Return the file and the revision that the arguments name.
+
+    The file is empty with `--commit`. The revision is `None` for the work tree.
 
     Raises:
         UsageError: there is neither a file nor `--commit`, or there is too much.
@@ -340,7 +353,8 @@ def _print_porcelain(
 ) -> int:
     """Print the output of git for programs, with headers about the writers; return 0.
 
-    An editor takes any other exit code for a failure.
+    An editor takes any other exit code for a failure. `form` is the flag of git: porcelain,
+    line-porcelain or incremental.
     """
     headers = {line.line: build_line_headers(line) for line in lines}
     output = run_porcelain_blame(place.repository, place.path, selection, form)
@@ -356,7 +370,10 @@ def _show_file_blame(
     record_count: int,
     voice: Voice,
 ) -> int:
-    """Print who wrote each line of a file; return the exit code, 1 if all authors are unknown."""
+    """Print who wrote each line of a file; return the exit code, 1 if all authors are unknown.
+
+    `record_count` is the number of records that were compared.
+    """
     counts = Counter(line.type for line in lines)
     if not voice.json:
         for row in format_blame_rows(
@@ -379,7 +396,11 @@ def _show_file_blame(
 
 
 def _add_notes(repository: Repository, lines: list[BlamedLine], voice: Voice) -> list[BlamedLine]:
-    """Return lines with the claims of notes; print how many only notes speak of."""
+    """Return the lines; a line that no record proves gets the claim of its commit's note, if any.
+
+    Print how many lines only notes claim. A note that cannot be read is reported and skipped.
+    """
+    from vacr.workflows import add_noted_blame  # Notes load much that blame does without.
 
     def report_failed(commit: str, error: VacrError) -> None:
         """Print that a note cannot be read."""
@@ -395,7 +416,7 @@ def _add_notes(repository: Repository, lines: list[BlamedLine], voice: Voice) ->
 
 
 def _add_notes_to_commit(repository: Repository, added: AddedLines, voice: Voice) -> AddedLines:
-    """Return the lines of a commit with the claims of its note."""
+    """Return the lines of a commit, with claims of its note for lines that no record proves."""
     lines = [line for _, own in added.files for line in own]
     noted = iter(_add_notes(repository, lines, voice))
     return replace(added, files=[(path, [next(noted) for _ in own]) for path, own in added.files])
@@ -433,7 +454,8 @@ def _format_commit_range(added: AddedLines) -> str:
 def _report_nothing_known(voice: Voice, record_count: int, kind: str, lines: int) -> int:
     """Print why no author is known: no lines, or no proof; return the exit code, 1.
 
-    `kind` is `file`, `commit` or `range`.
+    `kind` is `file`, `commit` or `range`. `record_count` and `lines` are the numbers of compared
+    records and of lines.
     """
     if not lines:
         voice.notice(

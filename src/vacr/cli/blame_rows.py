@@ -38,7 +38,7 @@ class RowStyle:
 def format_blame_rows(
     repository: Repository, lines: list[BlamedLine], style: RowStyle, width: int | None
 ) -> list[str]:
-    """Return a row for each line: commit, author if asked for, writer, number and text.
+    """Return a row for each line: commit, writer, number and text, and the columns of `style`.
 
     With a `width`, rows are cut to it, and where space is short they have fewer columns.
     """
@@ -72,7 +72,10 @@ def format_blame_rows(
 
 
 def _measure_columns(rows: list[list[str]]) -> int:
-    """Return the width of aligned columns, each with the gap after it."""
+    """Return the width of aligned columns, each with the gap after it.
+
+    `rows` are the cells; all rows have the same number of them.
+    """
     return sum(max(map(len, column)) + 2 for column in zip(*rows, strict=True))
 
 
@@ -99,7 +102,7 @@ def _fit_contributor_columns(rows: list[list[str]], space: int) -> list[list[str
 
 
 def _shorten_model(name: str) -> str:
-    """Return the name of a model without its vendor, cut if it is long."""
+    """Return the name of a model without its vendor (`vendor/model`), cut if it is long."""
     return cut_to_width(name.rpartition("/")[2] or name, _MAX_MODEL_WIDTH)
 
 
@@ -125,7 +128,10 @@ def _format_contributor_columns(blame: LineBlame | None) -> list[str]:
 
 
 def describe_calls(lines: Sequence[BlamedLine]) -> list[str]:
-    """Return texts about the calls that wrote lines: session, lines, prompt and entry."""
+    """Return lines of text about the calls that wrote lines: session, lines, prompt and entry.
+
+    The last line, which comes even without calls, states how to read a call.
+    """
     calls: dict[tuple[str, str], list[BlamedLine]] = {}
     for line in lines:
         if line.blame is not None:
@@ -143,7 +149,10 @@ def describe_calls(lines: Sequence[BlamedLine]) -> list[str]:
 
 
 def format_line_numbers(numbers: Sequence[int]) -> str:
-    """Return ascending numbers of lines as ranges, such as `line 7` or `lines 1-5, 7`."""
+    """Return ascending numbers of lines as ranges, such as `line 7` or `lines 1-5, 7`.
+
+    There must be at least one number.
+    """
     ranges: list[list[int]] = []
     for number in numbers:
         if ranges and ranges[-1][-1] == number - 1:

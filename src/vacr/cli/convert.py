@@ -126,7 +126,7 @@ def _convert_record(
     """Return a converted record: its bytes, its encoding, its lost members, and a file name.
 
     `form` is the encoding of the file at `path`. Lost members map a JSON Pointer to its
-    description; only v1 loses any.
+    description; only v1 loses any. `to` is `json`, `cbor` or a version such as `v2`.
 
     Raises:
         VacrError: the record cannot be converted.
@@ -142,7 +142,7 @@ def _convert_record(
     converted = convert(record, cast("FormatVersion", to), json=json)
     name = _derive_output_name(path, to, form)
     if converted is record:
-        voice.notice(f"{path}: already version {to}")
+        voice.notice(f"{path}: already version {to}; written again without conversion")
         name = Path(path).name if path != STDIN else name
     data = encode(converted, form)
     if to != "v1":
@@ -182,7 +182,8 @@ def _derive_output_name(path: str, to: str, form: str) -> str:
     """Return the name of the output file, derived from the input.
 
     For example, `a.acr.json` becomes `a.acr.cbor` or `a.v2.acr.json`, and `a.v2.acr.json` becomes
-    `a.acr.json`. To v3, the version is added only if the name would not change otherwise.
+    `a.acr.json`. To v3, the version is added only if the name would not change otherwise. `to` is
+    `json`, `cbor` or a version such as `v2`, and `form` the encoding to write.
     """
     input_name = "stdin.acr" if path == STDIN else Path(path).name
     stem = input_name

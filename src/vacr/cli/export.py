@@ -225,6 +225,7 @@ class _ExportRun:
 
         Raises:
             UsageError: several records would be written to one output file.
+            VacrError: the path itself cannot be read.
         """
         items = scan_input_records(path, changed=True)
         if is_output_folder(self.output) or self.output == STDIN:
@@ -241,7 +242,9 @@ class _ExportRun:
         """Write a record in the other format; report losses if `-v` is used `level` times.
 
         Raises:
-            InvalidRecord: the record was modified, and the export would be signed.
+            InvalidRecord: the record was modified, and the export would be signed without
+                `--force`.
+            VacrError: the format cannot represent the record, or the output cannot be written.
         """
         if recording.modified and self.request.signer is not None and not self.force:
             raise make_modified_error(
@@ -297,7 +300,10 @@ class _ExportRun:
         self._report_losses(recording.path, document, level)
 
     def _report_losses(self, path: str, document: ExportedDocument, level: int) -> None:
-        """Print how many rows the filters removed, and which members the format lacks."""
+        """Print how many rows the filters removed, and which members the format lacks.
+
+        They are printed if `-v` is used `level` times.
+        """
         if document.left_out:
             self.voice.notice(
                 f"vacr: {path}: {format_count(document.left_out, 'row')} removed by the filters",

@@ -3,10 +3,8 @@
 The three verbs change or check the settings files of agents. A change is first shown as a diff, and
 written only if the user agrees:
 
-    >>> from vacr.cli.hook import _choose_settings_scope, _select_agents
-    >>> _choose_settings_scope(project=True, local=False)
-    'project'
-    >>> [hooks.name for hooks in _select_agents("codex-cli")]
+    >>> from vacr.capture import load_agent_hooks
+    >>> [name for name in load_agent_hooks() if name.startswith("codex")]
     ['codex-cli']
 """
 
@@ -14,8 +12,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,20 +26,24 @@ from vacr.capture import (
     PROJECT_SCOPE,
     USER_SCOPE,
     AgentHooks,
-    SettingsChange,
     find_hook_status,
     load_agent_hooks,
     plan_hook_install,
     plan_hook_uninstall,
 )
 from vacr.cli.options import F, voice_options
+from vacr.cli.settings_changes import (
+    ALL_AGENTS,
+    SettingsChanger,
+    choose_settings_scope,
+    select_agents,
+)
 from vacr.cli.verbs import OrderedVerbGroup
 from vacr.console import Voice, align_columns, get_terminal_width
-from vacr.errors import UsageError, VacrError
+from vacr.errors import UsageError
 from vacr.files import STATE_VARIABLE, find_state_folder
 from vacr.workflows import format_count, format_size
 
-_ALL_AGENTS = "all"
 _EXIT_FAILED = 1
 _HEALTHY_STATES = (HOOKS_INSTALLED, HOOKS_NOT_INSTALLED)
 
@@ -64,11 +65,11 @@ def command() -> None:
 
 def _agent_option(function: F) -> F:
     """Add `--agent` to a verb."""
-    choice = click.Choice([*load_agent_hooks(), _ALL_AGENTS])
+    choice = click.Choice([*load_agent_hooks(), ALL_AGENTS])
     return click.option(
         "--agent",
         type=choice,
-        default=_ALL_AGENTS,
+        default=ALL_AGENTS,
         help="Agent whose settings to change.  [default: all agents on this machine]",
     )(function)
 
@@ -125,11 +126,11 @@ def install(
             "hooks do not work on Windows, because they need a POSIX shell",
             hint="Record the sessions afterwards: vacr record",
         )
-    scope = _choose_settings_scope(project=project, local=local)
+    scope = choose_settings_scope(project=project, local=local)
     state = find_state_folder(os.environ)
-    changer = _SettingsChanger(voice, state, scope, yes, dry_run)
+    changer = SettingsChanger[AgentHooks](voice, state, scope, yes, dry_run)
     exit_code = changer.change_all(
-        _select_agents(agent),
+        select_agents(load_agent_hooks(), agent),
         lambda hooks, path: plan_hook_install(hooks, path, os.environ, state),
         "installed",
     )
@@ -167,7 +168,8 @@ def status(
       vacr hook status --agent claude-code --format json
     """
     voice, state = Voice(format, quiet, verbose), find_state_folder(os.environ)
-    rows = [row for hooks in _select_agents(agent) for row in _list_hook_states(hooks, state)]
+    agents = select_agents(load_agent_hooks(), agent)
+    rows = [row for hooks in agents for row in _list_hook_states(hooks, state)]
     error_log = state / os.fsdecode(ERROR_LOG_FILE)
     errors = error_log.stat().st_size if error_log.is_file() else 0
     voice.data(
@@ -247,120 +249,9 @@ def uninstall(
       vacr hook uninstall --yes
     """
     voice, state = Voice(format, quiet, verbose), find_state_folder(os.environ)
-    scope = _choose_settings_scope(project=project, local=local)
-    return _SettingsChanger(voice, state, scope, yes, dry_run).change_all(
-        _select_agents(agent),
+    scope = choose_settings_scope(project=project, local=local)
+    return SettingsChanger[AgentHooks](voice, state, scope, yes, dry_run).change_all(
+        select_agents(load_agent_hooks(), agent),
         lambda hooks, path: plan_hook_uninstall(hooks, path, state),
         "uninstalled",
     )
-
-
-def _select_agents(agent: str) -> list[AgentHooks]:
-    """Return the hooks of the named agent, or for `all` of every agent on this machine."""
-    if agent != _ALL_AGENTS:
-        return [load_agent_hooks()[agent]]
-    return [hooks for hooks in load_agent_hooks().values() if hooks.is_here(os.environ)]
-
-
-def _choose_settings_scope(*, project: bool, local: bool) -> str:
-    """Return `project` or `local` if that option is set, else `user`.
-
-    Raises:
-        UsageError: both options are set.
-    """
-    if project and local:
-        raise UsageError("--project and --local exclude each other", hint="Omit one of them.")
-    if project:
-        return PROJECT_SCOPE
-    return LOCAL_SCOPE if local else USER_SCOPE
-
-
-@dataclass(frozen=True)
-class _SettingsChanger:
-    """Changes the settings of agents: shows each change, asks, and makes it."""
-
-    voice: Voice
-    state: Path
-    scope: str
-    yes: bool
-    dry_run: bool
-    changed: list[AgentHooks] = field(default_factory=list)
-    """The agents whose settings were changed."""
-
-    def change_all(
-        self,
-        agents: list[AgentHooks],
-        plan: Callable[[AgentHooks, Path], SettingsChange],
-        done: str,
-    ) -> int:
-        """Plan and make the change for each agent; return the exit code.
-
-        `plan` returns the change of a settings file, and `done` names it: `installed` or
-        `uninstalled`. A failure for one agent does not stop the others.
-
-        Raises:
-            UsageError: confirmation is needed, and there is no terminal.
-        """
-        documents, worst = [], 0
-        for hooks in agents:
-            try:
-                path = hooks.path(self.scope, os.environ, Path.cwd())
-                change = plan(hooks, path)
-                state = self._change(hooks, change, done)
-                documents.append(
-                    {"agent": hooks.name, "file": str(path), "state": state, "diff": change.diff()}
-                )
-            except UsageError:
-                raise
-            except VacrError as error:
-                self.voice.error(f"vacr: {error}", error.hint)
-                documents.append(
-                    {
-                        "agent": hooks.name,
-                        "state": "failed",
-                        "error": str(error),
-                        "hint": error.hint,
-                    }
-                )
-                worst = max(worst, error.exit_code)
-        self.voice.data({"agents": documents})
-        if not agents:
-            self.voice.notice("vacr: no agents found on this machine. Name one with --agent.")
-            return _EXIT_FAILED
-        return worst
-
-    def _change(self, hooks: AgentHooks, change: SettingsChange, done: str) -> str:
-        """Show a change and make it if the user agrees.
-
-        Return `done` if it was made, else `unchanged` or `not made`.
-        """
-        if change.is_none:
-            self.voice.result(f"{hooks.name}: nothing to change in {change.path}")
-            return "unchanged"
-        if not self.voice.quiet:
-            self.voice.lines(change.shown().rstrip("\n"))
-        if self.dry_run:
-            return "not made"
-        if not self._is_agreed(hooks, change):
-            self.voice.result(f"{hooks.name}: {change.path} was not changed")
-            return "not made"
-        change.make(self.state)
-        self.changed.append(hooks)
-        self.voice.result(f"{hooks.name}: {done} in {change.path}")
-        return done
-
-    def _is_agreed(self, hooks: AgentHooks, change: SettingsChange) -> bool:
-        """Return whether `--yes` is set, or the user answers yes to the question.
-
-        Raises:
-            UsageError: there is no terminal to ask on.
-        """
-        if self.yes:
-            return True
-        if self.voice.json or not sys.stdin.isatty():
-            hint = "Add --yes to make the change, or --dry-run to see it."
-            raise UsageError(
-                f"{hooks.name}: cannot ask before changing {change.path}: no terminal",
-                hint=hint,
-            )
-        return click.confirm(f"Change {change.path}?", err=True)

@@ -123,7 +123,7 @@ def command(
 def _find_documents(path: str) -> list[tuple[str, Path]]:
     """Return the documents at a path, each with its subfolder relative to the path.
 
-    A file is a document itself, with an empty subfolder.
+    Any file, or `-`, is a document itself, with an empty subfolder; it is not read yet.
 
     Raises:
         UnreadableInput: the folder has no documents.
@@ -148,6 +148,9 @@ def _read_document(path: str, chosen_format: str | None) -> tuple[str, list[Read
     """Return the name of a document's format, and the sessions that the document contains.
 
     If no format is chosen, it is detected.
+
+    Raises:
+        VacrError: the file cannot be read, or is not a document in that format.
     """
     data = read_bytes(path)
     name = chosen_format or detect_format(data)
@@ -179,7 +182,10 @@ def _report_import(
 
 
 def _strip_document_suffix(path: str, ending: str) -> str:
-    """Return the name of a file without the ending of its format: `a.atif.json` becomes `a`."""
+    """Return the name of a file without the ending of its format: `a.atif.json` becomes `a`.
+
+    Other names lose `.jsonl`, `.json` or `.txt`, or stay the same. Standard input is named `stdin`.
+    """
     name = "stdin" if path == STDIN else Path(path).name
     for suffix in (ending, ".jsonl", ".json", ".txt"):
         if name.endswith(suffix) and name != suffix:

@@ -223,8 +223,10 @@ def _format_header_parameter(label: Any, value: Any) -> str:
 def _format_receipt(receipt: Receipt) -> str:
     """Return the log of a receipt and the entries that it is about, without verifying them."""
     places = [f"entry {proof.index} of {proof.size}" for proof in receipt.inclusions]
+    places += [f"transaction {proof.transaction}" for proof in receipt.ccf_proofs]
     places += [f"from {proof.older} to {proof.newer} entries" for proof in receipt.consistencies]
-    return f"of {receipt.claims.get(CLAIM_ISS)}, {', '.join(places)}"
+    log = receipt.claims.get(CLAIM_ISS, "an unnamed log")
+    return f"of {log}, {', '.join(places)}"
 
 
 _CLAIM_NAMES = {
@@ -289,7 +291,10 @@ def _convert_for_json(value: Any) -> Any:
 
 
 def _parse_evidence_tokens(data: bytes) -> list[tuple[str, dict[Any, Any]]]:
-    """Return the kind and the named claims of each token in a file; empty if it has none."""
+    """Return the kind and the named claims of each token in a file.
+
+    Return an empty list if the data contains no token, or a malformed one.
+    """
     try:
         if looks_like_jwt(data) or data.startswith(CWT_PREFIX):
             return [_parse_token(data)]
@@ -304,7 +309,11 @@ def _parse_evidence_tokens(data: bytes) -> list[tuple[str, dict[Any, Any]]]:
 
 
 def _parse_token(data: bytes) -> tuple[str, dict[Any, Any]]:
-    """Return the kind of a token, `JWT` or `CWT`, and its claims by name."""
+    """Return the kind of a token, `JWT` or `CWT`, and its unverified claims by name.
+
+    Raises:
+        InvalidStatement: the token is malformed.
+    """
     if looks_like_jwt(data):
         return "JWT", parse_jwt(data).claims
     return "CWT", _name_token_claims(parse_cwt(data).claims)

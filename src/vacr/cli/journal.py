@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 _EXIT_FAILED = 1
 _DIGEST_PATTERN = re.compile(r"[0-9A-Fa-f]{64}")
+_FINDINGS_HINT = (
+    "  Do not rely on the sessions named above. Compare them with a backup, and keep this journal "
+    "as evidence."
+)
 
 
 @click.group(cls=OrderedVerbGroup, no_args_is_help=True)
@@ -222,6 +226,8 @@ def _print_report(report: JournalReport, place: Path, voice: Voice) -> None:
     """Print the findings, remarks and notices about a journal, then the verdict and totals."""
     for finding in report.findings:
         voice.error(f"✗ {finding}")
+    if report.findings:
+        voice.notice(_FINDINGS_HINT)
     for remark in report.remarks:
         voice.notice(f"! {remark}")
     for notice in report.notices:

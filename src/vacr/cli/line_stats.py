@@ -17,7 +17,7 @@ from functools import partial
 from rich.cells import cell_len
 
 from vacr.blame import Repository
-from vacr.cli.record_inputs import collect_records
+from vacr.cli.record_inputs import open_blame_inputs
 from vacr.console import (
     Voice,
     align_columns,
@@ -36,6 +36,7 @@ from vacr.workflows import (
     collect_line_statistics,
     format_count,
     format_group_names,
+    get_blame_records,
     sort_line_groups,
 )
 
@@ -55,6 +56,7 @@ class LineOptions:
     repository: str | None = None
     since: str | None = None
     until: str | None = None
+    no_index: bool = False
 
     def collect(self, paths: Sequence[str], voice: Voice) -> LineStatistics:
         """Count the lines, joined to the records at some paths; show progress in a terminal.
@@ -71,17 +73,23 @@ class LineOptions:
         with show_phases(voice) as progress:
             reading = partial(progress, "reading sessions")
             reading(0, 0)
-            inputs = collect_records(paths, repository, reading, voice)
-            records = [recording.record for recording in inputs]
-            statistics = collect_line_statistics(
-                repository, self.range, records, since=since, until=until, progress=progress
-            )
+            with open_blame_inputs(
+                paths, repository, reading, voice, no_index=self.no_index
+            ) as inputs:
+                statistics = collect_line_statistics(
+                    repository,
+                    self.range,
+                    get_blame_records(inputs),
+                    since=since,
+                    until=until,
+                    progress=progress,
+                )
         repository.close()
         self._report_gaps(statistics, voice)
         return statistics
 
     def _report_gaps(self, statistics: LineStatistics, voice: Voice) -> None:
-        """Print a notice if no commit was counted, or if files could not be read."""
+        """Print a notice if no commit was counted, and an error if files could not be read."""
         if statistics.end is None:
             voice.notice(f"vacr: no commits in {self.range}")
         elif not statistics.commits:
@@ -99,7 +107,8 @@ class LineOptions:
 def _parse_time(text: str | None, option: str, *, is_end: bool = False) -> int | None:
     """Return a date or a time of the user in seconds since 1970; `None` without one.
 
-    A date is a day in UTC: its first second, or with `is_end` its last.
+    A date is a day in UTC: its first second, or with `is_end` its last. `option` names the option
+    in the error.
 
     Raises:
         UsageError: it is neither a date nor a time.
@@ -121,7 +130,9 @@ def _parse_time(text: str | None, option: str, *, is_end: bool = False) -> int |
 
 
 def parse_groupings(text: str | None) -> list[str]:
-    """Return the groupings in a list with commas, in its order; without one, all.
+    """Return the groupings in a text such as `week,author`, in its order and each once.
+
+    For `None`, return all groupings.
 
     Raises:
         UsageError: a grouping is unknown.
@@ -141,7 +152,10 @@ def parse_groupings(text: str | None) -> list[str]:
 def show_line_statistics(
     options: LineOptions, by: str | None, paths: Sequence[str], voice: Voice
 ) -> int:
-    """Print who wrote the lines of a range as a table or as JSON; return the exit code, 0."""
+    """Print who wrote the lines of a range as a table or as JSON; return the exit code, 0.
+
+    `by` is the text of `--by`, or `None`; `paths` are records or sessions, if named.
+    """
     groupings = parse_groupings(by)
     statistics = options.collect(paths, voice)
     voice.data(build_statistics_document(statistics, groupings))
@@ -153,7 +167,10 @@ def show_line_statistics(
 def _format_table(
     statistics: LineStatistics, groupings: Sequence[str], *, shows_all: bool
 ) -> list[str]:
-    """Return the lines of the table, then a line for each fact about `ai` lines."""
+    """Return a line about the range, the lines of the table, and the facts about `ai` lines.
+
+    Without `shows_all`, each grouping has only its largest groups, and weeks only the latest.
+    """
     total = statistics.total
     width = get_terminal_width(sys.stdout)
     days = [f"{days} d" for days in total.survival]
@@ -223,7 +240,8 @@ def _fit_rows(rows: list[list[str]], width: int | None) -> list[str]:
 def _format_facts(total: LineCounts) -> list[str]:
     """Return a line about lines edited before their commit, and one for each age of `ai` lines.
 
-    Return an empty list if no session wrote a line.
+    The ages end with the first for which no line is old enough. Return an empty list if no session
+    wrote a line.
     """
     mixed, written = total.lines["mixed"], total.lines["ai"] + total.lines["mixed"]
     if not written:

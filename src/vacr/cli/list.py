@@ -9,8 +9,8 @@ The newest session comes first. Sub-agents are counted with the session that sta
     ... )
     >>> for line in format_session_table([(session, [session])], 100):
     ...     print(line)
-    agent   project   start     size  title
-    parrot  /src/app  –      12.2 kB  (+1 sub-agent) Fix the tests
+    id  agent   project   start     size  title
+    a   parrot  /src/app  –      12.2 kB  (+1 sub-agent) Fix the tests
 """
 
 from __future__ import annotations
@@ -31,8 +31,10 @@ from vacr.errors import UnreadableInput, escape_unprintable
 from vacr.files import find_home_folder
 from vacr.workflows import format_count, format_size
 
+_MIN_ID_LENGTH = 8
 _MIN_PROJECT_WIDTH = 15
 _WIDE_TERMINAL = 120
+_NARROW_TERMINAL = 100
 _UNKNOWN = "–"
 
 SessionWithSubAgents = tuple[SessionSummary, list[SessionSummary]]
@@ -58,14 +60,15 @@ def command(
 ) -> int:
     """List the sessions of all agents on this machine, the newest first.
 
-    A session is listed with the number of its sub-agents. With -v the path of each session is
-    shown, for `vacr record`. vacr searches the folders of the agents, and honours their environment
-    variables: CLAUDE_CONFIG_DIR, CODEX_HOME, GEMINI_CLI_HOME, XDG_CONFIG_HOME, XDG_DATA_HOME,
-    OPENCODE_DB, CURSOR_DATA_DIR.
+    A session is listed with the number of its sub-agents. Other verbs take its id instead of a
+    path, or `latest`, or `latest:AGENT`. With -v the path of each session is shown. vacr searches
+    the folders of the agents, and honours their environment variables: CLAUDE_CONFIG_DIR,
+    CODEX_HOME, GEMINI_CLI_HOME, XDG_CONFIG_HOME, XDG_DATA_HOME, OPENCODE_DB, CURSOR_DATA_DIR.
 
     \b
     Example:
       vacr list -n 20
+      vacr show latest
       vacr list --agent codex-cli --format jsonl | jq -r .path
     """
     voice = Voice(format, quiet, verbose)
@@ -79,7 +82,10 @@ def command(
     for document in documents:
         voice.line(document)
     if not sessions:
-        voice.notice(f"vacr: no sessions found in {describe_session_folders(agent)}")
+        voice.notice(
+            f"vacr: no sessions found in {describe_session_folders(agent)}. For sessions in "
+            "another folder: vacr record FOLDER -o records/"
+        )
         return EXIT_NO_SESSION
     head, *rows = format_session_table(sessions, get_terminal_width(sys.stdout))
     voice.result(head)
@@ -97,7 +103,10 @@ def list_newest_sessions(
     """Return the sessions on this machine, the newest first, each with its sub-agents.
 
     With `agent`, only sessions of that agent. An error for each store that cannot be read is
-    appended to `failed`.
+    appended to `failed`, unless that is `None`. The list may be empty.
+
+    Raises:
+        UsageError: the agent is unknown.
     """
     sessions = list(list_sessions(agent, failed=failed))
     sessions.sort(key=lambda session: (-(session.updated or 0), session.path, session.session_id))
@@ -151,7 +160,7 @@ def build_session_document(
 def describe_session_folders(agent: str | None) -> str:
     """Return the folders that vacr searches for sessions of an agent, separated by commas.
 
-    For `None`, the folders of all agents.
+    For `None`, the folders of all agents; for an unknown agent, an empty text.
     """
     roots = [
         root
@@ -176,19 +185,48 @@ def format_session_table(sessions: list[SessionWithSubAgents], width: int | None
     With a `width`, long projects and titles are cut to fit, and a narrow table has fewer columns.
     """
     is_wide = width is None or width >= _WIDE_TERMINAL
-    last_used = ["last used"] if is_wide else []
-    rows = [("agent", "project", "start", *last_used, "size", "title")]
+    is_narrow = width is not None and width < _NARROW_TERMINAL
+    sizes = [] if is_narrow else ["size"]
+    # A narrow table has the time that it is sorted by.
+    heads = ["last used"] if is_narrow else ["start", *(["last used"] if is_wide else [])]
+    rows = [("id", "agent", "project", *heads, *sizes, "title")]
+    short_ids = _shorten_ids([session.session_id for session, _ in sessions])
     for session, sub_agents in sessions:
         more = f"(+{format_count(len(sub_agents), 'sub-agent')}) " if sub_agents else ""
-        times = [session.start, session.updated] if is_wide else [session.start]
-        size = _UNKNOWN if session.size is None else format_size(session.size)
+        times = [session.updated] if is_narrow else [session.start]
+        times += [session.updated] if is_wide else []
         project = abbreviate_home(session.project) or _UNKNOWN
         if width is not None:
             project_width = max(_MIN_PROJECT_WIDTH, width // 5)
             project = truncate_start(escape_unprintable(project), project_width)
+        size = _UNKNOWN if session.size is None else format_size(session.size)
+        shown_sizes = [] if is_narrow else [size]
         title = f"{more}{session.title}" or _UNKNOWN
-        rows.append((session.agent, project, *map(_format_local_time, times), size, title))
-    return align_columns(rows, right=frozenset((len(rows[0]) - 2,)), width=width)
+        shown_id = short_ids[session.session_id]
+        shown_times = [_format_local_time(time) for time in times]
+        if is_narrow:
+            shown_times = [time[: len("2026-03-14")] for time in shown_times]
+        rows.append((shown_id, session.agent, project, *shown_times, *shown_sizes, title))
+    right = frozenset() if is_narrow else frozenset((len(rows[0]) - 2,))
+    return align_columns(rows, right=right, width=width)
+
+
+def _shorten_ids(ids: list[str]) -> dict[str, str]:
+    """Return the shortest beginning of each id that no other id has; at least eight letters."""
+    ordered = sorted(set(ids))
+    shortened = {}
+    for number, session_id in enumerate(ordered):
+        neighbours = [*ordered[max(0, number - 1) : number], *ordered[number + 1 : number + 2]]
+        shared = max((_count_shared(session_id, other) for other in neighbours), default=0)
+        shortened[session_id] = session_id[: max(_MIN_ID_LENGTH, shared + 1)]
+    return shortened
+
+
+def _count_shared(text: str, other: str) -> int:
+    """Return the number of letters at the start that two texts have in common."""
+    pairs = enumerate(zip(text, other, strict=False))
+    shorter = min(len(text), len(other))
+    return next((number for number, (one, two) in pairs if one != two), shorter)
 
 
 def _format_local_time(moment: int | None) -> str:

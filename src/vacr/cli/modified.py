@@ -45,8 +45,9 @@ class ModifiedRecords:
     def warn(self, path: str, modified: str) -> None:
         """Print the warning about a record; do nothing if `modified` is empty.
 
-        It goes to standard error, even with `--quiet`, and above the results. On a terminal that
-        shows both, it is printed once.
+        `modified` is the text of the contradiction, printed in full only with `-v`. The warning
+        goes to standard error, even with `--quiet`, and above the results. On a terminal that shows
+        both, it is printed once.
         """
         if modified:
             text = modified if self.voice.verbose else MODIFIED_SUMMARY
@@ -68,5 +69,8 @@ class ModifiedRecords:
             self.voice.error(f"vacr: warning: {path}: {text}", hint)
 
     def format_warning(self, path: str, modified: str) -> str:
-        """Return the line about a modified record for the output that people read."""
+        """Return the line about a modified record for the output that people read.
+
+        `modified` is the text of the contradiction; without `-v`, a short sentence replaces it.
+        """
         return f"WARNING: {path}: {modified if self.voice.verbose else MODIFIED_SUMMARY}"

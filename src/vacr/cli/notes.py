@@ -10,13 +10,14 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import click
 
 from vacr.blame import DEFAULT_NOTES_REF, NotesRef, Repository
 from vacr.cli.options import PATH, voice_options
-from vacr.cli.record_inputs import collect_records
+from vacr.cli.record_inputs import open_blame_inputs
 from vacr.cli.verbs import OrderedVerbGroup
 from vacr.console import Voice, show_job_progress
 from vacr.errors import UsageError, VacrError
@@ -94,11 +95,13 @@ def command() -> None:
     help="Records or native sessions; repeatable.  [default: the sessions of the repository]",
 )
 @click.option("--force", is_flag=True, help="Replace notes of other tools.")
+@click.option("--no-index", is_flag=True, help="Read all sessions, instead of using the index.")
 @_notes_options
 def write(
     revision: str,
     records: tuple[str, ...],
     force: bool,
+    no_index: bool,
     ref: str,
     repository: str,
     format: str,
@@ -121,10 +124,13 @@ def write(
     voice = Voice(format, quiet, verbose)
     notes = NotesRef(Repository(repository), ref)
     commits = list_note_commits(notes.repository, revision)
-    with show_job_progress("reading sessions", voice) as progress:
-        inputs = collect_records(records, notes.repository, progress, voice)
-    with show_job_progress("blaming", voice) as progress:
-        results = write_commit_notes(notes, commits, inputs, force=force, progress=progress)
+    with ExitStack() as opened:
+        with show_job_progress("reading sessions", voice) as progress:
+            inputs = opened.enter_context(
+                open_blame_inputs(records, notes.repository, progress, voice, no_index=no_index)
+            )
+        with show_job_progress("blaming", voice) as progress:
+            results = write_commit_notes(notes, commits, inputs, force=force, progress=progress)
     return _report_results(results, notes, voice)
 
 
@@ -313,7 +319,7 @@ def _report_results(results: Sequence[NoteResult], notes: NotesRef, voice: Voice
             voice.result(f"{short}: {format_line_counts(result.lines)}{unchanged}")
         if result.unnamed:
             names = ", ".join(result.unnamed)
-            voice.notice(f"{short}: left out, because a note cannot name them: {names}")
+            voice.notice(f"{short}: the note leaves out files whose names are not Unicode: {names}")
         document: dict[str, Any] = {
             "commit": result.commit,
             "state": result.state,

@@ -33,7 +33,7 @@ from vacr.errors import UsageError
 if TYPE_CHECKING:
     from vacr.signing import Signer
     from vacr.viewer import PriceTable, RowFilter
-    from vacr.workflows import ServiceSettings, SigningSettings
+    from vacr.workflows import ServiceSettings, SigningSettings, TrustStoreFile
 
 EXIT_FINDINGS = 5
 """The exit code of a verb that finished with findings under `--strict`."""
@@ -47,9 +47,10 @@ _FORCE_HELP = "Accept a key that other users of this machine can read."
 
 _OPTION_GROUPS = {
     "Filters": "entry only tool grep errors",
-    "Signature": "key alg x5chain issuer subject profile timestamp passphrase-file force trust eku "
-    "timestamp-trust require-timestamp",
-    "Log": "service log log-key entry-rule patience token-file ca client-cert client-key",
+    "Signature": "key alg x5chain issuer subject profile timestamp passphrase-file force trust "
+    "trust-store eku timestamp-trust require-timestamp",
+    "Log": "service log log-key require-receipt entry-rule patience token-file ca client-cert "
+    "client-key",
     "Journal": "quiet-after checkpoint epoch anchor keep limit",
     "Evidence": "require-evidence evidence evidence-policy verifier-key nonce require-hardware",
     "TPM": "tcti pcrs attestation-key",
@@ -183,6 +184,11 @@ class OutputTarget:
 
         Unless `-o` names a file, `name` is the file: inside the folder of `-o`, if there is one.
         The input of the verb, `source`, is never overwritten.
+
+        Raises:
+            UsageError: the file exists with other content and `--overwrite` is not set, or is
+                `source`.
+            UnreadableInput: the file cannot be written.
         """
         from vacr.files import STDIN
         from vacr.workflows import is_output_folder, write_output_file
@@ -234,15 +240,50 @@ def entry_rule_option(function: F) -> F:
     )(function)
 
 
-def trust_option(function: F) -> F:
-    """Add `--trust` to a verb that verifies statements."""
-    return click.option(
-        "--trust",
-        metavar="FILE",
-        type=PATH,
-        multiple=True,
-        help="Trusted public key or root certificate; repeatable.",
-    )(function)
+def trust_options(function: F) -> F:
+    """Add `--trust` and `--trust-store` to a verb that verifies statements."""
+    return _add_options(
+        function,
+        click.option(
+            "--trust",
+            metavar="FILE",
+            type=PATH,
+            multiple=True,
+            help="Trusted public key or root certificate, without a name; repeatable.",
+        ),
+        trust_store_option(
+            help="Trust store: people and services by name; repeatable.  [default: if there is no "
+            "--trust, your own store and the approved one of this project]"
+        ),
+    )
+
+
+def trust_store_option(**settings: Any) -> Callable[[F], F]:
+    """Return a decorator that adds `--trust-store` to a verb, with further settings for click."""
+    return click.option("--trust-store", metavar="FILE", type=PATH, multiple=True, **settings)
+
+
+def load_stores(
+    trust: tuple[str, ...], trust_store: tuple[str, ...], voice: Voice
+) -> tuple[TrustStoreFile, ...]:
+    """Return the trust stores for the options of `trust_options`; warn about ignored ones.
+
+    Raises:
+        Unreachable: a named store cannot be read.
+        UsageError: others can write to the user's own store.
+    """
+    from vacr.workflows import choose_trust_stores
+
+    return choose_trust_stores(trust_store, has_bare_trust=bool(trust), warn=warn_with(voice))
+
+
+def warn_with(voice: Voice) -> Callable[[str, str], None]:
+    """Return a function that prints a warning and a hint, unless the user asked for quiet."""
+
+    def warn(message: str, hint: str) -> None:
+        voice.notice(f"vacr: {message}. {hint}")
+
+    return warn
 
 
 def source_options(function: F) -> F:
@@ -264,7 +305,7 @@ def source_options(function: F) -> F:
 
 
 def complete_rule(context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
-    """Return the rules of the chosen schema whose names begin with the typed text."""
+    """Return the rules of the chosen schema, by default v3, that begin with the typed text."""
     from vacr.workflows import load_schema
 
     rules = load_schema(context.params.get("schema") or "v3").rules
@@ -332,16 +373,23 @@ def commit_options(function: F) -> F:
             help="Git repository of --lines.  [default: by the current folder]",
         ),
         click.option(
-            "--since", metavar="DATE", help="With --lines: only commits since this day or time."
+            "--since",
+            metavar="DATE",
+            help="With --lines: only commits since this day or time.",
         ),
         click.option(
-            "--until", metavar="DATE", help="With --lines: only commits until this day or time."
+            "--until",
+            metavar="DATE",
+            help="With --lines: only commits until this day or time.",
         ),
     )
 
 
 def check_commit_options(**given: str | None) -> None:
-    """Raise a UsageError if an option of `commit_options` was given without `--lines`."""
+    """Raise a UsageError if an option is not `None`: the verb was called without `--lines`.
+
+    `given` has the values of `commit_options` by name.
+    """
     for name, value in given.items():
         if value is not None:
             raise UsageError(f"--{name} needs --lines", hint="For example: --lines main..HEAD")
@@ -435,11 +483,15 @@ def signing_options(function: F, *, key_required: bool = True, force_help: str =
 def load_signer_from_options(
     *, key: str, alg: str | None, passphrase_file: str | None, force: bool
 ) -> Signer:
-    """Return the signer for the private key that `key_options` name; ask for its passphrase.
+    """Return the signer for the private key that `key_options` name.
+
+    For an encrypted key without `--passphrase-file`, ask for the passphrase.
 
     Raises:
-        UsageError: other users can read the key, or it is encrypted and there is no terminal.
-        UnreadableInput: the key cannot be read.
+        UsageError: other users can read the key, it is encrypted and there is no terminal, or the
+            algorithm does not fit it.
+        UnreadableInput: the key cannot be read, or the passphrase is wrong.
+        Unreachable: the device with the key, or the passphrase file, cannot be used.
     """
     from vacr.workflows import load_named_signer
 
@@ -458,7 +510,11 @@ def pop_signing_options(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def load_signing_settings(**options: Any) -> SigningSettings:
-    """Return the signer, certificates and other settings that `signing_options` describe."""
+    """Return the signer, certificates and other settings that `signing_options` describe.
+
+    Raises:
+        VacrError: the key or a certificate cannot be used, as for `load_signer_from_options`.
+    """
     from vacr.workflows import SigningSettings
 
     return SigningSettings.load(**options, ask_passphrase=_ask_passphrase)
@@ -535,6 +591,9 @@ def load_service_settings(**options: Any) -> ServiceSettings:
     """Return the settings that `service_options` describe.
 
     The access token may also come from the environment: from VACR_SEAL_TOKEN for `vacr seal`.
+
+    Raises:
+        VacrError: the token file or a file with log keys cannot be used.
     """
     from vacr.workflows import ServiceSettings
 

@@ -255,7 +255,11 @@ def _record_files(
     report: RecordingReport,
     jobs: int | None,
 ) -> int:
-    """Record files named one by one, or one `session` of a store; return the exit code."""
+    """Record files named one by one, or one `session` of a store; return the exit code.
+
+    Raises:
+        UsageError: there are several files, and the output is one file.
+    """
     check_single_output(paths, output)
     if output == STDIN:
         _print_records(paths, session, recording, report)
@@ -286,7 +290,10 @@ def _report_unrecorded_sub_agents(
 
 
 def _record_in_order(tasks: list[RecordingTask], report: RecordingReport, jobs: int | None) -> None:
-    """Carry out tasks, many of them in several processes; report the outcomes in order."""
+    """Carry out tasks, many of them in several processes; report the outcomes in order.
+
+    `jobs` is the number of processes; `None` for one per core.
+    """
     many = len(tasks) >= _MIN_FILES_FOR_PROCESSES and all(task.path != STDIN for task in tasks)
     run = RecordingRun(jobs or (min(count_cores(), len(tasks)) if many else 1), report.voice.notice)
     with show_progress(lambda: len(tasks), report.voice) as step:
@@ -307,9 +314,10 @@ def _print_records(
     recording: RecordingOptions,
     report: RecordingReport,
 ) -> None:
-    """Write the records of the sessions at some paths to standard output, one per line.
+    """Write the records of the sessions at some paths to standard output.
 
-    In CBOR, the records follow each other directly.
+    Several JSON records are lines, each with a line end. A single one has the bytes of its file;
+    only on a terminal does a line end follow. In CBOR, the records follow each other directly.
     """
     printed = 0
 
@@ -321,7 +329,8 @@ def _print_records(
 
     for path in paths:
         report.add(record_place(plan_file_task(path, "", None, recording, session), write_record))
-    if printed and not recording.cbor and sys.stdout.isatty():
+    needs_line_end = printed > 1 or (printed == 1 and sys.stdout.isatty())
+    if needs_line_end and not recording.cbor:
         write_bytes([b"\n"])
 
 
@@ -404,7 +413,9 @@ def _record_folders(
         report.voice.error("vacr: interrupted. To continue, run the same command again.")
         return _EXIT_INTERRUPTED
     if not report.agents and not report.failed:
-        report.voice.error(f"vacr: {', '.join(folders)}: no sessions found")
+        report.voice.error(
+            f"vacr: {', '.join(folders)}: no sessions found", "To find sessions: vacr list -v"
+        )
         return EXIT_NO_SESSION
     return report.exit_code
 

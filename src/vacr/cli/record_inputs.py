@@ -18,21 +18,23 @@ from vacr.console import Voice, show_job_progress
 from vacr.errors import InvalidRecord, NotASession, UnreadableInput, UsageError, VacrError
 from vacr.files import find_state_folder
 from vacr.workflows import (
-    InputRecord,
-    read_blame_records,
+    BlameInputs,
+    get_blame_records,
     read_named_inputs,
     read_project_inputs,
-    read_project_records,
 )
 
 
-def collect_records(
+@contextmanager
+def open_blame_inputs(
     paths: Sequence[str],
     repository: Repository,
     progress: Callable[[int, int], None],
     voice: Voice,
-) -> list[InputRecord]:
-    """Return the records at some paths, or of the repository's sessions if there are no paths.
+    *,
+    no_index: bool = False,
+) -> Iterator[BlameInputs]:
+    """Yield the records at some paths, or of the repository's sessions, while the index is open.
 
     Print a notice about each input that is skipped.
 
@@ -40,10 +42,12 @@ def collect_records(
         UnreadableInput: a named file cannot be read, or there are no records.
         InvalidRecord: a named record is invalid, or was modified.
     """
-    report_skipped = _make_skip_reporter(voice)
-    if paths:
-        return read_named_inputs(paths, report_skipped, progress=progress)
-    return read_project_inputs(find_work_trees(repository), report_skipped, progress=progress)
+    index = _open_index(no_index, voice)
+    try:
+        yield _read_inputs(paths, repository, index, progress, voice)
+    finally:
+        if index is not None:
+            index.close()
 
 
 @contextmanager
@@ -57,13 +61,17 @@ def open_blame_records(
 ) -> Iterator[BlameRecords]:
     """Yield the records to blame with, while a progress bar is shown and the index is open.
 
-    If they `may_be_empty`, the machine need not have sessions of the repository.
+    If they `may_be_empty`, yield an empty list for a machine without sessions of the repository.
+
+    Raises:
+        UnreadableInput: a named file cannot be read, or there are no records.
+        InvalidRecord: a named record is invalid, or was modified.
     """
     index = _open_index(no_index, voice)
     try:
         with show_job_progress("reading sessions", voice) as progress:
             try:
-                found = _read_records(paths, repository, index, progress, voice)
+                found = get_blame_records(_read_inputs(paths, repository, index, progress, voice))
             except UnreadableInput as error:
                 if paths:
                     raise
@@ -74,6 +82,7 @@ def open_blame_records(
                             "--records PATH."
                         )
                     raise
+                voice.notice(str(error), 1)
                 found = []
             yield found
     finally:
@@ -82,7 +91,7 @@ def open_blame_records(
 
 
 def _open_index(no_index: bool, voice: Voice) -> ClaimIndex | None:
-    """Return the index in the state folder; `None` if the user wants none, or none can be used."""
+    """Return the index in the state folder; `None` with `no_index`, or if it cannot be used."""
     if no_index:
         return None
     try:
@@ -95,22 +104,26 @@ def _open_index(no_index: bool, voice: Voice) -> ClaimIndex | None:
     return index
 
 
-def _read_records(
-    paths: tuple[str, ...],
+def _read_inputs(
+    paths: Sequence[str],
     repository: Repository,
     index: ClaimIndex | None,
     progress: Callable[[int, int], None],
     voice: Voice,
-) -> BlameRecords:
+) -> BlameInputs:
     """Return the records at some paths, or of the repository's sessions if there are no paths.
 
     Print a notice about each input that is skipped.
+
+    Raises:
+        UnreadableInput: a named file cannot be read, or there are no records.
+        InvalidRecord: a named record is invalid, or was modified.
     """
     report_skipped = _make_skip_reporter(voice)
     if paths:
-        return read_blame_records(paths, report_skipped, index=index, progress=progress)
+        return read_named_inputs(paths, report_skipped, index=index, progress=progress)
     folders = find_work_trees(repository)
-    return read_project_records(folders, report_skipped, index=index, progress=progress)
+    return read_project_inputs(folders, report_skipped, index=index, progress=progress)
 
 
 def _make_skip_reporter(voice: Voice) -> Callable[[str, VacrError], None]:

@@ -10,6 +10,9 @@ Statements whose service cannot be reached wait in the outbox; `--pending` regis
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -17,10 +20,13 @@ import click
 
 from vacr.cli.options import (
     PATH,
+    NumberRange,
     Verb,
     load_service_settings,
+    load_stores,
     output_options,
     service_options,
+    trust_store_option,
     voice_options,
 )
 from vacr.console import Voice, show_progress, write_bytes
@@ -29,20 +35,29 @@ from vacr.files import STDIN
 from vacr.registration import (
     STATE_FAILED,
     STATE_UNCHANGED,
+    STATE_UNWITNESSED,
     OutboxItem,
+    ProofCollector,
+    Registrar,
     RegistrationOutcome,
 )
+from vacr.verification import TrustStore
 from vacr.workflows import (
     OutboxRun,
     RegistrationTarget,
     ServiceSettings,
+    StatementPair,
     build_registration_document,
     check_single_output,
     combine_exit_codes,
     find_statement_pairs,
     format_count,
+    load_trust_stores,
+    refresh_pair,
     register_pair,
 )
+
+_DEFAULT_WAIT_SECONDS = 60.0
 
 
 @click.command(no_args_is_help=True, cls=Verb)
@@ -52,6 +67,24 @@ from vacr.workflows import (
 @click.option(
     "--again", is_flag=True, help="Register even if the statement already has a receipt of the log."
 )
+@click.option(
+    "--wait",
+    metavar="[SECONDS]",
+    type=NumberRange(0),
+    is_flag=False,
+    flag_value=_DEFAULT_WAIT_SECONDS,
+    help="Wait until enough witnesses cosigned the entry, then add their proof. Without SECONDS: "
+    f"{_DEFAULT_WAIT_SECONDS:.0f}.",
+)
+@click.option(
+    "--refresh",
+    is_flag=True,
+    help="Add or renew the proof of witnesses for statements that are registered already.",
+)
+@trust_store_option(
+    help="Trust store with the witnesses and the log, for --wait and --refresh; repeatable.  "
+    "[default: your own store and the approved one of this project]"
+)
 @service_options
 @partial(output_options, default="the statement itself")
 @voice_options
@@ -60,6 +93,9 @@ def command(
     service: str | None,
     pending: bool,
     again: bool,
+    wait: float | None,
+    refresh: bool,
+    trust_store: tuple[str, ...],
     output: str | None,
     overwrite: bool,
     format: str,
@@ -73,11 +109,15 @@ def command(
     to the statement, which then proves that the log contains it. Registering again gives the same
     entry. If the service cannot be reached, the statement waits in the outbox.
 
+    Witnesses cosign a little later. --wait and --refresh add their proof, by the witnesses and the
+    log's note-key in the trust store.
+
     \b
     Example:
       vacr register abc.acr.json.cose --service https://log.example.org \\
         --log-key receipt-keys.pem
-      vacr register records/ --service https://log.example.org
+      vacr register records/ --service https://log.example.org --wait
+      vacr register records/ --service https://log.example.org --refresh
       vacr register --pending
     """
     # Printed statements must not be mixed with anything else.
@@ -88,8 +128,11 @@ def command(
     )
     services = load_service_settings(**options)
     if pending:
-        if files or output is not None:
-            raise UsageError("--pending takes neither files nor -o", hint="Omit the files and -o.")
+        if files or output is not None or refresh or wait is not None:
+            raise UsageError(
+                "--pending takes no files, and neither -o, --wait nor --refresh",
+                hint="Omit them. To add proofs afterwards: vacr register --refresh FILE",
+            )
         return _register_pending(services, service, voice, again=again)
     if not files:
         raise UsageError("nothing to register", hint="Name statements, or add --pending.")
@@ -98,21 +141,24 @@ def command(
             "register needs the address of a log", hint="Add --service https://log.example.org"
         )
     check_single_output(files, output)
+    if wait is not None and not refresh and output == STDIN:
+        raise UsageError("--wait cannot print the statement", hint="Name a file: -o FILE")
     emit = (lambda data: write_bytes([data])) if output == STDIN else None
     target = RegistrationTarget(output, files, overwrite, emit)
-    # The outbox remembers only statements in their own files.
-    settings: dict[str, Any] = {"outbox": None} if output is not None else {}
-    registrar = services.registrar(service, again=again, **settings)
+    collector = None
+    if refresh or wait is not None:
+        stores = load_trust_stores(load_stores((), trust_store, voice))
+        collector = services.collector(service, stores or TrustStore(), wait or 0)
     pairs = [pair for path in files for pair in find_statement_pairs(path)]
-    documents = []
-    with show_progress(lambda: len(pairs), voice, "registering") as advance:
-        for pair in pairs:
-            outcome, path = register_pair(registrar, pair, target)
-            url = registrar.client.url if pair.statement is not None else service
-            document = build_registration_document(outcome, url, path)
-            report_registration(outcome, document, voice)
-            documents.append(document)
-            advance()
+    run = _RegistrationRun(service, voice, target, collector)
+    with closing(collector) if collector is not None else nullcontext():
+        if refresh and collector is not None:
+            run.refresh(pairs, collector)
+        else:
+            # The outbox remembers only statements in their own files.
+            settings: dict[str, Any] = {"outbox": None} if output is not None else {}
+            run.register(pairs, services.registrar(service, again=again, **settings))
+    documents = run.documents
     if not pairs:
         voice.error(
             f"no statements found in {', '.join(files)}",
@@ -123,6 +169,55 @@ def command(
     return combine_exit_codes(exit_codes or [1])
 
 
+@dataclass
+class _RegistrationRun:
+    """The statements of a run, and their results."""
+
+    service: str
+    voice: Voice
+    target: RegistrationTarget
+    collector: ProofCollector | None
+    documents: list[dict[str, Any]] = field(default_factory=list)
+    """The results for JSON output."""
+
+    def register(self, pairs: Sequence[StatementPair], registrar: Registrar) -> None:
+        """Register statements; with a collector, then wait for the witnesses of all of them."""
+        outcomes = []
+        with show_progress(lambda: len(pairs), self.voice, "registering") as advance:
+            for pair in pairs:
+                outcome, path = register_pair(registrar, pair, self.target)
+                document = build_registration_document(outcome, self.service, path)
+                report_registration(outcome, document, self.voice)
+                outcomes.append((outcome, path))
+                advance()
+        for outcome, path in outcomes:
+            complete = outcome
+            if self.collector is not None and outcome.logged is not None:
+                complete = self._wait_for_witnesses(outcome, path, self.collector)
+            self.documents.append(build_registration_document(complete, self.service, path))
+
+    def _wait_for_witnesses(
+        self, outcome: RegistrationOutcome, path: str, collector: ProofCollector
+    ) -> RegistrationOutcome:
+        """Add the proof of witnesses to a registered statement, and return the outcome of both."""
+        witnessed = collector.refresh_file(path)
+        document = build_registration_document(witnessed, self.service, path)
+        report_registration(witnessed, document, self.voice)
+        if witnessed.error is None:
+            return replace(outcome, witnesses=witnessed.witnesses)
+        return replace(outcome, state=witnessed.state, error=witnessed.error)
+
+    def refresh(self, pairs: Sequence[StatementPair], collector: ProofCollector) -> None:
+        """Add or renew the proofs of witnesses of statements."""
+        with show_progress(lambda: len(pairs), self.voice, "refreshing") as advance:
+            for pair in pairs:
+                outcome, path = refresh_pair(collector, pair, self.target)
+                document = build_registration_document(outcome, self.service, path)
+                report_registration(outcome, document, self.voice)
+                self.documents.append(document)
+                advance()
+
+
 def report_registration(
     outcome: RegistrationOutcome, document: dict[str, Any], voice: Voice
 ) -> None:
@@ -131,10 +226,14 @@ def report_registration(
     if outcome.logged is not None:
         state = "already has a receipt" if outcome.state == STATE_UNCHANGED else "registered"
         whose = "; log key not pinned, add --log-key" if outcome.has_unpinned_key else ""
-        voice.result(f"{name}: {state}, {outcome.logged}{whose}")
+        position = f"{outcome.logged.position} (the receipt does not sign this position)"
+        voice.result(f"{name}: {state}, {outcome.logged}, {position}{whose}")
+    if outcome.witnesses is not None:
+        voice.result(f"{name}: witnesses: {outcome.witnesses}")
     if outcome.error is not None:
         where = "" if name in str(outcome.error) else f"{name}: "
-        voice.error(f"vacr: {where}not registered: {outcome.error}", document["hint"])
+        result = "not witnessed yet" if outcome.state == STATE_UNWITNESSED else "not registered"
+        voice.error(f"vacr: {where}{result}: {outcome.error}", document["hint"])
 
 
 def _register_pending(

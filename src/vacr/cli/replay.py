@@ -53,7 +53,7 @@ _COMMIT_STATES = {
 @click.option(
     "--base",
     metavar="REPOSITORY[@REVISION]",
-    help="Git repository, and the revision before the sessions.  [default revision: HEAD]",
+    help="Git repository with the files before the sessions.  [default revision: HEAD]",
 )
 @click.option(
     "--at",
@@ -94,8 +94,9 @@ def command(
     Several are replayed together, in order of time. The report lists every changed file,
     whether it is complete, partial or deleted, and the evidence. A file is written only if every
     byte of it is known. The report names a doubt where the file may differ from that: a formatter
-    or another command ran since, or only a part was shown after a change from outside. Files in
-    the folder are never removed, and replaced only with --overwrite.
+    or another command ran since, only a part was shown after a change from outside, a part is
+    redacted, or the base is newer than the changes, which are then merged into it. Files in the
+    folder are never removed, and replaced only with --overwrite.
 
     With --at, each file is compared with the commit at every moment of the sessions. If it was the
     same at one of them, the report says "equals the commit" and names the entry, and this state is
@@ -145,8 +146,8 @@ def command(
     for file in rebuilt:
         if file.path in clashing:
             voice.notice(
-                f"{file.path}: not written: sessions in several folders left different versions "
-                "of it"
+                f"{file.path}: sessions in several folders left different versions, so none is "
+                "written. Replay the sessions of each folder separately."
             )
         elif out is not None and _is_inside_git_folder(file.path):
             voice.notice(f"{file.path}: not written: vacr writes no files into a .git folder")
@@ -172,9 +173,13 @@ def _make_formatter_runner(voice: Voice) -> FormatterRunner:
         if source is not ParameterSource.COMMANDLINE:
             raise UsageError(
                 "--run-formatters: neither bwrap nor unshare can isolate a program here",
-                hint="Install bubblewrap, or give the option on the command line.",
+                hint="Install bubblewrap. To run formatters with network all the same, set the "
+                "option on the command line, not in the environment.",
             )
-        voice.notice("Formatters run with network: neither bwrap nor unshare works here.")
+        voice.notice(
+            "Formatters run with network: neither bwrap nor unshare works here. To isolate them, "
+            "install bubblewrap."
+        )
     return runner
 
 
@@ -191,7 +196,10 @@ def _format_rebuilt_file(file: RebuiltFile) -> str:
 
 
 def _format_missing_files(paths: Sequence[str], *, shows_all: bool) -> str:
-    """Return a text about files of the commit that the sessions left as they were in the base."""
+    """Return a text about files that the commit changed, and the sessions left as in the base.
+
+    `paths` must not be empty; only the first are listed, unless `shows_all`.
+    """
     shown = paths if shows_all else paths[:_MAX_PATHS_SHOWN]
     rest = f" and {len(paths) - len(shown)} more: -v" if len(shown) < len(paths) else ""
     count = format_count(len(paths), "file")

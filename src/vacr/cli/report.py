@@ -129,7 +129,7 @@ class RecordingReport:
         if record["drift"]:
             voice.notice(f"vacr: {name}: {_format_drift(record['drift'])}; kept unchanged", level)
         if "stale" in record:
-            remark = "belongs to the older record; add --seal-source to replace it"
+            remark = "is the sealed source of the older record. To replace it, add --seal-source."
             voice.notice(f"vacr: {record['stale']} {remark}", level)
         if record["output"] is None or voice.verbose < level:
             return
@@ -217,7 +217,7 @@ class RecordingReport:
 
 
 def _format_drift(drift: dict[str, dict[str, int]]) -> str:
-    """Return the parts of a session that vacr does not know, the most frequent first.
+    """Return the parts of a session that vacr does not know, such as `1 unknown field: mood (2)`.
 
     `drift` maps kinds, such as `fields`, to the names and counts of their unknown parts.
     """
@@ -229,7 +229,7 @@ def _format_drift(drift: dict[str, dict[str, int]]) -> str:
 
 
 def _format_top_counts(counts: dict[str, int]) -> str:
-    """Return the five most frequent names with their counts: `mood (2), taste (1)`."""
+    """Return the five most frequent names with their counts: `mood (2), taste (1) and 3 more`."""
     shown = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     names = ", ".join(f"{name} ({count})" for name, count in shown[:_MAX_NAMES])
     more = len(counts) - _MAX_NAMES

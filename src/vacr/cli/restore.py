@@ -131,7 +131,7 @@ def _read_source_manifest(path: str) -> list[dict[str, Any]]:
 
     Raises:
         InvalidRecord: the record does not list its native files, or was modified.
-        UnreadableInput: the file is not a record.
+        UnreadableInput: the file cannot be read, or is not a record.
     """
     try:
         record, form = read_json_or_cbor(path)

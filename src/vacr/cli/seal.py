@@ -56,7 +56,8 @@ from vacr.workflows import (
 @click.option(
     "--base",
     metavar="REPOSITORY[@REVISION]",
-    help="Git repository, and the revision before the session.  [default revision: HEAD]",
+    help="Git repository with the files before the session, to attribute lines.  "
+    "[default revision: HEAD]",
 )
 @source_options
 @click.option(
@@ -125,7 +126,9 @@ def command(
             documents += _report_group(group, result, service, voice)
             advance()
     if not documents and not report.failed:
-        voice.error(f"vacr: {', '.join(paths)}: no sessions found")
+        voice.error(
+            f"vacr: {', '.join(paths)}: no sessions found", "To find sessions: vacr list -v"
+        )
         return EXIT_NO_SESSION
     return _report_run(documents, report, service, voice)
 
@@ -138,7 +141,7 @@ def _report_group(
 ) -> list[dict[str, Any]]:
     """Print the results of a session and its sub-agents, and return them for JSON output.
 
-    `result` is an error if the session was not sealed.
+    `result` is an error if the session was not sealed. `service` is the URL of the log, if any.
     """
     if isinstance(result, VacrError):
         voice.error(f"vacr: {group[0].task.path}: not sealed: {result}", result.hint)

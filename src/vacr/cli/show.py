@@ -264,7 +264,7 @@ def _build_row_document(recording: InputRecord, row: Row) -> dict[str, Any]:
 
 
 def _print_paged(text: Iterator[str], *, coloured: bool, paged: bool) -> None:
-    """Print text piece by piece; on a terminal, through a pager."""
+    """Print text piece by piece; through a pager if `paged` and standard output is a terminal."""
     if not paged or not sys.stdout.isatty():
         for piece in text:
             if not print_text(piece, color=coloured, newline=False):
@@ -327,6 +327,6 @@ def _format_totals(totals: Totals, price_date: str) -> str:
 
 
 def _format_duration(seconds: int) -> str:
-    """Return a duration as text: `0 min 18 s`, or from an hour on `1 h 5 min`."""
+    """Return a duration as text: `0 min 18 s`, or from an hour on `1 h 5 min`, without seconds."""
     hours, rest = divmod(seconds, 3600)
     return f"{hours} h {rest // 60} min" if hours else f"{rest // 60} min {rest % 60} s"

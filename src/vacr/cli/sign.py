@@ -51,7 +51,7 @@ from vacr.workflows import (
     type=click.Choice(STATEMENT_PROFILES),
     default=HASH_ENVELOPE,
     show_default=True,
-    help="How the statement refers to the file, or contains it.",
+    help="Content of the statement: the hash of the file, no content (detached), or the file.",
 )
 @click.option(
     "--subject",

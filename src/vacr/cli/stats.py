@@ -17,11 +17,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 import click
 from rich.cells import cell_len
 
+from vacr.archive import (
+    INDEX_GROUPINGS,
+    TotalsQuery,
+    add_up_groups,
+    count_sessions,
+    sum_totals,
+)
 from vacr.cli.line_stats import LineOptions, show_line_statistics
 from vacr.cli.modified import ModifiedRecords
 from vacr.cli.options import (
@@ -30,10 +38,12 @@ from vacr.cli.options import (
     Verb,
     check_commit_options,
     commit_options,
+    complete_agent,
     load_prices,
     prices_option,
     voice_options,
 )
+from vacr.cli.search import check_agent_name, open_fresh_index
 from vacr.console import (
     Voice,
     align_columns,
@@ -49,6 +59,7 @@ from vacr.errors import (
     VacrError,
     escape_unprintable,
 )
+from vacr.files import make_absolute
 from vacr.record import has_labels
 from vacr.viewer import (
     BY_AGENT,
@@ -59,9 +70,16 @@ from vacr.viewer import (
     format_cost,
     list_cost_facts,
     list_cost_marks,
+    load_price_table,
     sum_tokens,
 )
-from vacr.workflows import LINE_GROUPINGS, InputRecord, format_count, scan_input_records
+from vacr.workflows import (
+    LINE_GROUPINGS,
+    InputRecord,
+    format_count,
+    parse_moment,
+    scan_input_records,
+)
 
 _BAR_WIDTH = 16
 _MIN_KEY_WIDTH = 12
@@ -94,8 +112,8 @@ def _complete_grouping(
     return [f"{before}{comma}{name}" for name in names if name.startswith(begun)]
 
 
-@click.command(no_args_is_help=True, cls=Verb)
-@click.argument("paths", nargs=-1, metavar="RECORD|SESSION|FOLDER...", type=PATH)
+@click.command(cls=Verb)
+@click.argument("paths", nargs=-1, metavar="[RECORD|SESSION|FOLDER]...", type=PATH)
 @click.option(
     "--records",
     metavar="FILE|FOLDER",
@@ -105,11 +123,16 @@ def _complete_grouping(
     "sessions of the repository]",
 )
 @click.option(
+    "--agent", metavar="NAME", shell_complete=complete_agent, help="Without paths: only this agent."
+)
+@click.option("--repo", metavar="TEXT", help="Without paths: only repositories with this address.")
+@click.option("--project", metavar="FOLDER", type=PATH, help="Without paths: only this folder.")
+@click.option(
     "--by",
     metavar="NAME[,NAME]",
     shell_complete=_complete_grouping,
-    help=f"How to group sessions: {', '.join(GROUPINGS)}. With --lines, one or more of "
-    f"{', '.join(LINE_GROUPINGS)}.  [default: {BY_AGENT}; with --lines, all]",
+    help=f"How to group sessions: {', '.join(GROUPINGS)}, or without paths repo. With --lines, one "
+    f"or more of {', '.join(LINE_GROUPINGS)}.  [default: {BY_AGENT}; with --lines, all]",
 )
 @click.option(
     "--lines",
@@ -118,16 +141,25 @@ def _complete_grouping(
     "whole history of a revision.",
 )
 @commit_options
+@click.option(
+    "--no-index",
+    is_flag=True,
+    help="With --lines: read all sessions, instead of using the index.",
+)
 @prices_option
 @voice_options
 def command(
     paths: tuple[str, ...],
     records: tuple[str, ...],
+    agent: str | None,
+    repo: str | None,
+    project: str | None,
     by: str | None,
     lines: str | None,
     repository: str | None,
     since: str | None,
     until: str | None,
+    no_index: bool,
     prices: str | None,
     format: str,
     quiet: bool,
@@ -135,7 +167,9 @@ def command(
 ) -> int:
     """Add up the tokens, cost, models, tools, errors and time of sessions, or lines of commits.
 
-    The arguments are records, native sessions, or folders of them. If a session was recorded
+    Without arguments, all sessions on this machine count, from the index of `vacr search`; --since
+    and --until choose a time, such as 7d. Otherwise the arguments are records, native sessions, or
+    folders of them. If a session was recorded
     several times, only the longest unmodified recording counts. Entries copied from another session
     are not counted twice. The time of a session is from its first to its last entry.
 
@@ -155,7 +189,7 @@ def command(
 
     \b
     Example:
-      vacr stats records/
+      vacr stats --by model --since 7d
       vacr stats ~/.claude/projects --by day
       vacr stats records/ --by model --format json
       vacr stats --lines HEAD~10..HEAD
@@ -164,20 +198,92 @@ def command(
     """
     voice = Voice(format, quiet, verbose)
     paths = (*paths, *records)
-    if not paths and lines is None:
-        raise UsageError(
-            "stats needs records or sessions",
-            hint="Name files or folders, for example: vacr stats records/",
-        )
+    filters = {"agent": agent, "repo": repo, "project": project}
+    if paths or lines is not None:
+        _refuse_index_options(filters)
+    elif repository is not None:
+        check_commit_options(repository=repository)
+    else:
+        return _show_index_totals(by, filters, since, until, prices, voice)
     if lines is not None:
         if prices is not None:
             raise UsageError(
                 "--lines and --prices exclude each other", hint="Omit --prices: lines have no cost."
             )
-        options = LineOptions(lines, repository, since, until)
+        options = LineOptions(lines, repository, since, until, no_index)
         return show_line_statistics(options, by, paths, voice)
     check_commit_options(repository=repository, since=since, until=until)
+    if no_index:
+        raise UsageError("--no-index needs --lines", hint="For example: --lines main..HEAD")
     return _show_session_totals(paths, by, prices, voice)
+
+
+def _refuse_index_options(filters: dict[str, str | None]) -> None:
+    """Refuse options that only work for all sessions on this machine.
+
+    Raises:
+        UsageError: one of them is set.
+    """
+    for name, value in filters.items():
+        if value is not None:
+            raise UsageError(
+                f"--{name} chooses among all sessions on this machine",
+                hint="Omit the paths and --lines, or the option.",
+            )
+
+
+def _show_index_totals(
+    by: str | None,
+    filters: dict[str, str | None],
+    since: str | None,
+    until: str | None,
+    prices: str | None,
+    voice: Voice,
+) -> int:
+    """Print the totals of all sessions on this machine; return the exit code.
+
+    Raises:
+        UsageError: the grouping, a time or an agent is unknown, or prices are named.
+        UnreadableInput: the index cannot be used.
+    """
+    by = by or BY_AGENT
+    if by not in INDEX_GROUPINGS:
+        raise UsageError(
+            f"--by {by}: sessions have no such group",
+            hint=f"Choose from: {', '.join(INDEX_GROUPINGS)}",
+        )
+    if prices is not None:
+        raise UsageError(
+            "--prices needs the sessions themselves", hint="Name their files or folders."
+        )
+    now = datetime.now().astimezone()
+    project = filters["project"]
+    query = TotalsQuery(
+        by,
+        agent=check_agent_name(filters["agent"]),
+        repo=filters["repo"] or "",
+        project=make_absolute(project) if project else "",
+        since_ms=parse_moment(since, "--since", now) if since else None,
+        until_ms=parse_moment(until, "--until", now, is_end=True) if until else None,
+    )
+    with open_fresh_index(voice) as index:
+        groups = sum_totals(index.connection, query)
+        total = add_up_groups(groups, count_sessions(index.connection, query))
+    date = load_price_table().date
+    voice.data(
+        {
+            "by": by,
+            "groups": [{"key": key, **_build_totals_document(own)} for key, own in groups.items()],
+            "total": _build_totals_document(total),
+            "prices": {"date": date},
+        }
+    )
+    if not groups:
+        voice.notice("vacr: no sessions match")
+        return EXIT_NO_SESSION
+    for line in _format_stats_table(by, groups, total, date):
+        voice.result(line)
+    return 0
 
 
 def _show_session_totals(

@@ -37,13 +37,20 @@ class LazyVerbGroup(click.Group):
         package: str = "",
         verbs: Mapping[str, str] | None = None,
         modules: Mapping[str, str] | None = None,
+        headings: Mapping[str, str] | None = None,
         **settings: Any,
     ) -> None:
-        """Take the package, and its verbs with their descriptions, in the order of the help."""
+        """Take the package, and its verbs with their descriptions, in the order of the help.
+
+        `headings` maps each heading of the help to the names of its verbs. Verbs under no heading
+        are listed last, by name only.
+        `modules` names the module of a verb where it differs.
+        """
         super().__init__(*args, **settings)
         self.package = package
         self.verbs = verbs or {}
         self.modules = modules or {}
+        self.headings = headings or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the verbs, in the order of the help."""
@@ -64,15 +71,26 @@ class LazyVerbGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write a line about each verb into the help, without loading the verbs."""
+        """Write the verbs into the help, without loading them."""
         del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl(list(self.verbs.items()))
+        listed: set[str] = set()
+        for heading, names in (self.headings or {"Commands": " ".join(self.verbs)}).items():
+            known = [name for name in names.split() if name in self.verbs]
+            listed.update(known)
+            with formatter.section(heading):
+                formatter.write_dl([(name, self.verbs[name]) for name in known], col_max=10)
+        others = [name for name in self.verbs if name not in listed]
+        if others:
+            with formatter.section("Parts and tools (vacr COMMAND --help)"):
+                formatter.write_text(", ".join(others))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the named verb; the error about an unknown verb suggests a similar one."""
+        """Return the name and the command of the verb in `args`, and the arguments after it.
+
+        For an unknown verb, click prints an error that suggests a similar one, and exits.
+        """
         if args[0] not in self.verbs:
             close = get_close_matches(args[0], self.verbs, 1)
             if close:
@@ -107,7 +125,10 @@ def completion_command(shell: str, format: str, quiet: bool, verbose: int) -> No
 
     kind = get_completion_class(shell)
     if kind is None:
-        raise UsageError(f"completion does not support {shell}")
+        raise UsageError(
+            f"completion does not support {shell}",
+            hint=f"Choose from: {', '.join(_INSTALL_HINTS)}.",
+        )
     main_group = click.get_current_context().find_root().command
     script = kind(main_group, {}, "vacr", "_VACR_COMPLETE").source()
     voice = Voice(format, quiet, verbose)

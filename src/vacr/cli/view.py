@@ -27,10 +27,11 @@ from vacr.cli.options import (
     entry_rule_option,
     filter_options,
     load_prices,
+    load_stores,
     log_key_option,
     output_options,
     prices_option,
-    trust_option,
+    trust_options,
     voice_options,
 )
 from vacr.console import Voice, write_bytes
@@ -49,7 +50,7 @@ from vacr.workflows import (
 
 @click.command(no_args_is_help=True, cls=Verb)
 @click.argument("path", metavar="RECORD|SESSION|FOLDER", type=PATH)
-@trust_option
+@trust_options
 @log_key_option(
     help="Public key of a trusted log, or the log's folder; repeatable. Requires a receipt from "
     "one of these logs."
@@ -84,6 +85,7 @@ from vacr.workflows import (
 def command(
     path: str,
     trust: tuple[str, ...],
+    trust_store: tuple[str, ...],
     log_key: tuple[str, ...],
     entry_rule: str,
     lines: str | None,
@@ -127,10 +129,16 @@ def command(
         check_commit_options(repository=repository, since=since, until=until)
     if serve and output is not None:
         raise UsageError("--serve and -o exclude each other", hint="Omit one of them.")
-    options = VerificationOptions(trust=trust, log_keys=log_key, entry_rule=entry_rule)
+    options = VerificationOptions(
+        trust=trust,
+        stores=load_stores(trust, trust_store, voice),
+        log_keys=log_key,
+        entry_rule=entry_rule,
+    )
     row_filter = build_filter(**filters)
 
     def report_error(error: VacrError) -> None:
+        """Print why a page was not written."""
         voice.error(f"vacr: {error}", error.hint)
 
     run = PageRun(path, options, row_filter if row_filter != RowFilter() else None, report_error)
@@ -188,6 +196,7 @@ def _serve_pages(run: PageRun, host: str, port: int, voice: Voice, *, opens: boo
     from vacr.app import serve_pages
 
     def report_start(address: str, names: list[str], *, is_exposed: bool) -> None:
+        """Print the address, and a warning if other machines can read the pages."""
         voice.result(f"serving {format_count(len(names), 'page')} at {address}")
         voice.data({"address": address, "pages": names})
         if is_exposed:

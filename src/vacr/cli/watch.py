@@ -297,6 +297,7 @@ def _stop_on_signals(changes: FileChanges) -> Iterator[None]:
     """Within the block, end the iteration over changes on Ctrl-C or a termination signal."""
 
     def stop(*_: object) -> None:
+        """End the iteration over changes."""
         changes.stop()
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -458,7 +459,10 @@ class _EntryCounter:
 
 
 def _format_age(moment: float) -> str:
-    """Return the time since a moment in seconds, minutes or hours, such as `5 min`."""
+    """Return the time since a moment, rounded down: up to `119 s`, then to `119 min`, then in `h`.
+
+    A moment in the future counts as now: `0 s`.
+    """
     passed = max(0, int(time.time() - moment))
     if passed < _MINUTES_FROM_SECONDS:
         return f"{passed} s"

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from vacr.discovery.sessions import make_part_name as make_part_name
     from vacr.discovery.sessions import read_folder_session_summary as read_folder_session_summary
     from vacr.discovery.sessions import read_session_summary as read_session_summary
+    from vacr.discovery.stored_places import StoredPlace as StoredPlace
+    from vacr.discovery.stored_places import list_stored_places as list_stored_places
 
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,
@@ -63,6 +65,10 @@ __getattr__, __dir__, __all__ = export_lazily(
             "make_part_name",
             "read_folder_session_summary",
             "read_session_summary",
+        ),
+        "stored_places": (
+            "StoredPlace",
+            "list_stored_places",
         ),
     },
 )

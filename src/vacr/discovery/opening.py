@@ -158,7 +158,8 @@ def _read_folder_store(
 ) -> Iterator[OpenedSession | UnreadableInput]:
     """Yield a session of a folder store and its sub-agents; all sessions if `session` is None.
 
-    A session that cannot be read is yielded as its error.
+    A session that cannot be read is yielded as its error. The errors of subfolders that cannot be
+    listed come last.
 
     Raises:
         UnreadableInput: the folder cannot be listed.
@@ -187,7 +188,9 @@ def _read_folder_store(
 def _read_database(
     path: Path, session: str | None, options: _ReadOptions
 ) -> Iterator[OpenedSession | UnreadableInput]:
-    """Yield one session of a database and its sub-agents', or all sessions if it is None.
+    """Yield one session of a database and its sub-agents', or all sessions if `session` is None.
+
+    A session that cannot be read, or does not exist, is yielded as its error.
 
     Raises:
         UnreadableInput: the database cannot be read.
@@ -206,7 +209,11 @@ def _read_database(
                 parents = {listed.session_id: listed.parent for listed in database.sessions()}
                 session_ids += _list_descendants(session, parents)
         if not session_ids:
-            raise NotASession("the database has no sessions", where=str(path))
+            raise NotASession(
+                "the database has no sessions",
+                where=str(path),
+                hint="To find sessions: vacr list -v",
+            )
         side_files = (Path(f"{path}{suffix}") for suffix in SQLITE_SIDE_SUFFIXES)
         files = [path, *(file for file in side_files if file.is_file())]
         for session_id in session_ids:
@@ -240,7 +247,10 @@ def _read_store_session(
     files: Iterable[Path],
     left_out: Iterable[UnreadableInput] = (),
 ) -> Iterator[OpenedSession]:
-    """Read the source of one session in a store; `names` are the name and label of the result."""
+    """Yield the sessions in the source of one session in a store, usually one.
+
+    `names` are the name and the label of the result.
+    """
     name, label = names
     for reading in agent.read_labelled(source):
         yield OpenedSession(
@@ -257,7 +267,10 @@ def _read_store_session(
 def _read_session_file(
     path: Path, data: bytes, options: _ReadOptions, named_paths: set[str]
 ) -> Iterator[OpenedSession | UnreadableInput]:
-    """Yield the sessions in a transcript, `data`, and then the sub-agents' next to it.
+    """Yield the sessions in a transcript whose bytes are `data`, and then its sub-agents' sessions.
+
+    Sub-agents in `named_paths` (real paths) are skipped; one that cannot be read is yielded as its
+    error.
 
     Raises:
         UnreadableInput: no known agent wrote the transcript, or it cannot be parsed.
@@ -368,7 +381,7 @@ def find_sub_agent_files(path: Path, agent: Agent, sessions: set[Any]) -> Iterat
     """Yield the transcripts of sub-agents that belong to the transcript at `path`.
 
     The patterns in `agent.sub_sessions` find them; `sessions` are the ids of the sessions in the
-    transcript.
+    transcript. A file in the same folder counts only if it names one of these ids.
     """
     for file in _list_pattern_files(agent.sub_sessions, path, sessions):
         if file == path:
@@ -395,7 +408,8 @@ def _list_pattern_files(
     """Yield the files that patterns match in the folder of the transcript at `path`, or below it.
 
     `{stem}` in a pattern stands for the transcript's name without its ending, `{session}` for each
-    of the `sessions`. The files of one pattern are sorted by name.
+    of the `sessions`. The files of one pattern are sorted by name. Only the last name of a pattern
+    may have wildcards.
     """
     for pattern in patterns:
         session_ids = sorted(sessions, key=str) if "{session}" in pattern else [""]

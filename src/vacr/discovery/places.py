@@ -92,7 +92,8 @@ class SessionPlace:
 def find_places(path: str | Path) -> Iterator[SessionPlace]:
     """Yield the path itself as a place, or all places in it and below if it is a folder.
 
-    Places that are passed over are left out.
+    A path that is not a folder is yielded without any check. In a folder, places that are passed
+    over are left out.
 
     Raises:
         UnreadableInput: the folder cannot be read.
@@ -109,8 +110,9 @@ def walk_places(
     """Yield the places in a folder and below it, sorted by name within each folder.
 
     Links, folders such as `.git` and files of vacr are yielded with a reason in `passed_over`. The
-    same holds for `leave_out`, the folder that records are written to. `agent` is the name of the
-    agent that wrote all sessions; without it, agents are recognised where that matters.
+    same holds for `leave_out`, the folder that records are written to. A subfolder that cannot be
+    listed is yielded as a place. `agent` is the name of the agent that wrote all sessions; without
+    it, agents are recognised where that matters.
 
     Raises:
         UnreadableInput: the folder itself cannot be read.
@@ -264,7 +266,8 @@ class _FolderWalk:
         """Find the files that an agent's pattern attaches to the sessions in a folder.
 
         Add the names of files in the folder itself to `belonging`. For files in a folder below,
-        note the session as their owner in `owners`.
+        note the session as their owner in `owners`. `kinds` maps each name in the folder to the
+        result of `_classify_entry`.
         """
         subfolder, _, file_name = pattern.rpartition("/")
         files = [name for name, kind in kinds.items() if kind == "file" and name not in belonging]
@@ -283,6 +286,7 @@ class _FolderWalk:
         """Note the file `name` as the owner of files in a subfolder.
 
         Do nothing if the subfolder does not exist, or the file is not a session of the agent.
+        `kinds` maps each name in the folder to the result of `_classify_entry`.
         """
         if (
             kinds.get(subfolder.partition("/")[0]) == "folder"
@@ -333,7 +337,11 @@ def _is_readable_database(path: Path) -> bool:
 def _list_file_places(
     path: Path, prefix: str, name: str, joints: NameJoints
 ) -> Iterator[SessionPlace]:
-    """Yield one place for each session in a database; for any other file, yield one place."""
+    """Yield one place for each session in a database; for any other file, yield one place.
+
+    A database that cannot be read, or has no sessions, is one place too. All have the name `prefix`
+    and `name` together.
+    """
     sessions = _list_database_sessions(path) if _is_readable_database(path) else []
     for session in sessions:
         yield SessionPlace(str(path), f"{prefix}{name}", session, joint=joints.of(name, session))
@@ -447,7 +455,8 @@ def make_record_name(name: str, joint: str, label: str) -> str:
     """Return the name of a record, without its ending: name, joint and label.
 
     Without a label, it is the name alone. If the label has unsafe characters, or the result is too
-    long for a file name, replace or cut them and add `~` and a digest.
+    long for a file name, replace or cut them and add `~` and a digest. A result that already ends
+    like that gets a digest too.
     """
     plain = f"{name}{joint}{label}" if label else name
     safe = f"{name}{joint}{_UNSAFE_CHARACTERS.sub('-', label)}" if label else name

@@ -129,7 +129,7 @@ class DatabaseFile:
         """
         return self.snapshots.read(lambda query: list(self._database.sessions(query)))
 
-    def signed_sessions(self) -> list[tuple[ListedSession, object]]:
+    def list_marked_sessions(self) -> list[tuple[ListedSession, object]]:
         """Return the sessions, each with a change mark: a value that differs after each change.
 
         The mark covers rows of the session that the list itself does not show.
@@ -140,7 +140,7 @@ class DatabaseFile:
         database = self._database
         return self.snapshots.read(
             lambda query: [
-                (session, database.sign(query, session.session_id))
+                (session, database.compute_change_mark(query, session.session_id))
                 for session in database.sessions(query)
             ]
         )
@@ -158,6 +158,7 @@ class DatabaseFile:
             raise UnreadableInput(
                 f"session {session_id} not found" if session_id else _NO_SESSION_MESSAGE,
                 where=str(self.path),
+                hint="To list the sessions: vacr list -v",
             )
         stem = self.name.rpartition(".")[0] or self.name
         # An agent may use any text as a session's id; a file name may not.
@@ -175,7 +176,7 @@ class DatabaseFile:
 
 
 def _list_tables(query: DatabaseQuery) -> frozenset[str]:
-    """Return the names of all tables of a database."""
+    """Return the names of all tables of a database, without views."""
     rows = query("SELECT name FROM sqlite_master WHERE type = 'table'")
     return frozenset(row["name"] for row in rows)
 
@@ -289,7 +290,10 @@ class FolderStore:
         return sessions
 
     def files(self, session_id: str) -> list[Path]:
-        """Return the paths of a session's files; leave out folders that cannot be listed."""
+        """Return the paths of a session's files, or an empty list if it has none.
+
+        Links are left out, and so are files in folders that cannot be listed.
+        """
         names: list[str] = self._folder.parts(
             lambda pattern: self._list_files(pattern, unlisted=[]), session_id
         )
@@ -523,7 +527,8 @@ def check_not_session_piece(path: Path) -> None:
 def find_parent_session(record: Record) -> str | None:
     """Return the id of the session that a sub-agent worked for, from the sub-agent's record.
 
-    Return None for other sessions: a fork also names a parent, but a person works in it.
+    Return None for other sessions (their format is not `autonomous`): a fork also names a parent,
+    but a person works in it.
     """
     parent: str | None = record["vacr"].get("parent", {}).get("session-id")
     return parent if record["session"].get("format") == "autonomous" else None
@@ -534,7 +539,7 @@ def make_no_session_error(session_id: str | None, path: str | Path) -> Unreadabl
     return UnreadableInput(
         f"session {session_id} not found",
         where=str(path),
-        hint="Without --session, all sessions are recorded.",
+        hint="To list the sessions: vacr list -v. Without --session, all sessions are recorded.",
     )
 
 

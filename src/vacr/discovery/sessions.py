@@ -91,7 +91,7 @@ def list_sessions(
     agents = load_agents()
     if agent is not None and agent not in agents:
         raise UsageError(f"unknown agent {agent!r}", hint=f"Known agents: {', '.join(agents)}.")
-    errors = _ErrorCollector([] if failed is None else failed)
+    errors = ErrorCollector([] if failed is None else failed)
     for name in agents if agent is None else [agent]:
         yield from _list_agent_sessions(agents[name], environment, system, errors)
 
@@ -101,7 +101,7 @@ def read_session_summary(path: Path, agent: Agent) -> SessionSummary | None:
 
     Return None if the file cannot be read, or is not a session of that agent.
     """
-    return next(_list_file_sessions(path, agent, "", _ErrorCollector([])), None)
+    return next(_list_file_sessions(path, agent, "", ErrorCollector([])), None)
 
 
 def read_folder_session_summary(path: Path, session: str, agent: Agent) -> SessionSummary | None:
@@ -109,7 +109,7 @@ def read_folder_session_summary(path: Path, session: str, agent: Agent) -> Sessi
 
     Return None if the session cannot be read, or the folder is not a store of that agent.
     """
-    with _ErrorCollector([]).collect(path):
+    with ErrorCollector([]).collect(path):
         store = find_folder_store(path)
         if store is not None and store.agent is agent:
             return next(_summarise_store_session(store, session), None)
@@ -119,7 +119,10 @@ def read_folder_session_summary(path: Path, session: str, agent: Agent) -> Sessi
 def list_store_roots(
     agent: Agent, environment: Mapping[str, str] = os.environ, system: str = sys.platform
 ) -> Iterator[tuple[Path, SessionStore]]:
-    """Yield each folder where an agent keeps sessions, whether it exists or not, and its layout."""
+    """Yield each folder where an agent keeps sessions, whether it exists or not, and its layout.
+
+    A store without a folder on this system is left out.
+    """
     for store in agent.stores:
         root = _resolve_store_root(store, environment, system)
         if root is not None:
@@ -130,7 +133,8 @@ def find_project_folder(path: Path, root: Path, pattern: str) -> str:
     """Return the name of the first folder below `root` that a wildcard of the pattern matches.
 
     Agents name it after the project. Return an empty string if there is none: for the path
-    `/store/my-app/a.jsonl`, `*/*.jsonl` yields `my-app`, and `my-app/*.jsonl` nothing.
+    `/store/my-app/a.jsonl`, `*/*.jsonl` yields `my-app`, and `my-app/*.jsonl` nothing. A pattern
+    with `**` also gives an empty string. The path must lie below `root`.
     """
     names = pattern.split("/")
     wildcards = (position for position, name in enumerate(names) if "*" in name)
@@ -155,6 +159,7 @@ def _resolve_store_root(
 ) -> Path | None:
     """Return the folder of a store: the value of its environment variable, or else its default.
 
+    The folder may be relative to another store (`within`), and `under` names the folder in it.
     Return None if it has neither on this system, or if the variable that disables it is set.
     """
     if store.unless and environment.get(store.unless):
@@ -179,7 +184,7 @@ def _resolve_home(environment: Mapping[str, str], system: str) -> str:
     return find_home_folder(environment) or "~"
 
 
-class _ErrorCollector:
+class ErrorCollector:
     """Collects errors, so that one unreadable session does not hide the others."""
 
     def __init__(self, errors: list[UnreadableInput]) -> None:
@@ -212,9 +217,12 @@ class _ErrorCollector:
 
 
 def _list_agent_sessions(
-    agent: Agent, environment: Mapping[str, str], system: str, errors: _ErrorCollector
+    agent: Agent, environment: Mapping[str, str], system: str, errors: ErrorCollector
 ) -> Iterator[SessionSummary]:
-    """Yield each session of an agent once, from its files, databases and folder stores."""
+    """Yield each session of an agent once, from its files, databases and folder stores.
+
+    A session in a folder store is left out if a database has it too.
+    """
     folders: dict[str, Path] = {}
     seen_paths: set[str] = set()
     ids_in_databases: set[str] = set()
@@ -223,7 +231,7 @@ def _list_agent_sessions(
             # A glob below a folder that cannot be listed finds nothing, and reports nothing.
             os.scandir(root).close()
         for pattern in store.sessions:
-            for path in _match_store_pattern(root, pattern):
+            for path in match_store_pattern(root, pattern):
                 real_path = os.path.realpath(path)
                 if real_path in seen_paths:
                     continue
@@ -243,7 +251,7 @@ def _list_agent_sessions(
                 yield session
 
 
-def _match_store_pattern(root: Path, pattern: str) -> list[Path]:
+def match_store_pattern(root: Path, pattern: str) -> list[Path]:
     """Return the sorted paths below a folder that match a glob pattern.
 
     An empty pattern matches the folder itself. Return an empty list if matching fails.
@@ -255,11 +263,12 @@ def _match_store_pattern(root: Path, pattern: str) -> list[Path]:
 
 
 def _list_file_sessions(
-    path: Path, agent: Agent, project: str, errors: _ErrorCollector
+    path: Path, agent: Agent, project: str, errors: ErrorCollector
 ) -> Iterator[SessionSummary]:
     """Yield the summaries of an agent's sessions in a transcript or a database.
 
-    Yield nothing for a file of another agent. `project` is for transcripts that do not state one.
+    Yield nothing for a file of another agent; add an error to `errors` if the file cannot be read.
+    `project` is for transcripts that do not state one.
     """
     with errors.collect(path):
         if is_database(path):
@@ -273,7 +282,7 @@ def _list_file_sessions(
 
 
 def _list_folder_sessions(
-    path: Path, agent: Agent, errors: _ErrorCollector
+    path: Path, agent: Agent, errors: ErrorCollector
 ) -> Iterator[SessionSummary]:
     """Yield the summaries of the sessions in a folder store; nothing if it is not the agent's.
 
@@ -292,7 +301,7 @@ def _list_folder_sessions(
 
 
 def _summarise_store_session(store: FolderStore, session: str) -> Iterator[SessionSummary]:
-    """Yield the summary of a session in a folder store.
+    """Yield the summary of a session in a folder store, without a size.
 
     Its path is the session's own file if that is named after the session, or else the store.
     """
@@ -355,7 +364,10 @@ def _summarise_listed_session(listed: ListedSession, agent: Agent, path: Path) -
 
 
 def _parse_milliseconds(stamp: Any) -> int | None:
-    """Return a time as milliseconds since 1970, or None if it is not a text or a whole number."""
+    """Return a time as milliseconds since 1970; `stamp` is RFC 3339 text or already milliseconds.
+
+    Return None for other text and for any other type.
+    """
     return get_epoch_milliseconds(stamp) if type(stamp) in (str, int) else None
 
 

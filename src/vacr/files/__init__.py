@@ -6,10 +6,14 @@ from vacr.lazy import export_lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from vacr.files.index_database import find_index_file as find_index_file
+    from vacr.files.index_database import open_index_database as open_index_database
+    from vacr.files.inputs import CONFIG_VARIABLE as CONFIG_VARIABLE
     from vacr.files.inputs import STATE_VARIABLE as STATE_VARIABLE
     from vacr.files.inputs import STDIN as STDIN
     from vacr.files.inputs import ServiceAddress as ServiceAddress
     from vacr.files.inputs import describe_file_error as describe_file_error
+    from vacr.files.inputs import find_config_folder as find_config_folder
     from vacr.files.inputs import find_home_folder as find_home_folder
     from vacr.files.inputs import find_state_folder as find_state_folder
     from vacr.files.inputs import format_path as format_path
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
     from vacr.files.inputs import read_bytes as read_bytes
     from vacr.files.inputs import resolve_links as resolve_links
     from vacr.files.inputs import walk_files as walk_files
+    from vacr.files.responses import CheckedResponse as CheckedResponse
     from vacr.files.sqlite import SqliteSnapshots as SqliteSnapshots
     from vacr.files.writing import OutputFile as OutputFile
     from vacr.files.writing import check_not_input as check_not_input
@@ -44,11 +49,17 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,
     {
+        "index_database": (
+            "find_index_file",
+            "open_index_database",
+        ),
         "inputs": (
+            "CONFIG_VARIABLE",
             "STATE_VARIABLE",
             "STDIN",
             "ServiceAddress",
             "describe_file_error",
+            "find_config_folder",
             "find_home_folder",
             "find_state_folder",
             "format_path",
@@ -64,6 +75,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "resolve_links",
             "walk_files",
         ),
+        "responses": ("CheckedResponse",),
         "sqlite": ("SqliteSnapshots",),
         "writing": (
             "OutputFile",

@@ -28,6 +28,7 @@ from vacr.errors import UnreadableInput, UsageError
 
 STDIN = "-"
 STATE_VARIABLE = "VACR_STATE"
+CONFIG_VARIABLE = "VACR_CONFIG"
 
 _READ_ERROR_REASONS = {
     errno.ENOENT: "there is no such file",
@@ -159,7 +160,10 @@ def path_exists(path: str | Path) -> bool:
 
 
 def is_absolute(path: str) -> bool:
-    """Return whether a path is absolute, by the same rule as `hook.py`, a script without Path."""
+    """Return whether a path is absolute on this system; the path need not exist.
+
+    `hook.py`, a script without Path, uses the same rule.
+    """
     return os.path.isabs(path)
 
 
@@ -212,6 +216,31 @@ def find_state_folder(environment: Mapping[str, str]) -> Path:
         hint = f"Set {STATE_VARIABLE} to the absolute path of a folder for it."
         raise UsageError("vacr has no folder for its state: you have no home folder", hint=hint)
     return Path(home) / ".local" / "state" / "vacr"
+
+
+def find_config_folder(environment: Mapping[str, str]) -> Path:
+    """Return the folder of the user's settings for vacr, such as the trust store.
+
+    It is VACR_CONFIG, or `vacr` in XDG_CONFIG_HOME, or `.config/vacr` in the user's home; on
+    Windows, `vacr` in APPDATA. It need not exist.
+
+    Raises:
+        UsageError: VACR_CONFIG is a relative path, or the user has no home folder.
+    """
+    named = environment.get(CONFIG_VARIABLE, "")
+    if named and not is_absolute(named):
+        hint = "A relative path would name another folder in every current folder."
+        raise UsageError(f"{CONFIG_VARIABLE} must be an absolute path: {named}", hint=hint)
+    if named:
+        return Path(named)
+    for variable in ("XDG_CONFIG_HOME", *(("APPDATA",) if sys.platform == "win32" else ())):
+        if is_absolute(environment.get(variable, "")):
+            return Path(environment[variable]) / "vacr"
+    home = find_home_folder(environment)
+    if not home:
+        hint = f"Set {CONFIG_VARIABLE} to the absolute path of a folder for them."
+        raise UsageError("vacr has no folder for its settings: you have no home folder", hint=hint)
+    return Path(home) / ".config" / "vacr"
 
 
 def find_home_folder(environment: Mapping[str, str]) -> str:

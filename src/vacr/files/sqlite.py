@@ -272,7 +272,11 @@ def _read_database_state(path: Path) -> DatabaseState:
             states.append((0, 0, 0))
             continue
         if not stat.S_ISREG(status.st_mode):
-            raise UnreadableInput(f"{path.name}{suffix} is not a regular file", where=str(path))
+            raise UnreadableInput(
+                f"{path.name}{suffix} is a folder, pipe or device, but SQLite needs a regular file "
+                "there",
+                where=str(path),
+            )
         states.append((status.st_size, status.st_mtime_ns, status.st_ino))
     # SQLite opens the index of the log, but its readers change it: it is not part of the state.
     return tuple(states[: len(_STATE_SUFFIXES)])
@@ -439,14 +443,22 @@ def _make_database_error(error: Exception, path: Path) -> UnreadableInput:
     if isinstance(error, sqlite3.OperationalError):
         if _is_locked_error(error):
             return UnreadableInput(_LOCKED_MESSAGE, where=str(path), hint=_RETRY_HINT)
-        return UnreadableInput(f"cannot read the database: {error}", where=str(path))
+        return UnreadableInput(
+            f"cannot read the database: {error}",
+            where=str(path),
+            hint="Check the permissions of the file and its folder, or try again later.",
+        )
     if isinstance(error, MemoryError):
         return UnreadableInput("too large for the available memory", where=str(path))
     if isinstance(error, sqlite3.Error | UnicodeDecodeError):
         # SQLite says "file is not a database", but only files that begin like one are opened.
         is_wrong_header = getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_NOTADB
         problem = "its header is invalid" if is_wrong_header else str(error)
-        return UnreadableInput(f"a damaged database: {problem}", where=str(path))
+        return UnreadableInput(
+            f"a damaged database: {problem}",
+            where=str(path),
+            hint="Restore the file from a copy. If the agent can open it, report this as a bug.",
+        )
     return UnreadableInput(
         f"unexpected content in the database: {type(error).__name__}: {error}",
         where=str(path),

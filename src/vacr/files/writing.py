@@ -82,7 +82,8 @@ def write_file_atomically(
     """Write or replace a file, whole or not at all, and make missing folders above it.
 
     A pipe or a device is written to directly. Only people who may read all the files in `like` may
-    read the new file. With `durable`, return only once the file would survive a power cut.
+    read the new file. With `durable`, return only once the file would survive a power cut. `pieces`
+    are joined without a copy.
 
     Raises:
         UnreadableInput: the file cannot be written.

@@ -10,7 +10,10 @@ from vacr.lazy import export_lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from vacr.workflows.app_data import load_app_page as load_app_page
+    from vacr.workflows.app_data import load_conversation_data as load_conversation_data
     from vacr.workflows.attribute import CONTRIBUTOR_TYPES as CONTRIBUTOR_TYPES
+    from vacr.workflows.attribute import EVIDENCE_NOTED as EVIDENCE_NOTED
     from vacr.workflows.attribute import build_commit_document as build_commit_document
     from vacr.workflows.attribute import build_line_counts as build_line_counts
     from vacr.workflows.attribute import build_line_document as build_line_document
@@ -24,11 +27,12 @@ if TYPE_CHECKING:
     from vacr.workflows.attribute import report_attribution_gaps as report_attribution_gaps
     from vacr.workflows.attribute import report_unknown_tools as report_unknown_tools
     from vacr.workflows.attribute import shorten_prompt as shorten_prompt
+    from vacr.workflows.blame_records import BlameInputs as BlameInputs
+    from vacr.workflows.blame_records import get_blame_records as get_blame_records
     from vacr.workflows.blame_records import read_blame_records as read_blame_records
     from vacr.workflows.blame_records import read_named_inputs as read_named_inputs
     from vacr.workflows.blame_records import read_project_inputs as read_project_inputs
     from vacr.workflows.blame_records import read_project_records as read_project_records
-    from vacr.workflows.commit_notes import EVIDENCE_NOTED as EVIDENCE_NOTED
     from vacr.workflows.commit_notes import NOTE_EMPTY as NOTE_EMPTY
     from vacr.workflows.commit_notes import NOTE_REFUSED as NOTE_REFUSED
     from vacr.workflows.commit_notes import NOTE_UNCHANGED as NOTE_UNCHANGED
@@ -42,6 +46,11 @@ if TYPE_CHECKING:
     from vacr.workflows.commit_notes import merge_fetched_notes as merge_fetched_notes
     from vacr.workflows.commit_notes import read_commit_notes as read_commit_notes
     from vacr.workflows.commit_notes import write_commit_notes as write_commit_notes
+    from vacr.workflows.conversation_answers import answer_conversation as answer_conversation
+    from vacr.workflows.conversation_answers import answer_search as answer_search
+    from vacr.workflows.conversation_answers import answer_touches as answer_touches
+    from vacr.workflows.conversation_answers import answer_usage as answer_usage
+    from vacr.workflows.conversation_answers import answer_verification as answer_verification
     from vacr.workflows.evidence import MAX_EVIDENCE_BYTES as MAX_EVIDENCE_BYTES
     from vacr.workflows.evidence import EvidenceOptions as EvidenceOptions
     from vacr.workflows.evidence import choose_output_form as choose_output_form
@@ -50,6 +59,8 @@ if TYPE_CHECKING:
     from vacr.workflows.evidence import read_journal_head as read_journal_head
     from vacr.workflows.evidence import read_record_file as read_record_file
     from vacr.workflows.formatters import FormatterRunner as FormatterRunner
+    from vacr.workflows.index_refresh import RefreshReport as RefreshReport
+    from vacr.workflows.index_refresh import refresh_search_index as refresh_search_index
     from vacr.workflows.inputs import MODIFIED_RECORD_HINT as MODIFIED_RECORD_HINT
     from vacr.workflows.inputs import InputRecord as InputRecord
     from vacr.workflows.inputs import drop_duplicate_recordings as drop_duplicate_recordings
@@ -57,6 +68,9 @@ if TYPE_CHECKING:
     from vacr.workflows.inputs import name_failed_input as name_failed_input
     from vacr.workflows.inputs import read_input_records as read_input_records
     from vacr.workflows.inputs import scan_input_records as scan_input_records
+    from vacr.workflows.line_origins import blame_one_file as blame_one_file
+    from vacr.workflows.line_origins import build_line_origin as build_line_origin
+    from vacr.workflows.line_origins import find_line_origin as find_line_origin
     from vacr.workflows.line_statistics import LINE_GROUPINGS as LINE_GROUPINGS
     from vacr.workflows.line_statistics import SURVIVAL_DAYS as SURVIVAL_DAYS
     from vacr.workflows.line_statistics import LineCounts as LineCounts
@@ -68,6 +82,7 @@ if TYPE_CHECKING:
     from vacr.workflows.line_statistics import collect_line_statistics as collect_line_statistics
     from vacr.workflows.line_statistics import format_group_names as format_group_names
     from vacr.workflows.line_statistics import sort_line_groups as sort_line_groups
+    from vacr.workflows.moments import parse_moment as parse_moment
     from vacr.workflows.note_rewrite import list_unnoted_commits as list_unnoted_commits
     from vacr.workflows.note_rewrite import parse_rewritten_commits as parse_rewritten_commits
     from vacr.workflows.note_rewrite import rewrite_similar_notes as rewrite_similar_notes
@@ -101,6 +116,7 @@ if TYPE_CHECKING:
     from vacr.workflows.register import ServiceSettings as ServiceSettings
     from vacr.workflows.register import build_registration_document as build_registration_document
     from vacr.workflows.register import combine_exit_codes as combine_exit_codes
+    from vacr.workflows.register import refresh_pair as refresh_pair
     from vacr.workflows.register import register_pair as register_pair
     from vacr.workflows.replay import ReplayBase as ReplayBase
     from vacr.workflows.replay import build_replay_document as build_replay_document
@@ -116,6 +132,8 @@ if TYPE_CHECKING:
     from vacr.workflows.seal import seal_sessions as seal_sessions
     from vacr.workflows.sealed_source import build_sealed_source_path as build_sealed_source_path
     from vacr.workflows.sealed_source import unseal_source as unseal_source
+    from vacr.workflows.session_names import find_named_session as find_named_session
+    from vacr.workflows.session_names import find_session_id as find_session_id
     from vacr.workflows.sign import LARGE_FILE_SIZE as LARGE_FILE_SIZE
     from vacr.workflows.sign import VERIFIER_KEY_NAME as VERIFIER_KEY_NAME
     from vacr.workflows.sign import SignableFile as SignableFile
@@ -123,6 +141,28 @@ if TYPE_CHECKING:
     from vacr.workflows.sign import ensure_machine_key as ensure_machine_key
     from vacr.workflows.sign import load_named_signer as load_named_signer
     from vacr.workflows.sign import read_signable_file as read_signable_file
+    from vacr.workflows.trust_places import COUNTED_STATES as COUNTED_STATES
+    from vacr.workflows.trust_places import PROJECT_STORE as PROJECT_STORE
+    from vacr.workflows.trust_places import STORE_APPROVED as STORE_APPROVED
+    from vacr.workflows.trust_places import STORE_CHANGED as STORE_CHANGED
+    from vacr.workflows.trust_places import STORE_NAMED as STORE_NAMED
+    from vacr.workflows.trust_places import STORE_OWN as STORE_OWN
+    from vacr.workflows.trust_places import STORE_REFUSED as STORE_REFUSED
+    from vacr.workflows.trust_places import STORE_UNAPPROVED as STORE_UNAPPROVED
+    from vacr.workflows.trust_places import TrustStoreFile as TrustStoreFile
+    from vacr.workflows.trust_places import abbreviate_home as abbreviate_home
+    from vacr.workflows.trust_places import add_trusted_party as add_trusted_party
+    from vacr.workflows.trust_places import approve_store as approve_store
+    from vacr.workflows.trust_places import check_inside_project as check_inside_project
+    from vacr.workflows.trust_places import choose_trust_stores as choose_trust_stores
+    from vacr.workflows.trust_places import find_default_stores as find_default_stores
+    from vacr.workflows.trust_places import find_own_store as find_own_store
+    from vacr.workflows.trust_places import find_project_folder as find_project_folder
+    from vacr.workflows.trust_places import find_project_store as find_project_store
+    from vacr.workflows.trust_places import load_trust_stores as load_trust_stores
+    from vacr.workflows.trust_places import read_project_store as read_project_store
+    from vacr.workflows.trust_places import remove_trusted_party as remove_trusted_party
+    from vacr.workflows.trust_places import renew_approval as renew_approval
     from vacr.workflows.validate import SIGNED_RECORD_RULE as SIGNED_RECORD_RULE
     from vacr.workflows.validate import FileVerdict as FileVerdict
     from vacr.workflows.validate import check_rule_exists as check_rule_exists
@@ -132,7 +172,9 @@ if TYPE_CHECKING:
     from vacr.workflows.verify import EXIT_NOT_VERIFIED as EXIT_NOT_VERIFIED
     from vacr.workflows.verify import VerificationOptions as VerificationOptions
     from vacr.workflows.verify import build_verdict_rows as build_verdict_rows
+    from vacr.workflows.verify import describe_signer as describe_signer
     from vacr.workflows.verify import find_proven_time as find_proven_time
+    from vacr.workflows.verify import format_signer_cell as format_signer_cell
     from vacr.workflows.verify import format_verdict_totals as format_verdict_totals
     from vacr.workflows.verify import judge_statements as judge_statements
     from vacr.workflows.verify import load_verification_policy as load_verification_policy
@@ -147,6 +189,7 @@ __getattr__, __dir__, __all__ = export_lazily(
     {
         "attribute": (
             "CONTRIBUTOR_TYPES",
+            "EVIDENCE_NOTED",
             "build_commit_document",
             "build_line_counts",
             "build_line_document",
@@ -162,13 +205,14 @@ __getattr__, __dir__, __all__ = export_lazily(
             "shorten_prompt",
         ),
         "blame_records": (
+            "BlameInputs",
+            "get_blame_records",
             "read_blame_records",
             "read_named_inputs",
             "read_project_inputs",
             "read_project_records",
         ),
         "commit_notes": (
-            "EVIDENCE_NOTED",
             "MergedNotes",
             "NOTE_EMPTY",
             "NOTE_REFUSED",
@@ -182,6 +226,13 @@ __getattr__, __dir__, __all__ = export_lazily(
             "merge_fetched_notes",
             "read_commit_notes",
             "write_commit_notes",
+        ),
+        "conversation_answers": (
+            "answer_conversation",
+            "answer_search",
+            "answer_touches",
+            "answer_usage",
+            "answer_verification",
         ),
         "evidence": (
             "EvidenceOptions",
@@ -202,6 +253,11 @@ __getattr__, __dir__, __all__ = export_lazily(
             "read_input_records",
             "scan_input_records",
         ),
+        "line_origins": (
+            "blame_one_file",
+            "build_line_origin",
+            "find_line_origin",
+        ),
         "line_statistics": (
             "LINE_GROUPINGS",
             "LineCounts",
@@ -213,6 +269,11 @@ __getattr__, __dir__, __all__ = export_lazily(
             "format_group_names",
             "sort_line_groups",
         ),
+        "app_data": (
+            "load_app_page",
+            "load_conversation_data",
+        ),
+        "moments": ("parse_moment",),
         "note_rewrite": (
             "list_unnoted_commits",
             "parse_rewritten_commits",
@@ -257,6 +318,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "ServiceSettings",
             "build_registration_document",
             "combine_exit_codes",
+            "refresh_pair",
             "register_pair",
         ),
         "replay": (
@@ -266,6 +328,10 @@ __getattr__, __dir__, __all__ = export_lazily(
             "read_replay_inputs",
         ),
         "run_journal": ("RunJournal",),
+        "index_refresh": (
+            "RefreshReport",
+            "refresh_search_index",
+        ),
         "seal": (
             "PlannedSession",
             "SealResult",
@@ -279,6 +345,10 @@ __getattr__, __dir__, __all__ = export_lazily(
             "build_sealed_source_path",
             "unseal_source",
         ),
+        "session_names": (
+            "find_named_session",
+            "find_session_id",
+        ),
         "sign": (
             "LARGE_FILE_SIZE",
             "SignableFile",
@@ -287,6 +357,30 @@ __getattr__, __dir__, __all__ = export_lazily(
             "ensure_machine_key",
             "load_named_signer",
             "read_signable_file",
+        ),
+        "trust_places": (
+            "COUNTED_STATES",
+            "PROJECT_STORE",
+            "STORE_APPROVED",
+            "STORE_CHANGED",
+            "STORE_NAMED",
+            "STORE_OWN",
+            "STORE_REFUSED",
+            "STORE_UNAPPROVED",
+            "TrustStoreFile",
+            "abbreviate_home",
+            "add_trusted_party",
+            "approve_store",
+            "check_inside_project",
+            "choose_trust_stores",
+            "find_default_stores",
+            "find_own_store",
+            "find_project_folder",
+            "find_project_store",
+            "load_trust_stores",
+            "read_project_store",
+            "remove_trusted_party",
+            "renew_approval",
         ),
         "validate": (
             "FileVerdict",
@@ -300,7 +394,9 @@ __getattr__, __dir__, __all__ = export_lazily(
             "EXIT_NOT_VERIFIED",
             "VerificationOptions",
             "build_verdict_rows",
+            "describe_signer",
             "find_proven_time",
+            "format_signer_cell",
             "format_verdict_totals",
             "judge_statements",
             "load_verification_policy",

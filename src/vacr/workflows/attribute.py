@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from vacr.blame import AddedLines, BlamedLine, LineBlame, LineClaim
 
 CONTRIBUTOR_TYPES = ("ai", "human", "mixed", "unknown")
+EVIDENCE_NOTED = "noted"
+"""The evidence of a line that only a note claims."""
 _MAX_PROMPT_LENGTH = 200
 # Editors take a header that ends in -time for a number.
 _HEADER_NAMES = {"model-id": "model", "session-id": "session", "time": "called-at"}
@@ -44,7 +46,8 @@ _HEADER_NAMES = {"model-id": "model", "session-id": "session", "time": "called-a
 def count_attributed_lines(record: dict[str, Any]) -> dict[str, Any]:
     """Count the attributed files of a record, and their lines by contributor type.
 
-    For example, `{"files": 1, "lines": {"ai": 6}}`.
+    For example, `{"files": 1, "lines": {"ai": 6}}`. The record must have a file attribution, which
+    may be empty.
     """
     lines: Counter[str] = Counter()
     files = record["file-attribution"]["files"]
@@ -58,7 +61,10 @@ def count_attributed_lines(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def format_attribution_summary(record: dict[str, Any]) -> str:
-    """Return the attributed files and lines of a record as text, such as `1 file, lines: 6 ai`."""
+    """Return the attributed files and lines of a record as text, such as `1 file, lines: 6 ai`.
+
+    Without lines, it is `0 files, lines: none`. The record must have a file attribution.
+    """
     counts = count_attributed_lines(record)
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(counts["lines"].items()))
     return f"{format_count(counts['files'], 'file')}, lines: {kinds or 'none'}"
@@ -67,7 +73,7 @@ def format_attribution_summary(record: dict[str, Any]) -> str:
 def format_line_ranges(record: dict[str, Any]) -> list[str]:
     """Return a text for each attributed file: its ranges, their contributors and evidence.
 
-    For example, `total.py: 1-6 ai recorded, 7 human external`.
+    For example, `total.py: 1-6 ai recorded, 7 human external`. vacr must have made the attribution.
     """
     listed = []
     for file in record["file-attribution"]["files"]:
@@ -154,7 +160,8 @@ def build_line_document(line: BlamedLine) -> dict[str, Any]:
 def build_line_headers(line: BlamedLine) -> list[bytes]:
     """Return a line's contributor and proof as headers of `git blame --porcelain`.
 
-    A line that no record proves has only its type, `unknown`. Control characters are escaped.
+    For example, `vacr-contributor ai`. A line that no record proves has only its type, `unknown`.
+    Control characters are escaped.
     """
     contributor = {"contributor": line.type, **_build_contributor(line)}
     del contributor["type"]
@@ -194,7 +201,7 @@ def build_commit_document(added: AddedLines) -> dict[str, Any]:
 
 
 def _merge_line_ranges(lines: list[BlamedLine]) -> list[dict[str, Any]]:
-    """Return ranges of consecutive lines with the same contributor and proof."""
+    """Return ranges of consecutive lines with the same contributor and proof, for JSON output."""
     ranges: list[dict[str, Any]] = []
     for line in lines:
         origin = {"contributor": _build_contributor(line), **_build_proof(line.blame)}

@@ -20,22 +20,31 @@ Without an index, the records themselves are returned. Both give the same blame.
 from __future__ import annotations
 
 import hashlib
+import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from vacr.blame import BlameRecords, ClaimIndex, IndexedRecords, RecordHandle, SourceStamp
+from vacr.blame import (
+    BlameRecords,
+    ClaimIndex,
+    IndexedRecord,
+    IndexedRecords,
+    RecordHandle,
+    SourceStamp,
+)
 from vacr.discovery import SessionPlace, fingerprint_place, list_sessions
 from vacr.errors import NotASession, UnreadableInput, VacrError
-from vacr.files import is_absolute, is_folder, make_absolute, resolve_links
+from vacr.files import STDIN, is_absolute, is_folder, make_absolute, resolve_links
 from vacr.workflows.inputs import (
     InputRecord,
     list_input_places,
     read_input_place,
     scan_input_records,
 )
+from vacr.workflows.session_names import find_named_session
 
 _MIN_SETTLED_NANOSECONDS = 50_000_000
 """A file that was written so recently may change again without a change of its times."""
@@ -44,6 +53,8 @@ SkippedCallback = Callable[[str, VacrError], None]
 """Gets each input that cannot be read: its path, and the error."""
 ProgressCallback = Callable[[int, int], None]
 """Gets the number of steps done, and of all steps."""
+BlameInputs = Sequence[InputRecord] | IndexedRecords
+"""Records with their sources, or records that an index knows."""
 _InputPlace = tuple[str, SessionPlace | None]
 """The path for messages, and a place in a folder; `None` for a file that a user named."""
 
@@ -62,6 +73,32 @@ def read_blame_records(
     """Return all records at some paths, and the records of native sessions there.
 
     `skipped` gets each unreadable item of a folder: the path of the folder, and the error.
+    `progress` gets the inputs read and their total.
+
+    Raises:
+        UnreadableInput: a named file cannot be read, or the paths contain no records.
+        InvalidRecord: a named record is invalid, or was modified.
+    """
+    return get_blame_records(read_named_inputs(paths, skipped, index=index, progress=progress))
+
+
+def get_blame_records(inputs: BlameInputs) -> BlameRecords:
+    """Return records without their sources."""
+    if isinstance(inputs, IndexedRecords):
+        return inputs
+    return [recording.record for recording in inputs]
+
+
+def read_named_inputs(
+    paths: Iterable[str],
+    skipped: SkippedCallback,
+    *,
+    index: ClaimIndex | None = None,
+    progress: ProgressCallback = _ignore_progress,
+) -> BlameInputs:
+    """Return the same records as `read_blame_records`, with their sources.
+
+    `skipped` and `progress` are as there.
 
     Raises:
         UnreadableInput: a named file cannot be read, or the paths contain no records.
@@ -72,29 +109,18 @@ def read_blame_records(
     return _read_inputs(places, skipped, _make_no_records_error(paths), index, progress)
 
 
-def read_named_inputs(
-    paths: Iterable[str],
-    skipped: SkippedCallback,
-    *,
-    progress: ProgressCallback = _ignore_progress,
-) -> list[InputRecord]:
-    """Return the same records as `read_blame_records`, with their sources.
-
-    Raises:
-        UnreadableInput: a named file cannot be read, or the paths contain no records.
-        InvalidRecord: a named record is invalid, or was modified.
-    """
-    paths = tuple(paths)
-    places = _list_named_places(paths)
-    return _collect_inputs(places, skipped, _make_no_records_error(paths), progress)
-
-
 def _list_named_places(paths: Iterable[str]) -> list[_InputPlace]:
-    """Return the places in folders that a user named, and the other paths without a place."""
+    """Return the places in the folders among some paths, and the other paths without a place.
+
+    Each comes after the path that the user named. A session that is named by its id, or as the
+    latest, has a place as well: the index knows sources by their paths.
+    """
     places: list[_InputPlace] = []
     for path in paths:
         if is_folder(path):
             places += [(path, place) for place in list_input_places(path)]
+        elif path != STDIN and not os.path.lexists(path):
+            places.append((path, find_named_session(path)))
         else:
             places.append((path, None))
     return places
@@ -112,38 +138,53 @@ def read_project_records(
     *,
     index: ClaimIndex | None = None,
     progress: ProgressCallback = _ignore_progress,
+    environment: Mapping[str, str] = os.environ,
 ) -> BlameRecords:
     """Return the records of the sessions on this machine that worked in some folders, or below.
 
-    `skipped` gets each session that cannot be read: its path, and the error.
+    `skipped` gets each session that cannot be read: its path, and the error. `progress` gets the
+    sessions read and their total. `environment` decides where agents keep their sessions.
 
     Raises:
         UnreadableInput: there are no such sessions.
     """
-    places = _list_project_places(folders, skipped)
-    return _read_inputs(places, skipped, _make_no_sessions_error(folders), index, progress)
+    inputs = read_project_inputs(
+        folders, skipped, index=index, progress=progress, environment=environment
+    )
+    return get_blame_records(inputs)
 
 
 def read_project_inputs(
     folders: Sequence[str],
     skipped: SkippedCallback,
     *,
+    index: ClaimIndex | None = None,
     progress: ProgressCallback = _ignore_progress,
-) -> list[InputRecord]:
+    environment: Mapping[str, str] = os.environ,
+) -> BlameInputs:
     """Return the same records as `read_project_records`, with their sources.
+
+    The arguments are as there.
 
     Raises:
         UnreadableInput: there are no such sessions.
     """
-    places = _list_project_places(folders, skipped)
-    return _collect_inputs(places, skipped, _make_no_sessions_error(folders), progress)
+    places = _list_project_places(folders, skipped, environment)
+    return _read_inputs(places, skipped, _make_no_sessions_error(folders), index, progress)
 
 
-def _list_project_places(folders: Sequence[str], skipped: SkippedCallback) -> list[_InputPlace]:
-    """Return the places of the sessions on this machine that worked in some folders, or below."""
+def _list_project_places(
+    folders: Sequence[str],
+    skipped: SkippedCallback,
+    environment: Mapping[str, str] = os.environ,
+) -> list[_InputPlace]:
+    """Return the places of the sessions on this machine that worked in some folders, or below.
+
+    Each comes after the path of its session. `skipped` gets each store that cannot be read.
+    """
     failed: list[UnreadableInput] = []
     places: list[_InputPlace] = []
-    for summary in list_sessions(failed=failed):
+    for summary in list_sessions(environment=environment, failed=failed):
         # Here, a path of another system would be in the current folder.
         project = resolve_links(summary.project) if is_absolute(summary.project) else ""
         if any(f"{project}/".startswith(f"{folder}/") for folder in folders):
@@ -164,38 +205,13 @@ def _make_no_sessions_error(folders: Sequence[str]) -> UnreadableInput:
     )
 
 
-def _collect_inputs(
-    places: Sequence[_InputPlace],
-    skipped: SkippedCallback,
-    missing: UnreadableInput,
-    progress: ProgressCallback,
-) -> list[InputRecord]:
-    """Return the records at places, with their sources.
-
-    Raises:
-        UnreadableInput: a named file cannot be read; or `missing`, if no place has records.
-        InvalidRecord: a named record is invalid, or was modified.
-    """
-    inputs: list[InputRecord] = []
-    for number, (path, place) in enumerate(places):
-        progress(number, len(places))
-        for item in _read_items(path, place):
-            if isinstance(item, InputRecord):
-                inputs.append(item)
-            else:
-                skipped(path, item)
-    if not inputs:
-        raise missing
-    return inputs
-
-
 def _read_inputs(
     places: Sequence[_InputPlace],
     skipped: SkippedCallback,
     missing: UnreadableInput,
     index: ClaimIndex | None,
     progress: ProgressCallback,
-) -> BlameRecords:
+) -> BlameInputs:
     """Return the records at places, from an index if there is one.
 
     Raises:
@@ -212,7 +228,7 @@ def _read_inputs(
     if index is None or len(handles) < len(reader.found) or not index.is_usable:
         # Without an index, or if it failed on the way.
         return [
-            item.load() if isinstance(item, RecordHandle) else item.record for item in reader.found
+            item.read_input() if isinstance(item, RecordHandle) else item for item in reader.found
         ]
     if reader.has_new_sources:
         index.forget_missing_sources()
@@ -223,6 +239,10 @@ class _InputReader:
     """Reads inputs, and adds them to an index if there is one."""
 
     def __init__(self, index: ClaimIndex | None, skipped: SkippedCallback) -> None:
+        """Take the index, if there is one; `skipped` gets unreadable items of folders.
+
+        A named file that cannot be read is an error instead.
+        """
         self.index = index
         self.skipped = skipped
         self.found: list[RecordHandle | InputRecord] = []
@@ -230,7 +250,14 @@ class _InputReader:
         self.has_new_sources = False
 
     def read(self, path: str, place: SessionPlace | None) -> None:
-        """Read one input, unless the index knows it."""
+        """Read one input, unless the index knows it, and add its records to `found`.
+
+        Errors of a folder's items go to `skipped`.
+
+        Raises:
+            UnreadableInput: a named file, without a place, cannot be read.
+            InvalidRecord: a named record is invalid, or was modified.
+        """
         index, stamp = self.index, _stamp_place(place)
         if index is not None and place is not None and stamp is not None:
             known = index.find_source(stamp)
@@ -238,7 +265,7 @@ class _InputReader:
                 if known.failure:
                     self.skipped(path, NotASession(known.failure, where=place.path))
                 self.found += [
-                    RecordHandle(record, partial(_read_again, place, stamp, position))
+                    _make_handle(record, partial(_read_again, place, stamp, position))
                     for position, record in enumerate(known.records)
                 ]
                 return
@@ -262,9 +289,10 @@ class _InputReader:
         found: Sequence[InputRecord],
         errors: Sequence[VacrError],
     ) -> bool:
-        """Add an input to the index; return whether that worked.
+        """Add an input to the index, and its records to `found`; return whether that worked.
 
-        If the input cannot be recognized by its files, the index knows it by its content.
+        If the input cannot be recognised by its files, the index knows it by its content. Return
+        False, and add nothing, if a file is gone or the index cannot be written.
         """
         try:
             records = [(_compute_digest(item), item.record) for item in found]
@@ -282,20 +310,35 @@ class _InputReader:
             return False
         self.has_new_sources = self.has_new_sources or known is None
         self.found += [
-            RecordHandle(indexed, partial(_get_record, item))
+            _make_handle(indexed, partial(_get_input, item))
             for indexed, item in zip(added, found, strict=True)
         ]
         return True
 
 
-def _get_record(item: InputRecord) -> dict[str, Any]:
-    """Return the record of an input that was read already."""
-    record: dict[str, Any] = item.record
-    return record
+def _make_handle(indexed: IndexedRecord, read_input: Callable[[], InputRecord]) -> RecordHandle:
+    """Return the handle of a record that the index knows, and that a function reads."""
+
+    def load() -> dict[str, Any]:
+        """Read the record without its source."""
+        record: dict[str, Any] = read_input().record
+        return record
+
+    return RecordHandle(indexed, load, read_input)
+
+
+def _get_input(item: InputRecord) -> InputRecord:
+    """Return an input that was read already."""
+    return item
 
 
 def _read_items(path: str, place: SessionPlace | None) -> Iterator[InputRecord | VacrError]:
-    """Yield the records of an input, and errors."""
+    """Yield the records of an input; of a place in a folder, yield errors, too.
+
+    Raises:
+        UnreadableInput: a named file, without a place, cannot be read.
+        InvalidRecord: a named record is invalid, or was modified.
+    """
     return scan_input_records(path) if place is None else read_input_place(place)
 
 
@@ -337,8 +380,8 @@ def _compute_digest(item: InputRecord) -> str:
     return str(item.record["id"])
 
 
-def _read_again(place: SessionPlace, stamp: SourceStamp, position: int) -> dict[str, Any]:
-    """Return the record at a position of a place that the index knows.
+def _read_again(place: SessionPlace, stamp: SourceStamp, position: int) -> InputRecord:
+    """Return the input at a position of a place that the index knows.
 
     Raises:
         UnreadableInput: the place changed meanwhile.
@@ -347,4 +390,4 @@ def _read_again(place: SessionPlace, stamp: SourceStamp, position: int) -> dict[
     if position >= len(records) or _stamp_place(place) != stamp:
         hint = "Run the command again."
         raise UnreadableInput("the session changed while it was read", where=place.path, hint=hint)
-    return _get_record(records[position])
+    return records[position]

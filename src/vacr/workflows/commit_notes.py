@@ -22,6 +22,7 @@ from vacr.blame import (
     AddedLines,
     BlamedLine,
     FetchedNotes,
+    IndexedRecords,
     LineBlame,
     LineClaim,
     NotesRef,
@@ -45,6 +46,8 @@ from vacr.exchange import (
     read_noted_lines,
 )
 from vacr.record import encode
+from vacr.workflows.attribute import EVIDENCE_NOTED
+from vacr.workflows.blame_records import BlameInputs, get_blame_records
 from vacr.workflows.inputs import InputRecord
 from vacr.workflows.record_files import format_count
 
@@ -56,8 +59,6 @@ NOTE_UNCHANGED = "unchanged"
 NOTE_REFUSED = "refused"
 NOTE_EMPTY = "nothing proven"
 
-EVIDENCE_NOTED = "noted"
-"""The evidence of a line that only a note claims."""
 JOIN_BY_NOTE = "note"
 
 
@@ -84,6 +85,8 @@ class NoteResult:
 def list_note_commits(repository: Repository, revision: str) -> list[str]:
     """Return the commits of a range `A..B`, the oldest first, or the one commit of a revision.
 
+    A range without commits gives an empty list.
+
     Raises:
         UnreadableInput: there is no such commit.
     """
@@ -95,7 +98,7 @@ def list_note_commits(repository: Repository, revision: str) -> list[str]:
 def write_commit_notes(
     notes: NotesRef,
     commits: Sequence[str],
-    inputs: Sequence[InputRecord],
+    inputs: BlameInputs,
     *,
     force: bool = False,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
@@ -110,7 +113,7 @@ def write_commit_notes(
     """
     claims = _ClaimMaker(inputs)
     existing = notes.read(commits)
-    records = [recording.record for recording in inputs]
+    records = get_blame_records(inputs)
     results, written = [], {}
     for added in blame_commits(notes.repository, commits, records, progress=progress):
         lines = {
@@ -140,19 +143,31 @@ def _list_added_numbers(added: AddedLines) -> dict[str, set[int]]:
 class _ClaimMaker:
     """Turns the blame of lines into claims for notes; each proof becomes one claim."""
 
-    def __init__(self, inputs: Sequence[InputRecord]) -> None:
-        self.inputs = {str(recording.record["id"]): recording for recording in inputs}
+    def __init__(self, inputs: BlameInputs) -> None:
+        """Take the records that prove lines: with their sources, or from the index."""
+        self.indexed = inputs if isinstance(inputs, IndexedRecords) else None
+        self.inputs: dict[str, InputRecord] = {}
+        if not isinstance(inputs, IndexedRecords):
+            self.inputs = {str(recording.record["id"]): recording for recording in inputs}
         self.digests: dict[str, str] = {}
         self.claims: dict[tuple[LineClaim, str, str], NotedClaim] = {}
 
     def make(self, blame: LineBlame | None) -> NotedClaim | None:
         """Return the claim for a line, or `None` if no record proves it."""
-        if blame is None or blame.claim.record not in self.inputs:
+        if blame is None or self._find_input(blame.claim.record) is None:
             return None
         key = blame.claim, blame.type, blame.join
         if key not in self.claims:
             self.claims[key] = self._build(blame)
         return self.claims[key]
+
+    def _find_input(self, record_id: str) -> InputRecord | None:
+        """Return the input with a record, read again if an index knew it; `None` without one."""
+        if record_id not in self.inputs and self.indexed is not None:
+            handle = self.indexed.gathered.get(record_id)
+            if handle is not None:
+                self.inputs[record_id] = handle.read_input()
+        return self.inputs.get(record_id)
 
     def _build(self, blame: LineBlame) -> NotedClaim:
         """Build the claim for the lines of one proof."""
@@ -178,7 +193,7 @@ class _ClaimMaker:
         )
 
     def _hash_record(self, record_id: str) -> str:
-        """Return the SHA-256 of a record: as stored, or as `vacr record` would store it."""
+        """Return the SHA-256 of a record in hexadecimal: as stored, or else as canonical JSON."""
         if record_id not in self.digests:
             recording = self.inputs[record_id]
             if recording.stored:
@@ -197,7 +212,12 @@ def _settle_note(
     *,
     force: bool,
 ) -> tuple[NoteResult, bytes | None]:
-    """Return the result for a commit, and the bytes of its note if it must be written."""
+    """Return the result for a commit, and the bytes of its note; `None` if it stays as it is.
+
+    `lines` are the new claims, and `added` the numbers of the lines that the commit added. Claims
+    of an older note of vacr are kept where `lines` has none. A note of another tool is refused,
+    unless `force` is set.
+    """
     if not lines:
         return NoteResult(commit, NOTE_EMPTY), None
     if existing is not None and (reason := find_foreign_note(existing)):
@@ -217,7 +237,7 @@ def _settle_note(
 
 
 def find_foreign_note(data: bytes) -> str:
-    """Return why a note must not be replaced; empty for a note of vacr."""
+    """Return why a note must not be replaced: another tool wrote it; empty for a note of vacr."""
     try:
         note = parse_note(data)
     except VacrError as error:
@@ -277,7 +297,8 @@ def add_noted_blame(
 ) -> tuple[list[BlamedLine], Counter[str]]:
     """Return lines with the claims of notes about lines that no record proves.
 
-    Their evidence is `noted`. Also return how much of the notes was ignored, by reason.
+    Their evidence is `noted`. Also return how much of the notes was ignored, by reason. `failed`
+    gets the commit and the error of each unreadable note.
     """
     ignored: Counter[str] = Counter()
     commits = dict.fromkeys(line.commit for line in lines if line.commit.strip("0"))
@@ -361,6 +382,8 @@ def merge_fetched_notes(notes: NotesRef, fetched: FetchedNotes) -> MergedNotes:
 
 def _merge_note_texts(commit: str, theirs: bytes, ours: bytes, fetched: FetchedNotes) -> bytes:
     """Return a note with the lines and members of two.
+
+    `theirs` is the note of the remote, and `ours` the one here.
 
     Raises:
         UnreadableInput: one of them is not in the form of git-ai.

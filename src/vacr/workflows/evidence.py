@@ -63,6 +63,13 @@ class EvidenceOptions:
     """The nonce of the challenge, in hexadecimal."""
     hardware: bool = False
     """Whether hardware must be affirmed."""
+    store_verifiers: bool = False
+    """Whether the trust store lists verifiers whose results are accepted."""
+
+    @property
+    def needs_result(self) -> bool:
+        """Return whether a verifier's result is required, and not evidence."""
+        return bool(self.verifier_keys) or self.policy is None
 
     def __post_init__(self) -> None:
         """Check that the options go together.
@@ -70,14 +77,18 @@ class EvidenceOptions:
         Raises:
             UsageError: they do not.
         """
-        if (self.policy is None) == (not self.verifier_keys):
-            hint = (
-                "Add --evidence-policy to appraise the evidence yourself, or --verifier-key to "
-                "accept the result of a verifier."
-            )
+        if self.policy is not None and self.verifier_keys:
             raise UsageError(
-                "--require-evidence needs either --evidence-policy or --verifier-key",
-                hint=hint,
+                "--evidence-policy and --verifier-key exclude each other",
+                hint="Omit --verifier-key to appraise the evidence yourself, or --evidence-policy "
+                "to accept the result of a verifier.",
+            )
+        if self.policy is None and not self.verifier_keys and not self.store_verifiers:
+            raise UsageError(
+                "--require-evidence needs --evidence-policy, --verifier-key, or a verifier in the "
+                "trust store",
+                hint="Add --evidence-policy to appraise the evidence yourself, or --verifier-key "
+                "to accept the result of a verifier.",
             )
         if self.policy is not None and self.nonce is None:
             hint = "Add --nonce HEX: the nonce that you sent to the attester."
@@ -104,7 +115,7 @@ def load_evidence_requirement(options: EvidenceOptions) -> EvidenceRequirement:
 def load_evidence_for_file(pair: StatementPair, options: EvidenceOptions) -> bytes | None:
     """Return the bytes of the named evidence or result, or of the one next to the pair's file.
 
-    Look for a result if the options have verifier keys, and for evidence otherwise. Return `None`
+    Look for evidence if the options have a policy, and for a result otherwise. Return `None`
     if no file is found.
 
     Raises:
@@ -112,7 +123,7 @@ def load_evidence_for_file(pair: StatementPair, options: EvidenceOptions) -> byt
     """
     path = options.file
     if path is None:
-        path = _find_evidence_file(pair, results=bool(options.verifier_keys))
+        path = _find_evidence_file(pair, results=options.needs_result)
     return read_bytes(path, MAX_EVIDENCE_BYTES) if path is not None else None
 
 
@@ -121,10 +132,10 @@ def describe_evidence_mismatch(pair: StatementPair, options: EvidenceOptions) ->
 
     Return `None` if the other kind of file does not exist either.
     """
-    path = _find_evidence_file(pair, results=not options.verifier_keys)
+    path = _find_evidence_file(pair, results=not options.needs_result)
     if path is None:
         return None
-    if options.verifier_keys:
+    if options.needs_result:
         return f"{path} is evidence. {RESULT_MISSING_HINT}"
     return f"{path} is a result. {EVIDENCE_MISSING_HINT}"
 
@@ -165,7 +176,9 @@ def read_record_file(path: str) -> tuple[bytes, dict[str, Any]]:
     """
     data = read_bytes(path)
     if not data:
-        raise UnreadableInput("the file is empty", where=path)
+        raise UnreadableInput(
+            "the file is empty", where=path, hint="Name the record that the evidence is about."
+        )
     parsed = parse_signed_record(data)
     return data, parsed[0] if parsed is not None else {}
 

@@ -77,17 +77,20 @@ class FormatterCall:
 
 
 def _select_section(section: str) -> Callable[[str, bytes], bytes | None]:
-    """Return a function that keeps `pyproject.toml` only if it has settings for a tool."""
+    """Return a function that keeps `pyproject.toml` only if it has settings for a tool.
+
+    `section` is the text that begins them, such as `[tool.black]`. Other files are kept.
+    """
 
     def clean(name: str, data: bytes) -> bytes | None:
-        """Return the settings, or nothing if they are for other tools."""
+        """Return the settings, or empty bytes if they are for other tools."""
         return data if name != "pyproject.toml" or section.encode() in data else b""
 
     return clean
 
 
 def _clean_prettier_settings(name: str, data: bytes) -> bytes | None:
-    """Return prettier's settings without plugins; refuse settings that are not JSON."""
+    """Return prettier's settings in JSON; `None` if they are not JSON, or name plugins."""
     del name
     try:
         settings: Any = decode_json(data)
@@ -180,10 +183,10 @@ _REFUSED_SETTINGS = {
 
 
 def find_formatter(command: Sequence[str], path: str) -> FormatterCall | None:
-    """Return the formatter of a command for a file, and its options.
+    """Return the formatter of a command for a file, and the options to run it with.
 
-    Return `None` if the formatter is not in the table, does not format such files, or has an option
-    whose effect is not known here.
+    `command` has the words of the session's command. Return `None` if the formatter is not in the
+    table, does not format such files, or has an option whose effect is not known here.
     """
     name = command[0] if command else ""
     if tuple(command[:2]) == ("go", "fmt"):
@@ -220,9 +223,10 @@ class FormatterRunner:
     def __call__(
         self, command: Sequence[str], path: str, text: str, read_file: ReadProjectFile
     ) -> FormattedText | None:
-        """Return the text that a command's formatter makes of a text; `None` if it cannot run.
+        """Return the text that a command's formatter makes of a text, with its name and version.
 
-        `read_file` returns files of the project, for settings.
+        `read_file` returns files of the project, for settings. Return `None` if the formatter is
+        unknown, missing or fails, or if the text is too long; a missing one is added to `missing`.
         """
         call = find_formatter(command, path)
         if call is None or len(text) > _MAX_TEXT_LENGTH:
@@ -257,7 +261,11 @@ class FormatterRunner:
         return self.versions[formatter.program]
 
     def _run(self, command: Sequence[str], stdin: bytes, folder: str) -> bytes | None:
-        """Run a program in the sandbox; return its output, or `None` if it fails."""
+        """Run a program in the sandbox with input; return its output, or `None` if it fails.
+
+        It fails also if it takes too much time or memory. `folder` is the only one it may write to,
+        where that can be enforced.
+        """
         limits = f"-t {_SECONDS}", f"-d {_DATA_KILOBYTES}", f"-f {_OUTPUT_BLOCKS}", "-c 0"
         script = "".join(f"ulimit {limit} && " for limit in limits) + 'exec "$@"'
         limited = ["/bin/sh", "-c", script, "sh", *command]
@@ -314,7 +322,10 @@ def _find_settings(
 def _build_arguments(
     call: FormatterCall, path: str, settings: tuple[str, bytes], folder: Path
 ) -> list[str]:
-    """Return the arguments of a formatter, and write its settings into the folder."""
+    """Return the arguments of a formatter, and write its settings, if any, into the folder.
+
+    `settings` are the name and the content of the file from `_find_settings`.
+    """
     formatter, (name, data) = call.formatter, settings
     file = folder / (name or "settings.toml")
     templates = formatter.with_settings if name else formatter.without_settings

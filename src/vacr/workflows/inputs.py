@@ -26,7 +26,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vacr.agents import validate_record
 from vacr.discovery import (
     NAME_JOINT,
     SessionPlace,
@@ -46,12 +45,13 @@ from vacr.record import (
     parse_major_version,
 )
 from vacr.workflows.record_files import RECORD_SUFFIXES, decode_json_or_cbor, read_json_or_cbor
+from vacr.workflows.session_names import find_named_session
 
 _STDIN_STEM = "stdin"
 MODIFIED_RECORD_HINT = (
     "Do not rely on it. Record the session again (vacr record SESSION), or find an unmodified copy."
 )
-_INPUT_HINT = "Name a record, a native session, or a folder of them. To find sessions: vacr list -v"
+_INPUT_HINT = "Name a record, a session, or a folder of them. To find sessions: vacr list"
 
 
 @dataclass(frozen=True)
@@ -111,16 +111,23 @@ def read_input_records(
 def scan_input_records(path: str, *, changed: bool = False) -> Iterator[InputRecord | VacrError]:
     """Yield the records and native sessions in a file or a folder, all as records.
 
-    For an unreadable item of a folder, yield its error. `changed` also accepts records that were
+    Instead of a path, `path` may be the name of a session: see `find_named_session`. For an
+    unreadable item of a folder, yield its error. `changed` also accepts records that were
     modified after they were made.
 
     Raises:
         UnreadableInput: the path itself cannot be read, or is not a record or session.
+        UsageError: it is the name of several sessions.
         InvalidRecord: the named record is invalid, or was modified.
     """
     if not is_folder(path):
         if path != STDIN and not os.path.lexists(path):
-            raise UnreadableInput("there is no such file or folder", where=path, hint=_INPUT_HINT)
+            place = find_named_session(path)
+            if place is None:
+                reason = "there is no such file or folder"
+                raise UnreadableInput(reason, where=path, hint=_INPUT_HINT)
+            yield from _read_native_file(place.path, session=place.session)
+            return
         yield from _read_input_file(path, changed=changed)
         return
     for place in list_input_places(path):
@@ -128,7 +135,13 @@ def scan_input_records(path: str, *, changed: bool = False) -> Iterator[InputRec
 
 
 def list_input_places(folder: str) -> Iterator[SessionPlace]:
-    """Yield the places of records in a folder and below it, then those that may be sessions."""
+    """Yield the places of records in a folder and below it, then those that may be sessions.
+
+    Nothing is opened yet.
+
+    Raises:
+        UnreadableInput: the folder cannot be read.
+    """
     files = (file for file in Path(folder).rglob("*") if file.name.endswith(RECORD_SUFFIXES))
     for file in sorted(files):
         stem = file.relative_to(folder).with_name(_derive_file_stem(file.name)).as_posix()
@@ -154,6 +167,8 @@ def read_input_place(
 
 def _read_input_file(path: str, *, changed: bool) -> Iterator[InputRecord]:
     """Yield the record in a file or a pipe, or the records of the native sessions in it.
+
+    `changed` also accepts a record that was modified after it was made.
 
     Raises:
         NotASession: the file is neither a record nor a native session.
@@ -185,6 +200,8 @@ def _is_pipe(path: str) -> bool:
 def _read_piped_input(path: str, *, changed: bool) -> Iterator[InputRecord]:
     """Yield the record in a pipe, or the records of the native sessions in it.
 
+    `changed` also accepts a record that was modified after it was made.
+
     Raises:
         NotASession: the input is neither a record nor a native session.
     """
@@ -200,7 +217,10 @@ def _read_piped_input(path: str, *, changed: bool) -> Iterator[InputRecord]:
 
 
 def _decode_record(data: bytes) -> tuple[Any, RecordEncoding] | None:
-    """Return the record in some bytes, with its encoding, or None if they are not a record."""
+    """Return the record in some bytes, with its encoding, or None if they are not a record.
+
+    A value with `version` and `session` counts as a record; it is not validated.
+    """
     with suppress(VacrError):
         value, form = decode_json_or_cbor(data)
         if isinstance(value, dict) and {"version", "session"} <= value.keys():
@@ -208,8 +228,22 @@ def _decode_record(data: bytes) -> tuple[Any, RecordEncoding] | None:
     return None
 
 
-def _read_native_file(path: str, piped: bytes | None = None) -> Iterator[InputRecord]:
+def read_session_inputs(path: str, session: str) -> Iterator[InputRecord]:
+    """Yield the record of one session of a database or folder, then those of its sub-agents.
+
+    Raises:
+        UnreadableInput: it cannot be read, or the path does not have it.
+        NotASession: the format is unknown.
+    """
+    return _read_native_file(path, session=session)
+
+
+def _read_native_file(
+    path: str, piped: bytes | None = None, session: str | None = None
+) -> Iterator[InputRecord]:
     """Yield the records of the sessions in a native file, or in `piped` bytes.
+
+    `session` selects one session by its id, with its sub-agents.
 
     Raises:
         UnreadableInput: a session cannot be read; raised after all readable ones.
@@ -217,19 +251,25 @@ def _read_native_file(path: str, piped: bytes | None = None) -> Iterator[InputRe
     """
     first_error = None
     name = strip_native_suffix(Path(path).name) if piped is None else _STDIN_STEM
-    for session in read_sessions(path) if piped is None else read_sessions(STDIN, data=piped):
-        if isinstance(session, VacrError):
-            first_error = first_error or session
+    source = path if piped is None else STDIN
+    for opened in read_sessions(source, session=session, data=piped):
+        if isinstance(opened, VacrError):
+            first_error = first_error or opened
             continue
-        record = session.reading.record
+        record = opened.reading.record
         assign_record_id(record)
-        yield InputRecord(path, make_record_name(name, NAME_JOINT, session.label), "json", record)
+        yield InputRecord(path, make_record_name(name, NAME_JOINT, opened.label), "json", record)
     if first_error is not None:
         raise first_error
 
 
 def _read_record_file(path: str, stem: str, *, changed: bool) -> InputRecord:
-    """Read and validate the record in a file; an error names the file."""
+    """Read and validate the record in a file; `stem` is its name without endings.
+
+    Raises:
+        UnreadableInput: the file cannot be read, or is not a record; the error names the file.
+        InvalidRecord: the record is invalid, or was modified and `changed` is false.
+    """
     try:
         decoded = read_json_or_cbor(path)
     except UnreadableInput as error:
@@ -254,6 +294,8 @@ def _build_checked_input(
         InvalidRecord: it does not follow its schema, or was modified and `changed` is false.
         UnreadableInput: it follows a schema, but is not the record of a session.
     """
+    from vacr.agents import validate_record  # An index needs no schema.
+
     record, form = decoded
     is_json = form == "json"
     try:
@@ -277,10 +319,11 @@ def _build_checked_input(
 
 
 def find_modification_of_invalid(record: Any, *, json: bool) -> RecordModification | None:
-    """Return how the id of a record that is not valid contradicts its content, if it does.
+    """Return how the id of a record that is not valid contradicts its content, or None.
 
     An id is that of version 3. A record of version 2 that is not valid cannot be converted, so
-    nothing is known about its id.
+    nothing is known about its id, and None is returned. `json` is True for a record from JSON,
+    False for one from CBOR.
     """
     version = record.get("version") if isinstance(record, dict) else None
     if not isinstance(version, str) or parse_major_version(version) != "3":
@@ -354,6 +397,7 @@ def drop_duplicate_recordings(
 
 
 def _get_session_id(recording: InputRecord) -> str:
+    """Return the id of the session of a recording."""
     session_id: str = recording.record["session"]["session-id"]
     return session_id
 
@@ -364,6 +408,7 @@ def _rank_recording(recording: InputRecord) -> tuple[bool, int]:
 
 
 def _count_entries(recording: InputRecord) -> int:
+    """Return the number of entries of a recording, without their children."""
     return len(recording.record["session"]["entries"])
 
 

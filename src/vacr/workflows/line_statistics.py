@@ -31,7 +31,7 @@ their commit: a session wrote them, and the commit has them changed.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -39,6 +39,7 @@ from typing import Any, NamedTuple
 from vacr.blame import (
     AddedLines,
     BlamedLine,
+    BlameRecords,
     Commit,
     Repository,
     UnreadableFile,
@@ -115,16 +116,17 @@ class LineStatistics:
 def collect_line_statistics(
     repository: Repository,
     text: str,
-    records: Sequence[dict[str, Any]],
+    records: BlameRecords,
     *,
     since: int | None = None,
     until: int | None = None,
     progress: PhaseCallback = lambda _phase, _done, _total: None,
 ) -> LineStatistics:
-    """Count the lines that the commits of a range added.
+    """Count the lines that the commits of a range added, by their authors in the records.
 
-    `since` and `until` leave out commits that were made before or after, in seconds since 1970. The
-    survival of lines is counted until the end of the range, all the same.
+    `text` is a range such as `main..HEAD`, or a revision with its whole history. `since` and
+    `until` leave out commits that were made before or after, in seconds since 1970. The survival of
+    lines is counted until the end of the range, all the same. Without commits, all counts are 0.
 
     Raises:
         UnreadableInput: there is no such range, or git fails.
@@ -147,13 +149,12 @@ def collect_line_statistics(
         progress=lambda done, total: progress("blaming commits", done, total),
         report_unreadable=statistics.unreadable.append,
     )
-    agents = _find_agents(records)
     cells: Counter[tuple[LineKey, str]] = Counter()
     cohorts: list[tuple[LineKey, int]] = []
     tracked: dict[str, dict[str, dict[int, int]]] = {}
     for commit, added in zip(counted, blamed, strict=True):
         statistics.no_text += len(added.no_text)
-        own, agent_lines = _count_commit_lines(commit, added, agents, len(cohorts))
+        own, agent_lines = _count_commit_lines(commit, added, len(cohorts))
         cells.update(own)
         cohorts += [(key, own[key, "ai"]) for key in agent_lines.keys]
         if agent_lines.files:
@@ -173,17 +174,6 @@ def collect_line_statistics(
     return statistics
 
 
-def _find_agents(records: Sequence[dict[str, Any]]) -> dict[str, str]:
-    """Return the name of the agent by the id of each record and of each session."""
-    agents = {}
-    for record in records:
-        session = record["session"]
-        name = str(session.get("agent-meta", {}).get("cli-name", _UNKNOWN))
-        agents[str(session.get("session-id", ""))] = name
-        agents[str(record.get("id", ""))] = name
-    return agents
-
-
 @dataclass(slots=True)
 class _AgentLines:
     """The `ai` lines of a commit, numbered by their groups."""
@@ -194,11 +184,12 @@ class _AgentLines:
 
 
 def _count_commit_lines(
-    commit: Commit, added: AddedLines, agents: Mapping[str, str], first: int
+    commit: Commit, added: AddedLines, first: int
 ) -> tuple[Counter[tuple[LineKey, str]], _AgentLines]:
     """Count the lines of a commit by group and type, and number its `ai` lines by group.
 
-    `first` is the index of its first group.
+    `first` is the index of its first group. `agents` has the name of the agent by record and
+    session id.
     """
     cells: Counter[tuple[LineKey, str]] = Counter()
     agent_lines = _AgentLines()
@@ -207,7 +198,7 @@ def _count_commit_lines(
     for path, lines in added.files:
         folder = path.rpartition("/")[0] or "."
         for line in lines:
-            agent, model = _find_agent_and_model(line, agents)
+            agent, model = _find_agent_and_model(line)
             key = LineKey(commit.author, agent, model, folder, week)
             cells[key, line.type] += 1
             if line.type == "ai":
@@ -217,15 +208,15 @@ def _count_commit_lines(
     return cells, agent_lines
 
 
-def _find_agent_and_model(
-    line: BlamedLine, agents: Mapping[str, str]
-) -> tuple[str, str] | tuple[None, None]:
-    """Return the agent and the model that wrote a line, alone or in part, or twice `None`."""
+def _find_agent_and_model(line: BlamedLine) -> tuple[str, str] | tuple[None, None]:
+    """Return the agent and the model that wrote a line, alone or in part, or twice `None`.
+
+    An agent wrote the line if a record proves it. Its name or model may still be `unknown`.
+    """
     if line.blame is None or line.type == "human":
         return None, None
     claim = line.blame.claim
-    agent = agents.get(claim.record) or agents.get(claim.session) or _UNKNOWN
-    return agent, claim.model or _UNKNOWN
+    return claim.agent or _UNKNOWN, claim.model or _UNKNOWN
 
 
 def _format_week(seconds: int) -> str:
@@ -248,7 +239,10 @@ def _find_counts(statistics: LineStatistics, key: LineKey) -> list[LineCounts]:
 def _add_survivors(
     all_counts: Sequence[LineCounts], survivors: Sequence[int | None], count: int
 ) -> None:
-    """Add the survivors among `count` lines, after each number of days, to some counts."""
+    """Add the survivors among `count` lines, after each number of days, to some counts.
+
+    `None` instead of a number means that the lines are too young for these days.
+    """
     for days, survived in zip(SURVIVAL_DAYS, survivors, strict=True):
         for counts in all_counts:
             own = counts.survival[days]
@@ -265,7 +259,7 @@ def _add_survivors(
 def sort_line_groups(statistics: LineStatistics, by: str) -> list[tuple[str | None, LineCounts]]:
     """Return the groups of a grouping: weeks in their order, others by lines, most first.
 
-    The group of lines without an agent or a model comes last.
+    The group of lines without an agent or a model has the name `None`, and comes last.
     """
     groups = statistics.groups[by].items()
     if by == "week":

@@ -62,6 +62,8 @@ _NotedFile = CarriedFile[NotedClaim]
 def parse_rewritten_commits(data: bytes) -> dict[str, list[str]]:
     """Return the old commits of each new one, from lines `OLD NEW` of a post-rewrite hook.
 
+    Blank lines are skipped; without other lines, the dict is empty.
+
     Raises:
         UsageError: a line is not two full commit ids.
     """
@@ -93,7 +95,11 @@ def rewrite_stated_notes(
     named = {commit for commits in olds.values() for commit in commits}
     missing = find_missing_objects(notes.repository, named | set(olds))
     if lost := missing & set(olds):
-        raise UnreadableInput(f"no such commit: {min(lost)}", where=str(notes.repository.path))
+        raise UnreadableInput(
+            f"no such commit: {min(lost)}",
+            where=str(notes.repository.path),
+            hint="Run the command in the repository whose commits standard input names.",
+        )
     # A commit that git did not change is named as its own replacement by some commands.
     wanted = {
         new: [old for old in own if old not in missing and old != new] for new, own in olds.items()
@@ -187,6 +193,7 @@ class _NoteReader:
     """
 
     def __init__(self, notes: NotesRef) -> None:
+        """Take the notes to read; nothing is read yet."""
         self.notes = notes
         self.repository = notes.repository
         self.additions: dict[str, list[FileAdditions]] = {}
@@ -246,9 +253,10 @@ class _NoteReader:
         stated: bool,
         force: bool,
     ) -> tuple[NoteResult, bytes | None]:
-        """Return the result for a new commit, and the bytes of its note if it gets one.
+        """Return the result for a new commit, and the bytes of its note; `None` if it gets none.
 
-        `files` are the files of each old commit.
+        `olds` are the old commits, and `files` the files of each. `stated` means that git itself
+        named them. A note of another tool is refused, unless `force` is set.
         """
         lines = self._carry_lines(new, files, stated=stated)
         sources = tuple(olds)
@@ -272,7 +280,10 @@ class _NoteReader:
     def _carry_lines(
         self, new: str, files: Sequence[Sequence[_NotedFile]], *, stated: bool
     ) -> ClaimedLines:
-        """Return the claims about the lines of a new commit, from the files of old ones."""
+        """Return the claims about the lines of a new commit, from the files of old ones.
+
+        `stated` means that git itself named the old commits. Empty if no claim can be carried.
+        """
         carried: ClaimedLines = {}
         present: Collection[str] | None = None
         for file in self.additions[new]:
@@ -312,7 +323,10 @@ _LineIndex = dict[str, set[str]]
 
 
 def _index_noted_lines(reader: _NoteReader, sources: Sequence[str]) -> _LineIndex:
-    """Return the commits whose notes have a claim about each line with enough text."""
+    """Return a map from the text of each noted line to the commits whose notes claim it.
+
+    Lines with few letters are left out, because they occur everywhere.
+    """
     index: _LineIndex = defaultdict(set)
     for source in sources:
         for file in reader.read_files(source):
@@ -324,7 +338,10 @@ def _index_noted_lines(reader: _NoteReader, sources: Sequence[str]) -> _LineInde
 
 
 def _find_likely_sources(reader: _NoteReader, target: str, index: _LineIndex) -> set[str]:
-    """Return the noted commits that share a line with the lines that a commit added."""
+    """Return the noted commits that share a line with the lines that a commit added.
+
+    Lines that many noted commits have do not count.
+    """
     likely: set[str] = set()
     for file in reader.additions[target]:
         lines = reader.read_lines(file.blob) if file.is_file and file.lines else None
@@ -338,6 +355,6 @@ def _find_likely_sources(reader: _NoteReader, target: str, index: _LineIndex) ->
 
 
 def _is_ancestor(repository: Repository, commit: str, descendant: str) -> bool:
-    """Return whether a commit is in the history of another."""
+    """Return whether a commit is in the history of another, or is the same commit."""
     output = repository.run_git("rev-list", "--max-count=1", commit, f"^{descendant}")
     return not output.strip()

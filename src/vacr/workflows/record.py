@@ -122,9 +122,9 @@ class RecordingOutcome:
         )
 
     def add_error(self, caught: VacrError | OSError, exit_code: int = 0) -> None:
-        """Add an error, and increase the exit code to the one of this error.
+        """Add an error, and raise the exit code of the outcome to the one of this error.
 
-        `exit_code` replaces the exit code of this error.
+        `exit_code`, unless 0, replaces the exit code of this error.
         """
         error = caught
         if not isinstance(error, VacrError):
@@ -158,6 +158,7 @@ def record_place(task: RecordingTask, emit: RecordSink | None = None) -> Recordi
     written: set[Path] = set()
 
     def record_session(session: OpenedSession) -> None:
+        """Write the record of a session, or pass it on, and describe it in the outcome."""
         path = _reserve_record_path(task, session, written) if emit is None else None
         pieces = _encode_record(session, task.options)
         if emit is not None:
@@ -183,6 +184,7 @@ def read_place(task: RecordingTask, keep: SessionSink) -> RecordingOutcome:
     paths: set[Path] = set()
 
     def keep_session(session: OpenedSession) -> None:
+        """Pass a session on, with the path of its record, and describe it in the outcome."""
         keep(_reserve_record_path(task, session, paths), session)
         outcome.records.append(_describe_record(task, session, None, "read", ()))
 
@@ -236,7 +238,10 @@ def _process_sessions(
     except (VacrError, OSError) as error:
         outcome.add_error(error)
     except MemoryError:
-        outcome.add_error(UnreadableInput("not enough memory to read the session", where=task.path))
+        hint = "Free some memory, and run the command again."
+        outcome.add_error(
+            UnreadableInput("not enough memory to read the session", where=task.path, hint=hint)
+        )
     except Exception as error:
         if os.environ.get("VACR_DEBUG"):
             raise
@@ -391,7 +396,10 @@ def _describe_record(
     state: str,
     pieces: RecordPieces | tuple[()],
 ) -> dict[str, Any]:
-    """Return the facts about a record for JSON output; `path` is None if no file was written."""
+    """Return the facts about a record for JSON output; `path` is None if no file was written.
+
+    `state` is, for example, `written` or `unchanged`, and `pieces` are its bytes.
+    """
     record, reading = opened.reading.record, opened.reading
     session, meta, ours = record["session"], record["session"]["agent-meta"], record["vacr"]
     sealed = build_sealed_source_path(path) if path else None

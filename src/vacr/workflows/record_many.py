@@ -18,7 +18,7 @@ import os
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -49,6 +49,7 @@ from vacr.workflows.record import (
     record_place,
     record_places,
 )
+from vacr.workflows.session_names import find_named_session
 
 PoolFactory = Callable[[int], Executor]
 """Starts a pool with a number of workers."""
@@ -63,8 +64,15 @@ _FULL_BATCH_BYTES = 1 << 20
 def plan_file_tasks(
     paths: list[str], folder: str, options: RecordingOptions
 ) -> list[RecordingTask]:
-    """Return a task for each file, with its record in the folder, and mark clashing names."""
-    tasks = [plan_file_task(path, folder, None, options) for path in paths]
+    """Return a task for each file, with its record in the folder.
+
+    Instead of a path, a session may be named: see `find_named_session`. If two files have the same
+    name, the later task names the first one in `clashes_with`.
+
+    Raises:
+        UsageError: a name is that of several sessions.
+    """
+    tasks = [_plan_named_task(path, folder, options) for path in paths]
     joints = NameJoints(task.output for task in tasks)
     first: dict[str, str] = {}
     planned = []
@@ -74,6 +82,23 @@ def plan_file_tasks(
         )
         first.setdefault(task.output, task.path)
     return planned
+
+
+def _plan_named_task(path: str, folder: str, options: RecordingOptions) -> RecordingTask:
+    """Return the task for a file, or for a session that is named by its id or by `latest`.
+
+    A name that neither a file nor a session has is a task that fails.
+
+    Raises:
+        UsageError: the name is that of several sessions.
+    """
+    place = None
+    if path != STDIN and not os.path.lexists(path):
+        with suppress(UnreadableInput):
+            place = find_named_session(path)
+    if place is None:
+        return plan_file_task(path, folder, None, options)
+    return plan_file_task(place.path, folder, None, options, place.session)
 
 
 def plan_file_task(
@@ -182,7 +207,10 @@ class RecordingRun:
         self.here = self.jobs == 1 and self.make_pool is start_local_pool
 
     def outcomes(self, tasks: Iterable[RecordingTask]) -> Iterator[RecordingOutcome]:
-        """Do the tasks, and yield the outcome of each as soon as it is done, in any order."""
+        """Do the tasks, and yield the outcome of each as soon as it is done, in any order.
+
+        If `stopping` is set meanwhile, tasks that have not begun yield nothing.
+        """
         tasks = iter(tasks)
         lost = yield from self._run_in_pool(tasks)
         while lost:

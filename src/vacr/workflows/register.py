@@ -22,26 +22,31 @@ from vacr.registration import (
     RETRY_LATER_HINT,
     STATE_FAILED,
     STATE_PENDING,
+    STATE_UNWITNESSED,
     Outbox,
     OutboxItem,
+    ProofCollector,
     Registrar,
     RegistrationClient,
     RegistrationOutcome,
     RetryBudget,
     ServiceAccess,
+    TiledLog,
     find_outbox_folder,
 )
 from vacr.signing import read_log_keys, read_passphrase
+from vacr.verification import TrustStore
 from vacr.workflows.record_files import (
     STATEMENT_SUFFIX,
     StatementPair,
     is_output_folder,
     write_output_file,
 )
-from vacr.workflows.verify import build_receipt_document
+from vacr.workflows.verify import build_receipt_document, build_witnesses_document
 
 EXIT_REFUSED = 1
 PENDING_HINT = "The statement waits in the outbox. To try again: vacr register --pending"
+UNWITNESSED_HINT = "To add the proof later: vacr register --refresh FILE --service URL"
 
 
 @dataclass(frozen=True)
@@ -71,8 +76,10 @@ class ServiceSettings:
     ) -> ServiceSettings:
         """Read the token and the log keys from their files; `token_file` outranks `token`.
 
+        `ca`, `client_cert` and `client_key` are files for TLS; `patience` is in seconds.
+
         Raises:
-            UsageError: the first line of the token file is empty.
+            UsageError: the first line of the token file is empty, or other users can read the file.
             Unreachable: a file with log keys cannot be read.
         """
         if token_file is not None:
@@ -86,6 +93,18 @@ class ServiceSettings:
         keys = tuple(key for name in log_key for key in read_log_keys(name))
         outbox = Outbox(find_outbox_folder(os.environ))
         return cls(access, RetryBudget(patience), keys, entry_rule, outbox)
+
+    def collector(self, url: str, store: TrustStore, wait: float) -> ProofCollector:
+        """Return a collector of witnesses' proofs from the log at a URL.
+
+        `wait` is the number of seconds to wait for the witnesses. The token is not sent: everybody
+        may read checkpoints and tiles.
+
+        Raises:
+            UsageError: the store does not name witnesses and the log.
+        """
+        log = TiledLog(url, replace(self.access, token=None))
+        return ProofCollector(log, store, wait=wait, entry_rule=self.entry_rule)
 
     def registrar(self, url: str, **settings: Any) -> Registrar:
         """Return a registrar for the service at a URL; `settings` are further ones of Registrar."""
@@ -108,24 +127,40 @@ class RegistrationTarget:
     """Prints a statement instead of writing it to the output."""
 
     def register(self, registrar: Registrar, statement: str) -> tuple[RegistrationOutcome, str]:
-        """Register the statement in a file, and write it with its receipt.
+        """Register the statement in a file, and write it with its receipt; errors do not raise.
 
         Return the outcome, and the path of the written file, or of `statement` after an error.
         """
+        return self._write(registrar.register, statement)
+
+    def refresh(self, collector: ProofCollector, statement: str) -> tuple[RegistrationOutcome, str]:
+        """Write the statement in a file with a new proof of witnesses.
+
+        Return the outcome, and the path of the written file, or of `statement` after an error.
+        """
+        return self._write(collector.refresh_file, statement)
+
+    def _write(
+        self,
+        work: Callable[[str, Callable[[bytes], None] | None], RegistrationOutcome],
+        statement: str,
+    ) -> tuple[RegistrationOutcome, str]:
+        """Call `work` with the path of a statement, and the function that writes its result."""
         if self.output is None:
-            return registrar.register(statement), statement
+            return work(statement, None), statement
         path = Path(self.output)
         if is_output_folder(self.output):
             path /= Path(statement).name
 
         def write(data: bytes) -> None:
+            """Write the statement with its receipt to the output."""
             if self.emit is not None:
                 self.emit(data)
             else:
                 inputs = (*self.inputs, statement)
                 write_output_file(path, data, statement, inputs, overwrite=self.overwrite)
 
-        outcome = registrar.register(statement, write)
+        outcome = work(statement, write)
         return outcome, statement if outcome.error else str(path)
 
 
@@ -138,6 +173,23 @@ def register_pair(
     """
     if pair.statement is not None:
         return target.register(registrar, pair.statement)
+    return _make_unsigned_outcome(pair), pair.name
+
+
+def refresh_pair(
+    collector: ProofCollector, pair: StatementPair, target: RegistrationTarget
+) -> tuple[RegistrationOutcome, str]:
+    """Add a proof of witnesses to the statement of a pair, and return the outcome with its path.
+
+    A pair without a statement gets a failed outcome.
+    """
+    if pair.statement is not None:
+        return target.refresh(collector, pair.statement)
+    return _make_unsigned_outcome(pair), pair.name
+
+
+def _make_unsigned_outcome(pair: StatementPair) -> RegistrationOutcome:
+    """Return the outcome for a pair without a statement: the file is missing, or not signed."""
     error: VacrError
     if not Path(pair.name).exists():
         error = UnreadableInput("there is no such file", where=pair.name)
@@ -149,7 +201,7 @@ def register_pair(
             where=pair.name,
             hint=hint,
         )
-    return RegistrationOutcome(pair.name, STATE_FAILED, error=error), pair.name
+    return RegistrationOutcome(pair.name, STATE_FAILED, error=error)
 
 
 @dataclass
@@ -186,9 +238,10 @@ class OutboxRun:
     def register(
         self, services: ServiceSettings, *, again: bool
     ) -> Iterator[tuple[OutboxItem, RegistrationOutcome]]:
-        """Register each item and yield its outcome; items that fail stay in the outbox.
+        """Register each item, and yield it with its outcome; errors do not raise.
 
-        If `again` is true, register even a statement that already has a receipt.
+        Items that fail stay in the outbox. If `again` is true, register even a statement that
+        already has a receipt.
         """
         registrars: dict[str, Registrar] = {}
         for item in self.items:
@@ -218,6 +271,8 @@ def build_registration_document(
             "receipt": build_receipt_document(outcome.logged),
             "as-the-service-says": outcome.has_unpinned_key,
         }
+    if outcome.witnesses is not None:
+        document["witnesses"] = build_witnesses_document(outcome.witnesses)
     if outcome.error is not None:
         document |= {
             "error": str(outcome.error),
@@ -227,18 +282,20 @@ def build_registration_document(
 
 
 def _choose_hint(outcome: RegistrationOutcome, error: VacrError) -> str:
-    """Return the hint for a failed registration.
+    """Return the hint for a failed registration; empty if its error has none.
 
     If the statement waits in the outbox, the hint ends with how to register it later.
     """
+    if outcome.state == STATE_UNWITNESSED and not error.hint:
+        return UNWITNESSED_HINT
     if outcome.state != STATE_PENDING:
         return error.hint
     return PENDING_HINT if error.hint in ("", RETRY_LATER_HINT) else f"{error.hint} {PENDING_HINT}"
 
 
 def get_outcome_exit_code(outcome: RegistrationOutcome) -> int:
-    """Return the exit code for a statement: 0, or its error's if it failed or is pending."""
-    if outcome.state not in (STATE_FAILED, STATE_PENDING):
+    """Return the exit code for a statement: 0, or its error's if something is left to do."""
+    if outcome.state not in (STATE_FAILED, STATE_PENDING, STATE_UNWITNESSED):
         return 0
     return outcome.error.exit_code if outcome.error is not None else VacrError.exit_code
 

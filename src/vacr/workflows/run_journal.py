@@ -187,6 +187,7 @@ class RunJournal:
         }
 
     def _ends_in_newline(self) -> bool:
+        """Return whether the journal's last line is complete; the file must not be empty."""
         with self._path.open("rb") as file:
             file.seek(-1, os.SEEK_END)
             return file.read(1) == b"\n"

@@ -53,7 +53,7 @@ from vacr.registration import (
     RegistrationOutcome,
 )
 from vacr.signing import HEADER_X5CHAIN, PublicKey, compute_thumbprint_uri
-from vacr.transparency import ENTRY_RULE_STATEMENT, add_receipt
+from vacr.transparency import ENTRY_RULE_STATEMENT
 from vacr.verification import (
     Policy,
     VerificationFailed,
@@ -129,9 +129,7 @@ def seal_sessions(
             if log is not None:
                 registered = log.register(statement, log_keys, ENTRY_RULE_STATEMENT)
                 receipt = registered.receipt
-                statement = add_receipt(
-                    statement, receipt, registered.logged.key, ENTRY_RULE_STATEMENT
-                )
+                statement = registered.add_to(statement)
             record = cast("Record", checked.record)
             sealed.append(SealedSession(session.name, record, checked.data, statement, receipt))
     return sealed
@@ -139,6 +137,8 @@ def seal_sessions(
 
 def _open_sessions(path: str | Path, agent: str | None) -> Iterator[UnsealedSession]:
     """Yield the sessions at a path; in a folder, skip files that are not sessions.
+
+    `agent` is the agent that wrote them; None detects it.
 
     Raises:
         UnreadableInput: a session cannot be read.
@@ -175,6 +175,7 @@ class _GroupKeys:
     """Keys that are equal for a session and its sub-agents, whose ids begin with its own."""
 
     def __init__(self) -> None:
+        """Start without sessions."""
         self._copies: Counter[str] = Counter()
 
     def assign(self, session_id: str) -> tuple[str, int]:
@@ -216,7 +217,8 @@ def attribute_and_check(
 ) -> list[CheckedRecord]:
     """Attribute a session together with its sub-agents, and return the validated records in order.
 
-    `base` has the files before the session, if they are known.
+    `base` has the files before the session, if they are known. `group` is the session, then its
+    sub-agents.
 
     Raises:
         InvalidRecord: a record does not follow its schema.
@@ -275,7 +277,11 @@ class PlannedSession:
         ):
             if isinstance(session, OpenedSession) and session.label == self.label:
                 return session
-        raise UnreadableInput("the session no longer exists", where=self.task.path)
+        raise UnreadableInput(
+            "the session no longer exists: it was deleted or changed meanwhile",
+            where=self.task.path,
+            hint="Run the command again.",
+        )
 
 
 def plan_sealing(
@@ -341,7 +347,7 @@ def _measure_source(session: OpenedSession) -> int:
 
 
 def _keep_target(target: Path, data: bytes) -> Path:
-    """Return the planned file."""
+    """Return the planned file, whatever the record contains; the default of `choose_target`."""
     del data
     return target
 
@@ -394,7 +400,11 @@ class Sealer:
                 yield group, results
 
     def _seal_record(self, session: UnsealedSession, checked: CheckedRecord) -> SealResult:
-        """Write a record, sign it unless it is signed already, register and verify it."""
+        """Write a record, sign it unless it is signed already, register and verify it.
+
+        Raises:
+            VacrError: a file exists with other content or cannot be written, or a check fails.
+        """
         target = self.choose_target(session.target, checked.data)
         self._write_record(session, target, checked.data)
         statement = target.with_name(target.name + STATEMENT_SUFFIX)
@@ -424,6 +434,11 @@ class Sealer:
         inputs: tuple[str, ...],
         also: Sequence[str] = (),
     ) -> None:
+        """Write a file, as `write_output_file` does, with the settings of this sealer.
+
+        Raises:
+            UsageError: the file exists with other content, and `overwrite` is false.
+        """
         write_output_file(
             target,
             data,
@@ -435,12 +450,17 @@ class Sealer:
         )
 
     def _has_statement(self, statement: Path, checked: CheckedRecord) -> bool:
-        """Return whether the statement file exists, and a new one would have the same content."""
+        """Return whether the statement file exists, verifies with our key, and names our issuer.
+
+        If there is a certificate chain, the statement must contain one, too.
+        """
         if not statement.is_file():
             return False
         try:
-            verified = self._verify(read_bytes(statement), checked, issuer=self.signing.issuer)
+            verified = self._verify(read_bytes(statement), checked)
         except VerificationFailed:
+            return False
+        if self.signing.issuer not in (None, verified.issuer):
             return False
         return not self.signing.chain or HEADER_X5CHAIN in verified.message.protected
 
@@ -493,7 +513,7 @@ class SealResult:
         """Return a line for the terminal: the record, its attributed lines, and the signer."""
         signed = "signed" if self.signed else "already signed"
         summary = format_attribution_summary(self.record)
-        return f"{self.target}: {summary}; {signed} by {self.verified.signer}"
+        return f"{self.target}: {summary}; {signed} by {self.verified.signer.description}"
 
     def build_document(self, service: str | None) -> dict[str, Any]:
         """Return the facts about a sealed session for JSON output; `service` is the log's URL."""

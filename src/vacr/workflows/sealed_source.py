@@ -39,7 +39,10 @@ _OTHER_SOURCE_HINT = (
 
 
 def build_sealed_source_path(record: Path) -> Path:
-    """Return the path of a record's sealed source: `x.acr.json` becomes `x.acr.source.zip`."""
+    """Return the path of a record's sealed source: `x.acr.json` becomes `x.acr.source.zip`.
+
+    So does `x.acr.cbor`. The file need not exist.
+    """
     name = record.name
     for suffix in (".json", ".cbor"):
         name = name.removesuffix(suffix)
@@ -61,7 +64,10 @@ def encode_sealed_source(source: Source) -> memoryview:
 
 
 def matches_source(path: Path, source: Source) -> bool:
-    """Return whether a sealed source has all parts of a source, with the same bytes."""
+    """Return whether a sealed source has all parts of a source, with the same bytes.
+
+    Return False if the file is missing or damaged.
+    """
     try:
         return len(list(unseal_source(path, source.manifest()))) == len(source.parts)
     except VacrError:
@@ -86,10 +92,12 @@ def unseal_source(
                 yield _check_part_name(part["name"]), _read_checked_part(archive, part, path)
     except FileNotFoundError as error:
         hint = (
-            "Name the sealed source with --source. To create one, record the session with "
+            "If it is elsewhere, name it with --source. Otherwise record the session again with "
             "--seal-source."
         )
-        raise UnreadableInput("no sealed source", where=str(path), hint=hint) from error
+        raise UnreadableInput(
+            "the sealed source is not here", where=str(path), hint=hint
+        ) from error
     except OSError as error:
         raise UnreadableInput(
             f"cannot read the sealed source: {describe_file_error(error)}", where=str(path)
@@ -151,6 +159,8 @@ def _check_part_name(name: Any) -> PurePosixPath:
         or (os.sep in str(name) and os.sep != "/")
     ):
         raise InvalidRecord(
-            f"the name of the part {name!r} leads out of the folder", where="/vacr/source/parts"
+            f"the name of the part {name!r} leads out of the folder",
+            where="/vacr/source/parts",
+            hint="Do not restore this record: it could overwrite other files of yours.",
         )
     return path

@@ -130,7 +130,7 @@ def read_signable_file(path: str, *, whole: bool) -> SignableFile:
 
 
 def _is_large(path: str) -> bool:
-    """Return whether a file is too large to be held in memory; False if nobody can tell."""
+    """Return whether a file has at least LARGE_FILE_SIZE bytes; False if its size is unknown."""
     try:
         return Path(path).stat().st_size >= LARGE_FILE_SIZE
     except (OSError, ValueError):
@@ -151,7 +151,7 @@ def _hash_file(path: str) -> bytes:
 
 
 def _summarise_content(data: bytes) -> tuple[str | None, dict[str, Any] | None]:
-    """Return the id of the record in some bytes, and its trace metadata.
+    """Return the id of the record in some bytes, and its trace metadata; nothing is validated.
 
     For a native session, the id is None. For other content, both are None.
     """
@@ -195,6 +195,8 @@ def _find_invalidity(data: bytes) -> str:
 
 
 class _SessionHead(msgspec.Struct, rename="kebab"):
+    """The members of a session that a statement names; the decoder skips all others."""
+
     session_id: Any
     session_start: Any = None
     session_end: Any = None
@@ -281,7 +283,8 @@ class SigningSettings:
         """Load the key and the certificates from their files.
 
         `force` accepts a key that others can read; `ask_passphrase` is called for an encrypted key
-        without a passphrase file.
+        without a passphrase file. `alg`, `issuer` and `timestamp` (a URL) have defaults or are
+        optional: None.
 
         Raises:
             UsageError: others can read the key, or its passphrase is missing.
@@ -336,7 +339,12 @@ class SigningSettings:
 
 
 def _add_timestamp(statement: bytes, url: str) -> bytes:
-    """Get a token for a statement's signature from a timestamp authority, and add it."""
+    """Return a statement with a timestamp of its signature, from the authority at a URL.
+
+    Raises:
+        Unreachable: the authority does not answer.
+        InvalidStatement: its reply is malformed, or covers other data.
+    """
     from vacr.signing import ask_time_authority, build_timestamp_request, parse_timestamp_reply
 
     message = parse_sign1(statement)

@@ -109,6 +109,7 @@ class FileVerdict:
 
 
 def _build_finding_document(finding: Finding) -> dict[str, str]:
+    """Return a finding for JSON output."""
     return {
         "pointer": finding.pointer,
         "rule": finding.rule,
@@ -140,7 +141,10 @@ def validate_path(path: str, rule: str | None, schema: Schema | None) -> Iterato
 
 
 def _validate_file(path: str, rule: str | None, schema: Schema | None) -> FileVerdict:
-    """Check a file, and return the verdict; if the file cannot be read, it has an error."""
+    """Check a file, and return the verdict; if the file cannot be read, it has an error.
+
+    Without `rule` or `schema`, they are chosen by the content.
+    """
     try:
         value, form = read_json_or_cbor(path)
         is_json = form == "json"
@@ -170,6 +174,7 @@ def _check_beyond_schema(value: Any, report: ValidationReport, *, json: bool) ->
     """Check the id of a record, or the payload of a signed record; return the completed report.
 
     `report` is about the value itself, and has no findings. For other values, it stays the same.
+    `json` is True for a value from JSON, False for one from CBOR.
     """
     kind = choose_rule(value)
     if kind == "verifiable-agent-record" and isinstance(value, dict):
@@ -192,7 +197,8 @@ def _compare_record_id(record: Any, *, json: bool) -> tuple[list[Finding], list[
     """Compare the id of a record with the one computed from its content.
 
     Return a finding if they differ, or a remark if another program made the record: its ids cannot
-    be checked. The other list is empty, and both are if the id is correct.
+    be checked. The other list is empty, and both are if the id is correct. `json` is True for a
+    value from JSON, False for one from CBOR.
     """
     record = convert_to_original_version(record, json=json)
     if not is_made_by_vacr(record):
@@ -219,8 +225,9 @@ def _describe_modification(modification: RecordModification) -> Finding:
 def _validate_signed_payload(payload: bytes, header: Any) -> tuple[list[Finding], bool]:
     """Return findings about the payload of a signed record: its digest, and the record in it.
 
-    The second value is whether there are more findings than those returned. A payload that is not
-    a record, such as a native session, has no findings.
+    The second value is whether there are more findings than those returned. A payload that is not a
+    record, such as a native session, has no findings. `header` is the unprotected header of the
+    message.
     """
     metadata = header.get(_TRACE_METADATA_LABEL) if isinstance(header, dict) else None
     claimed = metadata.get("content-hash") if isinstance(metadata, dict) else None

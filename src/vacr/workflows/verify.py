@@ -28,7 +28,7 @@ from vacr.agents import Source
 from vacr.attribution import BaseFiles, JointRecords
 from vacr.blame import load_git_base
 from vacr.discovery import read_sessions
-from vacr.errors import InvalidStatement, UnreadableInput, VacrError
+from vacr.errors import InvalidStatement, UnreadableInput, UsageError, VacrError
 from vacr.files import read_bytes
 from vacr.record import convert_to_original_version
 from vacr.signing import (
@@ -49,10 +49,12 @@ from vacr.verification import (
     VerificationFailed,
     VerifiedReceipt,
     VerifiedStatement,
+    VerifiedWitnesses,
     parse_signed_record,
     verify,
 )
 from vacr.workflows.record_files import STATEMENT_SUFFIX, StatementPair, format_count
+from vacr.workflows.trust_places import TrustStoreFile, load_trust_stores
 
 if TYPE_CHECKING:
     from vacr.workflows.evidence import EvidenceOptions
@@ -62,6 +64,24 @@ _MAX_STATEMENT_BYTES = 1 << 30
 _MIN_STATEMENTS_FOR_PROCESSES = 200
 """For this many statements, starting other processes costs less than it saves."""
 _CHUNK_SIZE = 16
+_DEFAULT_HINT = "Do not rely on this file. Ask its signer for a new statement."
+_CHANGED_FILE_HINT = "Do not rely on this file. Ask its signer for the file as it was signed."
+_OPTION_HINT = "Correct the option, or ask the signer for another statement."
+_CLOCK_HINT = "Check the clock of this machine, or ask the signer for a new statement."
+_HINTS_BY_REASON = {
+    **dict.fromkeys(("content-mismatch", "metadata-mismatch", "record-id"), _CHANGED_FILE_HINT),
+    **dict.fromkeys(("subject-mismatch", "attribution-mismatch"), _CHANGED_FILE_HINT),
+    **dict.fromkeys(("issuer", "subject", "schema-version"), _OPTION_HINT),
+    **dict.fromkeys(("issued-in-future", "claims-not-yet", "not-yet-valid"), _CLOCK_HINT),
+    "expired": "Ask the signer for a statement with a timestamp: vacr sign --timestamp URL.",
+    "timestamp-missing": "Ask the signer to add a timestamp: vacr sign --timestamp URL.",
+    "source-mismatch": "Check that --source names the native session of this record.",
+    **dict.fromkeys(
+        ("result-malformed", "evidence-malformed", "cmw-malformed", "jwt-malformed", "profile"),
+        "Do not rely on this evidence. Ask for new evidence, or for a new result.",
+    ),
+}
+"""The next steps for failed checks whose errors have no hint of their own."""
 _MAX_RUNS_REMEMBERED = 8
 
 
@@ -74,6 +94,8 @@ class VerificationOptions:
 
     trust: tuple[str, ...] = ()
     """Files of trusted keys and certificates."""
+    stores: tuple[TrustStoreFile, ...] = ()
+    """The trust stores, with their bytes."""
     issuer: str | None = None
     subject: str | None = None
     algorithms: tuple[str, ...] = ()
@@ -90,6 +112,8 @@ class VerificationOptions:
     """The git REPOSITORY, or REPOSITORY@REVISION, with the files before the session."""
     log_keys: tuple[str, ...] = ()
     """Files of keys that a receipt must be signed with."""
+    needs_receipt: bool = False
+    """Whether a receipt of a trusted log is required."""
     entry_rule: str = ENTRY_RULE_STATEMENT
     evidence: EvidenceOptions | None = None
     """The requirements for evidence; None if none is required."""
@@ -102,7 +126,7 @@ def judge_statements(
 ) -> Iterator[dict[str, Any]]:
     """Verify statements, and yield the verdict about each in order, for JSON output.
 
-    Many statements are verified in several processes.
+    Many statements are verified in several processes. A statement that fails does not raise.
     """
     files = tuple(pair.file for pair in pairs if pair.file is not None)
     judge = partial(judge_statement, options=options, run_files=files, now=datetime.now(UTC))
@@ -126,11 +150,17 @@ def _start_process_pool() -> Executor | None:
 
 
 def judge_statement(
-    pair: StatementPair, options: VerificationOptions, run_files: tuple[str, ...], now: datetime
+    pair: StatementPair,
+    options: VerificationOptions,
+    run_files: tuple[str, ...],
+    now: datetime,
+    contents: tuple[bytes | None, bytes] | None = None,
 ) -> dict[str, Any]:
     """Verify one statement, and return the verdict for JSON output, good or bad.
 
     `run_files` are all files of the run: records that were attributed together are among them.
+    Certificates and receipts are judged as of `now`. `contents` are the bytes of the file and of
+    the statement, if they are already read.
     """
     verdict: dict[str, Any] = {
         "file": pair.file,
@@ -139,13 +169,13 @@ def judge_statement(
         "checks": [],
     }
     try:
-        verified = _verify_pair(pair, options, run_files, now)
+        verified = _verify_pair(pair, options, run_files, now, contents)
     except VerificationFailed as error:
         return {
             **verdict,
             "reason": error.reason,
             "message": error.message,
-            "hint": _find_evidence_hint(pair, options, error) or error.hint,
+            "hint": _choose_hint(pair, options, error),
             "checks": [_build_check_document(check) for check in error.checks],
             "exit": EXIT_NOT_VERIFIED,
         }
@@ -162,9 +192,13 @@ def judge_statement(
 
 
 def _verify_pair(
-    pair: StatementPair, options: VerificationOptions, run_files: tuple[str, ...], now: datetime
+    pair: StatementPair,
+    options: VerificationOptions,
+    run_files: tuple[str, ...],
+    now: datetime,
+    contents: tuple[bytes | None, bytes] | None,
 ) -> VerifiedStatement:
-    """Read the files of a pair, and verify the statement.
+    """Verify the statement of a pair; read the files, unless `contents` has their bytes.
 
     Raises:
         VerificationFailed: a check fails.
@@ -172,8 +206,10 @@ def _verify_pair(
     """
     if pair.statement is None:
         raise _make_unsigned_error(pair)
-    payload = read_bytes(pair.file) if pair.file is not None else None
-    statement = read_bytes(pair.statement, _MAX_STATEMENT_BYTES)
+    if contents is None:
+        payload = read_bytes(pair.file) if pair.file is not None else None
+        contents = payload, read_bytes(pair.statement, _MAX_STATEMENT_BYTES)
+    payload, statement = contents
     sources = _read_native_sources(options.source, options.run) if options.source else ()
     base = _load_base(options.base, options.run) if options.base else None
     needs_record = pair.is_record or options.source is not None
@@ -209,7 +245,10 @@ def _make_unsigned_error(pair: StatementPair) -> VacrError:
 
 @lru_cache(maxsize=_MAX_RUNS_REMEMBERED)
 def _load_base(name: str, run: int) -> BaseFiles:
-    """Return the files before a session, from a git repository; read it once a run."""
+    """Return the files before a session, from a git repository; read it once a run.
+
+    `run` numbers the run.
+    """
     del run
     return load_git_base(name)
 
@@ -217,6 +256,8 @@ def _load_base(name: str, run: int) -> BaseFiles:
 @lru_cache(maxsize=_MAX_RUNS_REMEMBERED)
 def _read_native_sources(path: str, run: int) -> tuple[Source, ...]:
     """Return the native bytes of all sessions at a path; read them once a run.
+
+    `run` numbers the run.
 
     Raises:
         VacrError: a session cannot be read.
@@ -235,7 +276,12 @@ def _read_native_sources(path: str, run: int) -> tuple[Source, ...]:
 def load_joint_records(names: tuple[str, ...], run: int) -> JointRecords:
     """Return the records among some files, one for each id, to check a joint attribution.
 
-    The files are read once a run.
+    Of records with the same id, the last one counts. All records without an id count as one, so
+    only the last of these is returned. Files that are not records are left out. The files are read
+    once a run, which `run` numbers.
+
+    Raises:
+        UnreadableInput: a file cannot be read.
     """
     del run
     parsed = (parse_signed_record(read_bytes(name)) for name in names)
@@ -247,51 +293,83 @@ def load_joint_records(names: tuple[str, ...], run: int) -> JointRecords:
     return JointRecords(list({str(record.get("id")): record for record in records}.values()))
 
 
-def _find_evidence_hint(
+def _choose_hint(
     pair: StatementPair, options: VerificationOptions, error: VerificationFailed
-) -> str | None:
-    """Return a hint if evidence is missing, but another kind of evidence file exists, or None."""
-    if options.evidence is None or error.reason != "evidence-missing":
-        return None
-    from vacr.workflows.evidence import describe_evidence_mismatch
+) -> str:
+    """Return the next step after a failed verification; it is never empty.
 
-    return describe_evidence_mismatch(pair, options.evidence)
+    If evidence is missing, but another kind of evidence file exists, the hint names that file.
+    """
+    hint = None
+    if options.evidence is not None and error.reason == "evidence-missing":
+        from vacr.workflows.evidence import describe_evidence_mismatch
+
+        hint = describe_evidence_mismatch(pair, options.evidence)
+    return hint or error.hint or _HINTS_BY_REASON.get(error.reason, _DEFAULT_HINT)
 
 
 def _build_verified_document(verified: VerifiedStatement) -> dict[str, Any]:
     """Return the signer, the times, the receipts and the checks of a verified statement."""
-    issued_at = None
+    issued_at, party = None, verified.signer.party
     if verified.issued_at is not None:
         issued_at = datetime.fromtimestamp(verified.issued_at, UTC)
     return {
         "profile": verified.profile,
         "algorithm": ALGORITHMS[verified.message.protected[HEADER_ALG]].name,
-        "signer": str(verified.signer),
+        "signer": verified.signer.description,
+        "party": party.name if party is not None else None,
+        "trust-store": party.where if party is not None else None,
         "thumbprint": compute_thumbprint_uri(verified.signer.key),
         "issuer": verified.issuer,
+        "issuer-bound": verified.issuer_is_bound,
         "subject": verified.subject,
         "issued-at": _format_utc_time(issued_at),
         "timestamp": _format_utc_time(verified.timestamp),
         "logged-at": _format_utc_time(verified.logged_at),
         "receipts": [build_receipt_document(receipt) for receipt in verified.receipts],
+        "witnesses": [build_witnesses_document(proof) for proof in verified.witnesses],
         "record": verified.record.get("id") if verified.record is not None else None,
         "checks": [_build_check_document(check) for check in verified.checks],
     }
 
 
 def build_receipt_document(receipt: VerifiedReceipt) -> dict[str, Any]:
-    """Return the log, the position and the time of a receipt, for JSON output."""
-    return {
+    """Return the log, the position and the time of a receipt, for JSON output.
+
+    The members `index` and `size` are not signed.
+    """
+    document = {
         "log": receipt.issuer,
+        "party": receipt.party.name if receipt.party is not None else None,
         "subject": receipt.subject,
         "index": receipt.index,
         "size": receipt.size,
         "time": _format_utc_time(receipt.time),
         "key": compute_thumbprint_uri(receipt.key),
     }
+    if receipt.transaction:
+        document["transaction"] = receipt.transaction
+    return document
+
+
+def build_witnesses_document(proof: VerifiedWitnesses) -> dict[str, Any]:
+    """Return the log, the proven position and the witnesses of a tlog-proof, for JSON output."""
+    return {
+        "log": proof.log,
+        "origin": proof.origin,
+        "index": proof.index,
+        "size": proof.size,
+        "required": proof.required,
+        "known": proof.known,
+        "cosigned": [
+            {"name": one.name, "key": one.key, "time": _format_utc_time(one.time)}
+            for one in proof.cosigned
+        ],
+    }
 
 
 def _build_check_document(check: Check) -> dict[str, str]:
+    """Return a check for JSON output; `reason` is missing unless it failed."""
     document = {"name": check.name, "outcome": check.outcome, "told": check.finding}
     if check.reason:
         document["reason"] = check.reason
@@ -299,6 +377,7 @@ def _build_check_document(check: Check) -> dict[str, str]:
 
 
 def _format_utc_time(when: datetime | None) -> str | None:
+    """Return a time in UTC, such as `2026-03-14T09:00:00Z`; `None` stays `None`."""
     return f"{when:%Y-%m-%dT%H:%M:%SZ}" if when is not None else None
 
 
@@ -309,13 +388,19 @@ def load_verification_policy(options: VerificationOptions) -> Policy:
     The files are read once a run.
 
     Raises:
-        UsageError: an algorithm is unknown.
+        UsageError: an algorithm is unknown, or a trust store is named as a key.
         Unreachable: a file of trusted keys cannot be read.
-        UnreadableInput: a file contains neither keys nor certificates.
+        UnreadableInput: a file contains neither keys nor certificates, or a trust store is
+            malformed.
     """
     keys, roots = [], []
     for name in options.trust:
         data = read_trust_file(name)
+        if b"[[trusted]]" in data:
+            # Its keys alone would count without their roles and dates.
+            raise UsageError(
+                f"{name} is a trust store, not a key", hint=f"Use --trust-store {name}"
+            )
         has_certificates = b"-----BEGIN CERTIFICATE-----" in data
         try:
             if has_certificates:
@@ -333,6 +418,7 @@ def load_verification_policy(options: VerificationOptions) -> Policy:
     return Policy(
         keys=tuple(keys),
         roots=tuple(roots),
+        trust_store=load_trust_stores(options.stores),
         issuer=options.issuer,
         subject=options.subject,
         algorithms=algorithms or frozenset(ALGORITHMS),
@@ -342,6 +428,7 @@ def load_verification_policy(options: VerificationOptions) -> Policy:
         ),
         needs_timestamp=options.needs_timestamp,
         log_keys=tuple(key for name in options.log_keys for key in read_log_keys(name)),
+        needs_receipt=options.needs_receipt,
         entry_rule=options.entry_rule,
         schema_version=options.schema_version,
         evidence=evidence,
@@ -354,17 +441,37 @@ def find_proven_time(verdict: dict[str, Any]) -> str | None:
     return min(times, default=None)
 
 
+def describe_signer(verdict: dict[str, Any]) -> str:
+    """Return who signed, for a person: `NAME (key …)`, or `a key you gave (key …)`.
+
+    The name comes from the trust store, never from the statement. Return an empty text if a verdict
+    has no signer.
+    """
+    signer = format_signer_cell(verdict)
+    return f"a key you gave ({signer})" if signer.startswith("key ") else signer
+
+
+def format_signer_cell(verdict: dict[str, Any]) -> str:
+    """Return who signed, for a table: `NAME (key …)`, or `key …` for a key without a name.
+
+    Return an empty text if a verdict has no signer.
+    """
+    party, signer = verdict.get("party"), str(verdict.get("signer", ""))
+    return f"{party} ({signer})" if party is not None else signer
+
+
 def build_verdict_rows(verdicts: list[dict[str, Any]]) -> list[list[str]]:
     """Return the rows of a table for the terminal: a heading, and a row for each verdict.
 
-    A row has a check mark or cross, the file, the signer, the time, and the reason of a failure.
+    A row has a check mark or cross, the file, the signer and the time. The time is last: a narrow
+    terminal cuts it first.
     """
-    rows = [["", "file", "signer", "signed", ""]]
+    rows = [["", "file", "signer", "signed"]]
     for verdict in verdicts:
         mark = "✓" if verdict["verified"] else "✗"
         when = find_proven_time(verdict) or verdict.get("issued-at") or ""
         name = verdict["file"] or verdict["statement"]
-        rows.append([mark, name, verdict.get("signer", ""), when, verdict.get("message", "")])
+        rows.append([mark, name, format_signer_cell(verdict), when])
     return rows
 
 

@@ -26,12 +26,17 @@ from urllib.parse import quote
 from vacr.errors import InvalidStatement, NotASession, UnreadableInput, UsageError, VacrError
 from vacr.files import STDIN, read_bytes
 from vacr.record import encode
-from vacr.signing import find_carried_key, parse_sign1
+from vacr.signing import HEADER_X5CHAIN, find_carried_key, parse_sign1, parse_x5chain
 from vacr.verification import (
     CHECK_PASSED,
     CHECK_UNDECIDED,
+    ROLE_LOG,
+    ROLE_SIGNER,
+    ROLE_TIMESTAMP_AUTHORITY,
+    ROLE_WITNESS,
     Check,
     Policy,
+    TrustStore,
     VerificationFailed,
     verify,
 )
@@ -41,6 +46,7 @@ from vacr.viewer import (
     VERDICT_UNSIGNED,
     VERDICT_VERIFIED,
     Page,
+    PageParty,
     PageRecord,
     PageTrust,
     PriceTable,
@@ -50,7 +56,12 @@ from vacr.viewer import (
     get_session_key,
     render_site_index,
 )
-from vacr.workflows.inputs import InputRecord, read_input_records, scan_input_records
+from vacr.workflows.inputs import (
+    InputRecord,
+    read_input_records,
+    read_session_inputs,
+    scan_input_records,
+)
 from vacr.workflows.record_files import (
     STATEMENT_SUFFIX,
     StatementPair,
@@ -240,8 +251,8 @@ class PageRun:
         """
         self.is_archive = Path(self.path).is_dir()
         policy = load_verification_policy(self.options)
-        self._trust = PageTrust(policy.keys, policy.log_keys, bool(policy.roots), policy.entry_rule)
-        self._template = _load_page_template()
+        self._trust = build_page_trust(policy, self.options)
+        self._template = load_page_template()
 
     @property
     def first(self) -> Path | None:
@@ -257,7 +268,10 @@ class PageRun:
         conversations = list(self._read_conversations())
         if self.is_archive or len(conversations) != 1:
             raise UsageError(
-                "cannot write several pages to standard output", hint="Name a folder: -o site/"
+                "cannot write the pages of a folder to standard output"
+                if self.is_archive
+                else "cannot write several pages to standard output",
+                hint="Name a folder: -o site/",
             )
         page = conversations[0].page(
             self._trust, self.row_filter, prices=self.prices, lines=self.lines
@@ -349,7 +363,13 @@ class PageRun:
     def _write_index(
         self, target: Path, cards: list[dict[str, Any]], sources: list[str], *, overwrite: bool
     ) -> None:
-        """Write the first page of an archive, with a card for each conversation."""
+        """Write the first page of an archive, with a card for each conversation.
+
+        Only people who may read the `sources` may read it.
+
+        Raises:
+            UsageError: another file exists there, and `overwrite` is false.
+        """
         title = f"Conversations in {Path(self.path).resolve().name}"
         data = b"".join(render_site_index(self._template, title, cards, self.lines))
         replaces = overwrite or _is_own_page(target)
@@ -376,7 +396,7 @@ class PageRun:
             yield item
 
 
-def _load_page_template() -> str:
+def load_page_template() -> str:
     """Return the HTML template of all pages, which `make web` builds.
 
     Raises:
@@ -393,7 +413,10 @@ def _load_page_template() -> str:
 
 
 def _is_own_page(target: Path) -> bool:
-    """Return whether a file is a page that vacr wrote, so that a new archive may replace it."""
+    """Return whether a file is a page that vacr wrote, so that a new archive may replace it.
+
+    Return False if the file cannot be read.
+    """
     try:
         with target.open("rb") as file:
             return _PAGE_MARKER in file.read(_PAGE_HEAD_BYTES)
@@ -402,15 +425,22 @@ def _is_own_page(target: Path) -> bool:
 
 
 def read_conversations(
-    path: str, options: VerificationOptions
+    path: str, options: VerificationOptions, session: str = ""
 ) -> Iterator[Conversation | VacrError]:
     """Yield the verified conversations in a file or a folder, and errors for unreadable items.
+
+    `session` selects one session of a database or of a folder that an agent uses as a store.
 
     Raises:
         UnreadableInput: the path itself cannot be read, or contains no records or sessions.
     """
     references: list[_RecordReference] = []
-    for item in scan_input_records(_find_record_path(path), changed=True):
+    items: Iterator[InputRecord | VacrError] = (
+        read_session_inputs(path, session)
+        if session
+        else scan_input_records(_find_record_path(path), changed=True)
+    )
+    for item in items:
         if isinstance(item, InputRecord):
             references.append(_RecordReference.of(item))
         elif not isinstance(item, NotASession):
@@ -539,11 +569,83 @@ def _mark_modified(item: InputRecord, shown: PageRecord) -> PageRecord:
     return replace(shown, verification=verification)
 
 
+def build_page_trust(policy: Policy, options: VerificationOptions) -> PageTrust:
+    """Return the keys and names for verifying in the browser."""
+    store = policy.trust_store or TrustStore()
+    has_authorities = bool(store.list_authorities(ROLE_SIGNER))
+    has_clocks = bool(store.list_parties(ROLE_TIMESTAMP_AUTHORITY) or policy.timestamp_roots)
+    return PageTrust(
+        policy.keys,
+        policy.log_keys,
+        bool(policy.roots) or has_authorities,
+        policy.entry_rule,
+        _list_page_parties(store, ROLE_SIGNER),
+        _list_page_parties(store, ROLE_LOG),
+        _list_page_parties(store, ROLE_WITNESS),
+        store.witnesses_required,
+        has_clocks,
+        not _is_trust_named(options),
+    )
+
+
+def _list_page_parties(store: TrustStore, role: str) -> list[PageParty]:
+    """Return the parties with a role that have keys, as the page needs them.
+
+    A key of a witness is listed once, so that the page judges it by the same party as Python.
+    """
+    # Of a witness in two stores, only the first entry counts: the second may have no end of trust.
+    parties = store.witnesses if role == ROLE_WITNESS else store.list_parties(role)
+    return [
+        PageParty(
+            party.name,
+            party.keys,
+            party.issuers,
+            party.valid_from,
+            party.valid_until,
+            str(party.note_key) if party.note_key is not None else None,
+        )
+        for party in parties
+        if party.keys or party.note_key is not None
+    ]
+
+
+def _is_trust_named(options: VerificationOptions) -> bool:
+    """Return whether the caller named whom to trust.
+
+    Otherwise the default trust stores lend names to known signers, but refuse nobody.
+    """
+    return bool(options.trust) or any(not file.is_default for file in options.stores)
+
+
 def _judge_unsigned(options: VerificationOptions) -> dict[str, Any] | None:
-    """Return the verdict about an unsigned record, or `None` if no signature is required."""
-    if not options.trust and not options.log_keys:
+    """Return the failed verdict about an unsigned record.
+
+    Return `None` if no signature is required: the options name neither whom to trust nor log keys.
+    """
+    if not _is_trust_named(options) and not options.log_keys:
         return None
     return {"verified": False, "trusted": False, "message": "unsigned", "checks": []}
+
+
+def _is_known_signer(statement: bytes, options: VerificationOptions) -> bool:
+    """Return whether a statement carries the key or certificate of a signer in a trust store.
+
+    Return True if it carries no key: then only the store can verify it.
+
+    Raises:
+        InvalidStatement: the statement or its key cannot be read.
+    """
+    store = load_verification_policy(options).trust_store
+    if store is None or not store.list_parties(ROLE_SIGNER):
+        return False
+    message = parse_sign1(statement)
+    key = find_carried_key(message)
+    if key is None or store.find_by_key(key, ROLE_SIGNER) is not None:
+        return True
+    chain = message.protected.get(HEADER_X5CHAIN, message.unprotected.get(HEADER_X5CHAIN))
+    if chain is None:
+        return False
+    return bool(store.list_by_certificate(parse_x5chain(chain)[0], ROLE_SIGNER))
 
 
 def _judge_signed(
@@ -555,12 +657,17 @@ def _judge_signed(
 ) -> dict[str, Any]:
     """Verify a statement about a record, and return the verdict for the page.
 
-    If the options name no trusted key, verify with the key in the statement, and mark the verdict
-    as not `trusted`.
+    If the options name nobody to trust, and no default trust store knows the signer, verify with
+    the key in the statement, and mark the verdict as not `trusted`.
     """
     now = datetime.now(UTC)
-    if options.trust:
-        verdict = judge_statement(pair, options, run_files, now)
+    try:
+        is_judged_by_trust = _is_trust_named(options) or _is_known_signer(statement, options)
+    except InvalidStatement:
+        is_judged_by_trust = False
+    if is_judged_by_trust:
+        # The page has these bytes: the files may have changed since they were read.
+        verdict = judge_statement(pair, options, run_files, now, (data, statement))
         return {
             "verified": verdict["verified"],
             "trusted": True,
@@ -570,9 +677,12 @@ def _judge_signed(
     verdict = {"verified": False, "trusted": False, "message": "", "checks": []}
     try:
         key = find_carried_key(parse_sign1(statement))
-        policy: Policy = replace(
-            load_verification_policy(options),
+        policy = load_verification_policy(options)
+        policy = replace(
+            policy,
             keys=(key,) if key is not None else (),
+            # The witnesses of a default store are required only of signers that it knows.
+            trust_store=replace(policy.trust_store or TrustStore(), witnesses_required=0),
             needs_record=True,
         )
         verified = verify(

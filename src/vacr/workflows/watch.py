@@ -72,6 +72,13 @@ def make_copy_sealer(
     def seal(
         agent: str, path: Path, session: str | None, journals: Mapping[str, dict[str, Any]]
     ) -> list[SealedCopy]:
+        """Seal a copy of a session, and return the sealed records that belong to a journal.
+
+        `journals` has the reference to a journal by the digest of a native file.
+
+        Raises:
+            UnreadableInput: the copy cannot be read.
+        """
         opened: list[tuple[Path, OpenedSession]] = []
         options = RecordingOptions(agent=agent)
         task = plan_file_task(str(path), str(output / agent), None, options, session)
@@ -162,6 +169,7 @@ def make_pending_registration(
     """
 
     def register() -> None:
+        """Register the items of the outbox for the service; errors do not raise."""
         for item in services.outbox.items():
             if not isinstance(item, OutboxItem) or item.service != url.rstrip("/"):
                 continue

@@ -13,7 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from vacr.agents.agent import Agent, CacheWrites, HookLayout, HookSettings, ShellBehaviour, Source
+from vacr.agents.agent import (
+    Agent,
+    CacheWrites,
+    HookLayout,
+    HookSettings,
+    McpSettings,
+    ShellBehaviour,
+    Source,
+)
 from vacr.agents.claude_code import outcomes, reader, speakers
 from vacr.agents.labels import CallResult, Outcome, Speaker
 from vacr.agents.tool_calls import ToolCall, ToolEffect, get_count
@@ -73,19 +81,22 @@ class ClaudeCode(Agent):
     }
 
     def recognises(self, sample: Sequence[Any]) -> float:
-        """Return how much of a sample is Claude Code's."""
+        """Return the share of a sample that is Claude Code's, from 0 to 1."""
         return reader.recognises(sample)
 
     def read(self, source: Source) -> Iterator[Reading]:
-        """Yield the records of the conversations in a transcript."""
+        """Yield the record of the one conversation in a transcript, without labels."""
         return reader.read(source)
 
     def speaker(self, entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
-        """Return who wrote a user message."""
+        """Return who wrote a user message, the basis for that, and the person's part of the text.
+
+        The basis is `stated` or `inferred`. The part is None if the person wrote all or none of it.
+        """
         return speakers.classify_speaker(entry, record)
 
     def outcome(self, result: CallResult) -> Outcome:
-        """Return how a call ended."""
+        """Return how a call ended; unknown without evidence."""
         return outcomes.classify_outcome(result)
 
     def task_notice(self, entry: dict[str, Any]) -> Outcome:
@@ -117,7 +128,7 @@ class ClaudeCode(Agent):
             yield from parse_final_reminder(call.output)
 
     def observations(self, entry: dict[str, Any]) -> Iterator[FileAction]:
-        """Yield what reminders in a user message, or an attachment, show of files."""
+        """Yield the observations of files in reminders of a user message, or in an attachment."""
         from vacr.agents.claude_code.tools import parse_attachment, parse_message_reminders
 
         if entry.get("type") == "user":
@@ -129,27 +140,29 @@ class ClaudeCode(Agent):
             yield from parse_attachment(attachment)
 
     def file_report(self, call: ToolCall) -> FileReport:
-        """Return what `toolUseResult` says about the file of a call."""
+        """Return the report in `toolUseResult` about the file of a call."""
         from vacr.agents.claude_code.tools import build_file_report
 
         return build_file_report(call)
 
     def recorded_hunks(self, call: ToolCall, spelled: Sequence[str]) -> list[Hunk]:
-        """Return the hunks of `toolUseResult.structuredPatch`."""
+        """Return the hunks of `toolUseResult.structuredPatch`; empty without it."""
         from vacr.agents.claude_code.tools import parse_recorded_hunks
 
         del spelled
         return parse_recorded_hunks(call)
 
     def shown_file(self, call: ToolCall, path: str) -> Iterable[FileAction] | None:
-        """Return the file that Claude Code stores in addition to the numbered lines, or `None`."""
-        from vacr.agents.claude_code.tools import parse_shown_file
+        """Return the file that Claude Code stores, or else the numbered lines that it shows."""
+        from vacr.agents.claude_code.tools import parse_read_listing, parse_shown_file
 
         shown = parse_shown_file(call.native.get("toolUseResult"), path)
-        return None if shown is None else [shown]
+        if shown is None:
+            return parse_read_listing(path, call.output, call.input.get("limit"))
+        return [shown]
 
     def shell_output(self, call: ToolCall) -> ShellOutput:
-        """Return the output of a command."""
+        """Return the output of a command, and its exit code where it is known."""
         from vacr.agents.claude_code.tools import parse_shell_output
 
         return parse_shell_output(call)
@@ -161,13 +174,16 @@ class ClaudeCode(Agent):
         return is_user_modified(call)
 
     def chain_of(self, entry: dict[str, Any]) -> str:
-        """Return the sub-agent whose entry this is: a side chain of the conversation."""
+        """Return the sub-agent whose entry this is: a side chain of the conversation.
+
+        Return an empty text for the main conversation, and `sub-agent` for one without an id.
+        """
         if entry.get("isSidechain") is not True:
             return ""
         return str(entry.get("agentId", "sub-agent"))
 
     def cache_writes(self, entry: dict[str, Any]) -> CacheWrites:
-        """Return the tokens written to the cache, which the API's usage counts by duration."""
+        """Return the tokens written to the cache; the API's usage counts them by duration."""
         usage = entry.get("token-usage", {})
         total = get_count(usage, "cache_creation_input_tokens")
         details = usage.get("cache_creation")
@@ -175,7 +191,10 @@ class ClaudeCode(Agent):
         return CacheWrites(max(0, total - hour), hour)
 
     def stated_cost(self, record: dict[str, Any]) -> float | None:
-        """Return the total of the last `cost-state` line, which counts from the session's start."""
+        """Return the total of the last `cost-state` line, which counts from the session's start.
+
+        It is in dollars. Return None without such a line.
+        """
         for entry in reversed(record["session"]["entries"]):
             data = entry.get("data") if entry.get("event-type") == "cost-state" else None
             cost = data.get("totalCostUSD") if isinstance(data, dict) else None
@@ -196,7 +215,10 @@ class ClaudeCode(Agent):
         return bool(self.prompt_text(entry))
 
     def pull_request_url(self, entry: dict[str, Any]) -> str | None:
-        """Return the address of the pull request that Claude Code tied to the session."""
+        """Return the address of the pull request that Claude Code tied to the session.
+
+        Return `None` if the entry is not such a link.
+        """
         data = entry.get("data") if entry.get("event-type") == "pr-link" else None
         url = data.get("prUrl") if isinstance(data, dict) else None
         return url if isinstance(url, str) else None
@@ -246,6 +268,17 @@ class ClaudeCode(Agent):
         ),
         # Older versions ignore the whole settings file if it has an unknown event.
         tolerant_version=(2, 1, 101),
+    )
+
+    mcp = McpSettings(
+        base="~",
+        under="",
+        file=".claude.json",
+        project=".mcp.json",
+        programs=("claude",),
+        variable="CLAUDE_CONFIG_DIR",
+        first=(("type", "stdio"),),
+        notice="Restart Claude Code, and type /mcp to see the server.",
     )
 
 

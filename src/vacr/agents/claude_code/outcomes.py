@@ -200,7 +200,10 @@ def _find_denial(message: dict[str, Any]) -> str:
 
 
 def _get_tool_use_result(message: dict[str, Any]) -> Any:
-    """Return the member that describes the result of a message, if the message has one result."""
+    """Return the member that describes the result of a message, if the message has one result.
+
+    Return None if the message has several results, or no such member.
+    """
     report = message.get("toolUseResult")
     children = message.get("children", ())
     if report is None or len(children) == 1:
@@ -211,6 +214,7 @@ def _get_tool_use_result(message: dict[str, Any]) -> Any:
 
 
 def _get_first_text(output: Any) -> str:
+    """Return an output that is text, or the text of its first block; empty for any other output."""
     if isinstance(output, list) and output:
         output = dict_or_empty(output[0]).get("text")
     return output if isinstance(output, str) else ""
@@ -220,7 +224,10 @@ def _get_first_text(output: Any) -> str:
 
 
 def _find_failure(text: str, tool: str, report: Any, message: dict[str, Any]) -> Outcome:
-    """Return why a call failed, by the sentences that Claude Code itself writes."""
+    """Return why a call failed, by the sentences that Claude Code itself writes.
+
+    Without such a sentence, it is a plain failure. `report` is the `toolUseResult`.
+    """
     exit_code, body = _split_exit_code(text, tool, message)
     denial = _find_denial(message)
     if denial:
@@ -246,7 +253,10 @@ def _find_failure(text: str, tool: str, report: Any, message: dict[str, Any]) ->
 
 
 def _split_exit_code(text: str, tool: str, message: dict[str, Any]) -> tuple[int | None, str]:
-    """Return the exit code in the first line of a failed shell call, and the text after it."""
+    """Return the exit code in the first line of a failed shell call, and the text after it.
+
+    Return None and the whole text for other tools, and for a text without that line.
+    """
     if tool not in SHELL_TOOLS:
         return None, text
     if not _has_header(message):
@@ -256,7 +266,10 @@ def _split_exit_code(text: str, tool: str, message: dict[str, Any]) -> tuple[int
 
 
 def _has_header(message: dict[str, Any]) -> bool:
-    """Return whether the version that wrote a message puts a header above failed output."""
+    """Return whether the version that wrote a message puts a header above failed output.
+
+    Return True if the version is unknown.
+    """
     version = _VERSION.match(str(message.get("version", "")))
     return not version or tuple(map(int, version.groups())) >= _FIRST_VERSION_WITH_HEADER
 
@@ -285,7 +298,7 @@ def _is_denial(text: str) -> bool:
 
 
 def _find_reported_outcome(report: dict[str, Any], tool: str) -> Outcome:
-    """Return the outcome that `toolUseResult` describes."""
+    """Return the outcome that `toolUseResult` describes; success if it has no sign of another."""
     if report.get("interrupted") is True:
         return Outcome(INTERRUPTED)
     task_id = report.get("backgroundTaskId")
@@ -312,7 +325,10 @@ def _find_reported_outcome(report: dict[str, Any], tool: str) -> Outcome:
 
 
 def _find_process_outcome(process: dict[str, Any], process_id: Any) -> Outcome:
-    """Return the state of a background process, as a call that looked at it reports."""
+    """Return the state of a background process, as a call that looked at it reports.
+
+    The outcome is unknown if the report has no known state.
+    """
     process_id = process_id if isinstance(process_id, str) else ""
     word, exit_code = process.get("status"), process.get("exitCode")
     status = parse_status_word(word) or _PROCESS_STATUSES.get(str(word), "")
@@ -328,7 +344,7 @@ def _find_process_outcome(process: dict[str, Any], process_id: Any) -> Outcome:
 
 
 def _find_agent_outcome(report: dict[str, Any]) -> Outcome:
-    """Return how a sub-agent ended, or that it runs on."""
+    """Return how a sub-agent ended, or that it runs on; success if its status is unknown."""
     status = report.get("status")
     if isinstance(status, str) and status in _LAUNCH_STATUSES:
         task_id = report.get("agentId") or report.get("taskId")
@@ -337,7 +353,10 @@ def _find_agent_outcome(report: dict[str, Any]) -> Outcome:
 
 
 def _find_server_outcome(output: Any) -> Outcome:
-    """Return the outcome of a tool that ran at the provider: an error object, or a return code."""
+    """Return the outcome of a tool that ran at the provider: an error object, or a return code.
+
+    Without either, the call succeeded.
+    """
     blocks = output if isinstance(output, list) else [output]
     for block in blocks:
         if not isinstance(block, dict):
@@ -380,7 +399,10 @@ def parse_task_notice(entry: dict[str, Any]) -> Outcome:
 
 
 def _get_notice_text(entry: dict[str, Any]) -> str:
-    """Return the text that Claude Code sent as a notice: a message, or an attachment."""
+    """Return the text that Claude Code sent as a notice: a message, or an attachment.
+
+    Return an empty text if the entry is not a notice.
+    """
     if entry["type"] == "user":
         is_notice = dict_or_empty(entry.get("origin")).get("kind") == _NOTICE_KIND
         return _get_first_text(entry.get("content")) if is_notice else ""

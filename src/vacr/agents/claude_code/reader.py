@@ -275,6 +275,7 @@ def recognises(sample: Sequence[Any]) -> float:
 
 
 def _is_claude_line(value: Any) -> bool:
+    """Return whether a value has the form of one of Claude Code's lines."""
     if type(value) is not dict or "payload" in value:
         return False
     kind, message = value.get("type"), value.get("message")
@@ -305,7 +306,7 @@ def _is_lookalike_line(value: Any) -> bool:
 
 
 def read(source: Source) -> Iterator[Reading]:
-    """Read one transcript."""
+    """Yield the record of one transcript."""
     with pause_garbage_collector():
         reading = _TranscriptReader().read(source)
     yield reading
@@ -315,6 +316,7 @@ class _TranscriptReader:
     """One transcript on its way into a record."""
 
     def __init__(self) -> None:
+        """Start without lines."""
         self.session = SessionBuilder("claude-jsonl", "claude-code", provider="anthropic")
         self.usage_entries: dict[Any, JsonObject] = {}
         """API message → the entry whose usage counts."""
@@ -325,6 +327,7 @@ class _TranscriptReader:
         self.unlearned = ["sessionId", "cwd", "version", "gitBranch", "entrypoint"]
 
     def read(self, source: Source) -> Reading:
+        """Return the record of a source, a whole transcript."""
         session = self.session
         session.add_lines(source, self.make_entry)
         self.settle()
@@ -332,7 +335,7 @@ class _TranscriptReader:
         return session.reading(source)
 
     def make_entry(self, line: JsonObject) -> JsonObject:
-        """Turn one line into one entry."""
+        """Turn one line into one entry, an event if its type is not one of a message or a call."""
         self.learn_from_line(line)
         return self.make_typed_entry(line)
 
@@ -349,7 +352,7 @@ class _TranscriptReader:
             self.agent_ids.add(agent_id if type(agent_id) is str else None)
 
     def learn_fact(self, member: str, value: str) -> None:
-        """Store a fact about the session."""
+        """Store a fact about the session, by the name of the line's member."""
         session = self.session
         match member:
             case "sessionId":
@@ -433,7 +436,10 @@ class _TranscriptReader:
             self.usage_entries[key] = entry
 
     def make_tool_entry(self, entry: JsonObject, kind: str) -> JsonObject:
-        """Turn a line that is itself a call or a result into that entry."""
+        """Turn a line that is itself a call or a result into that entry.
+
+        A call whose name is not a text becomes an event.
+        """
         entry_type, members = CLAUDE_TOOL_LINES[kind]
         if type(entry.get("name", "")) is not str:
             return self.make_event(entry, kind)
@@ -556,7 +562,9 @@ class _TranscriptReader:
 def build_claude_usage(usage: JsonObject, entry: JsonObject) -> JsonObject:
     """Return Anthropic's usage together with the canonical counters.
 
-    Anthropic's input leaves cached tokens out; the canonical input includes them.
+    Anthropic's input leaves cached tokens out; the canonical input includes them. If the usage has
+    a member with a canonical name, return only the counters, and keep the usage in the `message` of
+    the entry.
     """
     counts: JsonObject = {}
     if type(usage.get(CLAUDE_INPUT_COUNTERS[0])) is int:
@@ -584,16 +592,19 @@ def build_claude_usage(usage: JsonObject, entry: JsonObject) -> JsonObject:
 
 
 def _get_message_role(line: JsonObject) -> Any:
+    """Return the role of the message in a line, or None without a message."""
     message = line.get("message")
     return message.get("role") if type(message) is dict else None
 
 
 def _get_output_tokens(usage: JsonObject) -> int:
+    """Return the output tokens of a usage, or 0 if it does not state them."""
     tokens = usage.get("output_tokens")
     return tokens if type(tokens) is int else 0
 
 
 def _get_session_mode(entrypoint: Any) -> str | None:
+    """Return `autonomous` or `interactive` for an entrypoint, or None for an unknown one."""
     if entrypoint in CLAUDE_AUTONOMOUS_ENTRYPOINTS:
         return "autonomous"
     return "interactive" if entrypoint in CLAUDE_INTERACTIVE_ENTRYPOINTS else None

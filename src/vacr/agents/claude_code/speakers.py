@@ -243,6 +243,7 @@ def _find_stated_speaker(entry: dict[str, Any]) -> str:
 
 
 def _get_origin_kind(holder: dict[str, Any]) -> str:
+    """Return `origin.kind` of an entry or attachment, or an empty text."""
     kind = dict_or_empty(holder.get("origin")).get("kind")
     return kind if isinstance(kind, str) else ""
 
@@ -278,6 +279,7 @@ class _Words(NamedTuple):
 
 
 def _list_texts(content: Any) -> list[str]:
+    """Return the texts of a message: the content itself, or the texts of its blocks."""
     blocks = content if isinstance(content, list) else [content]
     texts = [block.get("text") if isinstance(block, dict) else block for block in blocks]
     return [text for text in texts if isinstance(text, str)]
@@ -316,7 +318,7 @@ def _mark_shell_command(command: str) -> str:
 
 
 def _unwrap_typed_text(text: str) -> str | None:
-    """Return what a person typed, if a text is a wrapped command, else `None`.
+    """Return the words that a person typed, if a text is a wrapped command, else `None`.
 
     The model can start a skill in the same form; `skill-format` marks that.
     """
@@ -382,7 +384,8 @@ def _drop_host_text(text: str, authors: set[str], stated: str) -> str:
 def _find_end_of_elements(text: str, authors: set[str], tags: dict[str, str] | None) -> int:
     """Return where the elements at the beginning of a text end, or 0 if they are not the host's.
 
-    Without `tags`, all elements of Claude Code count. The words after them begin on a new line.
+    Without `tags`, all elements of Claude Code count. The words after them begin on a new line. Who
+    wrote the elements is added to `authors`.
     """
     found: set[str] = set()
     has_payload = False
@@ -421,12 +424,13 @@ def _find_end_of_elements(text: str, authors: set[str], tags: dict[str, str] | N
 
 
 def _skip_spaces(text: str, position: int) -> int:
+    """Return the position of the first character from `position` on that is not a space."""
     spaces = _SPACES.match(text, position)
     return spaces.end() if spaces else position
 
 
 def _find_last_reminder(text: str, start: int, end: int) -> int:
-    """Return where the reminder at the end of a part of a text begins, or -1."""
+    """Return where the reminder at the end of `text[start:end]` begins, or -1."""
     while end > start and text[end - 1].isspace():
         end -= 1
     if not text.endswith(_REMINDER_END, start, end):
@@ -437,7 +441,10 @@ def _find_last_reminder(text: str, start: int, end: int) -> int:
 
 
 def _recognise_host_sentence(text: str, stated: str) -> str:
-    """Return `host` or `hook` if a text begins with a sentence of Claude Code, else no text."""
+    """Return `host` or `hook` if a text begins with a sentence of Claude Code, else no text.
+
+    `stated` is the speaker that the message states, if any.
+    """
     if _HOST_SENTENCE.match(text) or _is_skill(text):
         return HOST
     sentence = _HOOK_SENTENCE.match(text)

@@ -32,6 +32,7 @@ from vacr.edits import (
     FileAction,
     Hunk,
     ObservedFile,
+    ObservedLines,
     drop_last_line_end,
     parse_listing,
 )
@@ -62,12 +63,16 @@ def build_file_report(call: ToolCall) -> FileReport:
 
 
 def _find_text(members: dict[str, Any], names: tuple[str, ...]) -> str | None:
+    """Return the first of the named members that is a text, or None."""
     texts = (members.get(name) for name in names)
     return next((text for text in texts if isinstance(text, str)), None)
 
 
 def _parse_user_edits(result: dict[str, Any]) -> list[Edit] | None:
-    """Return the real replacement if the user changed the agent's proposal, or else `None`."""
+    """Return the real replacement if the user changed the agent's proposal, or else `None`.
+
+    The list is empty if the user changed it, but the result does not have the texts.
+    """
     if result.get("userModified") is not True:
         return None
     old, new = result.get("oldString"), result.get("newString")
@@ -96,6 +101,7 @@ def parse_recorded_hunks(call: ToolCall) -> list[Hunk]:
 
 
 def _add_line_ends(lines: list[str]) -> list[str]:
+    r"""Return marked lines with an LF each; `\ No newline at end of file` removes the last LF."""
     body: list[str] = []
     for line in lines:
         if line.startswith("\\"):
@@ -106,13 +112,39 @@ def _add_line_ends(lines: list[str]) -> list[str]:
 
 
 def parse_shown_file(result: Any, path: str) -> FileAction | None:
-    """Return the file that Claude Code stores in addition to the text it shows, or `None`."""
+    """Return the file that Claude Code stores in addition to the text it shows, or `None`.
+
+    `result` is the `toolUseResult`.
+    """
     file = dict_or_empty(dict_or_empty(result).get("file"))
     if not isinstance(file.get("content"), str):
         return None
     return build_observation(
         path, file["content"], file.get("startLine", 1), file.get("totalLines")
     )
+
+
+# The number of lines that Claude Code shows of a file, unless the call names a limit.
+_DEFAULT_READ_LIMIT = 2000
+
+
+def parse_read_listing(path: str, output: str, limit: Any) -> list[FileAction]:
+    """Return the lines that a read shows, where Claude Code stores only the text it shows.
+
+    `limit` is the number of lines that the call asks for, or `None`. A listing with fewer lines
+    reaches the end of the file, and shows an empty line after the last line end.
+    """
+    shown = list(parse_listing(path, output))
+    last = shown[-1] if shown else None
+    if not isinstance(last, ObservedLines) or last.lines[-1] != "\n":
+        return shown
+    at_most = limit if isinstance(limit, int) else _DEFAULT_READ_LIMIT
+    lines, ends_file = last.lines[:-1], len(shown) == 1 and len(last.lines) < at_most
+    if ends_file and last.first == 1:
+        return [ObservedFile(path, "".join(lines))]
+    # With a full page, the empty line may be one of the file, or the one after its end.
+    total = last.first + len(lines) if ends_file else 0
+    return [*shown[:-1], replace(last, lines=lines, total=total, ends_file=ends_file)]
 
 
 def parse_shell_output(call: ToolCall) -> ShellOutput:
@@ -139,7 +171,8 @@ def parse_change_notice(path: str, shown: str) -> ChangeNotice:
     """Parse the hunks that show how a file differs from the text that Claude Code keeps.
 
     Each hunk has eight lines around a change, as they are now. Their numbers count from where the
-    hunk begins in the text that Claude Code keeps.
+    hunk begins in the text that Claude Code keeps. `shown` is the text of the notice with numbered
+    lines.
     """
     text = _TRUNCATION_NOTE.sub("", shown)
     parts: list[tuple[int, list[str]]] = []
@@ -173,6 +206,7 @@ _READ_RESULT = re.compile(r"Result of calling the Read tool:\s*(.*)\Z", re.DOTAL
 def parse_message_reminders(content: Any) -> Iterator[FileAction]:
     """Yield the observations of files in the reminders of a user message."""
     path: str | None = None
+    limit: Any = None
     for text in _list_text_blocks(content):
         if "<system-reminder>" not in text:
             continue
@@ -180,9 +214,10 @@ def parse_message_reminders(content: Any) -> Iterator[FileAction]:
             reminder = match[1].strip()
             call, result = _READ_CALL.match(reminder), _READ_RESULT.match(reminder)
             if call:
-                path = _parse_file_path(call[1])
+                arguments = dict_or_empty(_parse_json(call[1]))
+                path, limit = _find_text(arguments, ("file_path",)), arguments.get("limit")
             elif result and path is not None:
-                yield from parse_listing(path, _decode_json_string(result[1]))
+                yield from parse_read_listing(path, _decode_json_string(result[1]), limit)
                 path = None
             else:
                 yield from _parse_modified_note(reminder)
@@ -196,6 +231,7 @@ def parse_final_reminder(output: str) -> Iterator[FileAction]:
 
 
 def _list_text_blocks(content: Any) -> Iterator[str]:
+    """Yield the texts of a message: the content itself, or its blocks of text."""
     if isinstance(content, str):
         yield content
     for block in content if isinstance(content, list) else ():
@@ -206,15 +242,10 @@ def _list_text_blocks(content: Any) -> Iterator[str]:
 
 
 def _parse_modified_note(text: str) -> Iterator[FileAction]:
+    """Yield the change of a file that a note reports, if the text is such a note."""
     note = _MODIFIED_NOTE.match(text)
     if note:
         yield parse_change_notice(note[1], text[note.end() :].partition("\n")[2])
-
-
-def _parse_file_path(arguments: str) -> str | None:
-    value = _parse_json(arguments)
-    path = value.get("file_path") if isinstance(value, dict) else None
-    return path if isinstance(path, str) else None
 
 
 def _decode_json_string(text: str) -> str:
@@ -224,6 +255,7 @@ def _decode_json_string(text: str) -> str:
 
 
 def _parse_json(text: str) -> Any:
+    """Return the value of a JSON text, or None if the text is not JSON."""
     try:
         return json.loads(text)
     except ValueError:

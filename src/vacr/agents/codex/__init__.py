@@ -2,6 +2,10 @@
 
 `reader` and `rollout` turn a rollout into a record; `outcomes` and `speakers` label it; `tools`
 knows what its tools do to files.
+
+    >>> from vacr.agents.codex import AGENT
+    >>> AGENT.name, AGENT.hooks.file, AGENT.mcp.file
+    ('codex-cli', 'hooks.json', 'config.toml')
 """
 
 from __future__ import annotations
@@ -9,7 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from vacr.agents.agent import Agent, CallReports, HookLayout, HookSettings, Source, load_function
+from vacr.agents.agent import (
+    Agent,
+    CallReports,
+    HookLayout,
+    HookSettings,
+    McpSettings,
+    Source,
+    load_function,
+)
 from vacr.agents.codex import reader, speakers
 from vacr.agents.tool_calls import CALL_DONE, ToolCall, ToolEffect
 
@@ -44,24 +56,24 @@ class Codex(Agent):
     }
 
     def recognises(self, sample: Sequence[Any]) -> float:
-        """Return how much of a sample is Codex's."""
+        """Return the share of a sample that is Codex's, from 0 to 1."""
         return reader.recognises(sample)
 
     def read(self, source: Source) -> Iterator[Reading]:
-        """Yield the records of the conversations in a rollout."""
+        """Yield the record of the one conversation in a rollout, without labels."""
         return reader.read(source)
 
     def speaker(self, entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
-        """Return who wrote a user message."""
+        """Return who wrote a user message, whether that is stated, and the person's part of it."""
         return speakers.classify_speaker(entry, record)
 
     def outcome(self, result: CallResult) -> Outcome:
-        """Return how a call ended."""
+        """Return how a call ended; unknown without evidence."""
         outcome: Outcome = load_function("vacr.agents.codex.outcomes", "classify_outcome")(result)
         return outcome
 
     def prompt_text(self, entry: dict[str, Any]) -> str:
-        """Return the text that a person wrote in an entry."""
+        """Return the text that a person wrote in an entry, or an empty text."""
         return speakers.get_person_text(entry)
 
     def file_actions(self, call: ToolCall) -> Iterator[FileAction]:
@@ -80,7 +92,7 @@ class Codex(Agent):
             yield from derive_file_actions(self, call)
 
     def shell_output(self, call: ToolCall) -> ShellOutput:
-        """Return the output of a command."""
+        """Return the output of a command, and its exit code where it is known."""
         from vacr.agents.codex.tools import parse_shell_output
 
         return parse_shell_output(call)
@@ -92,17 +104,18 @@ class Codex(Agent):
         return EventReports(entries)
 
     def model_of(self, entry: dict[str, Any]) -> str | None:
-        """Return the model that an entry, or the context of its turn, names."""
+        """Return the model that an entry, or the context of its turn, names, or None."""
         model = self._turn_context(entry).get("model")
         return model if isinstance(model, str) else super().model_of(entry)
 
     def folder_of(self, entry: dict[str, Any]) -> str | None:
-        """Return the working folder of a turn."""
+        """Return the working folder of a turn, or None if the entry does not state it."""
         folder = self._turn_context(entry).get("cwd")
         return folder if isinstance(folder, str) else None
 
     @staticmethod
     def _turn_context(entry: dict[str, Any]) -> dict[str, Any]:
+        """Return the data of an entry with the context of a turn; empty for other entries."""
         data = entry.get("data") if entry.get("event-type") == "turn_context" else None
         return data if isinstance(data, dict) else {}
 
@@ -132,6 +145,18 @@ class Codex(Agent):
             "Interrupt",
         ),
         notice="Codex runs hooks only after you trust them: type /hooks in Codex, and review them.",
+    )
+
+    mcp = McpSettings(
+        base="~/.codex",
+        under="",
+        file="config.toml",
+        project=".codex/config.toml",
+        programs=("codex",),
+        variable="CODEX_HOME",
+        members=("mcp_servers",),
+        is_toml=True,
+        notice="Restart Codex, and type /mcp to see the server.",
     )
 
 

@@ -155,7 +155,7 @@ def _get_tool_name(call: dict[str, Any]) -> str:
 
 
 def _classify_report(report: dict[str, Any]) -> Outcome:
-    """Return the outcome that events state about a call."""
+    """Return the outcome that events state about a call; unknown if they state none."""
     status = parse_status_word(report.get("status"))
     code = report.get("exit_code")
     if type(code) is int:
@@ -178,7 +178,10 @@ def _classify_report(report: dict[str, Any]) -> Outcome:
 
 
 def _classify_members(result: CallResult) -> Outcome:
-    """Return the outcome by the members of a result's item, or of the call that holds it."""
+    """Return the outcome by the members of a result's item, or of the call that holds it.
+
+    It is unknown without a member for it.
+    """
     for holder in (result.entry, result.message):
         payload = holder.get("payload")
         members = {**holder.get("vacr", {}).get("native", {})}
@@ -206,7 +209,7 @@ def _get_first_text(output: Any) -> str:
 
 
 def _classify_text(tool: str, text: str, result: CallResult) -> Outcome:
-    """Return the outcome that Codex's own part of a result states."""
+    """Return the outcome that Codex's own part of a result states; unknown without such a part."""
     if tool in _COMMAND_TOOLS:
         header = parse_output_header(text)
         if header is not None:
@@ -239,7 +242,10 @@ def _classify_text(tool: str, text: str, result: CallResult) -> Outcome:
 
 
 def _classify_header(tool: str, header: OutputHeader, text: str, result: CallResult) -> Outcome:
-    """Return the outcome that the lines before the output of a command state."""
+    """Return the outcome that the lines before the output of a command state.
+
+    It is unknown if they state neither a running process nor an exit code.
+    """
     if header.process:
         return Outcome(RUNNING, left_running=header.process)
     if header.code is None:
@@ -256,7 +262,10 @@ def _classify_header(tool: str, header: OutputHeader, text: str, result: CallRes
 
 
 def _judge_exit_code(code: int, output: str = "") -> Outcome:
-    """Return the outcome of a command; Codex writes a line before the output of one it stopped."""
+    """Return the outcome of a command by its exit code: success for 0, else a failure.
+
+    If Codex's line at the start of the output states it, the command timed out.
+    """
     if code == _TIMEOUT_CODE and _TIMEOUT_LINE.match(output):
         return Outcome(TIMED_OUT, code)
     return Outcome(SUCCESS if code == 0 else FAILURE, code)
@@ -300,6 +309,7 @@ def _classify_message(text: str) -> str:
 
 
 def _get_text_argument(result: CallResult, name: str) -> str:
+    """Return an argument of the call that is a text or an integer, as text; empty without it."""
     arguments = result.call["input"] if result.call else None
     value = arguments.get(name) if isinstance(arguments, dict) else None
     return str(value) if type(value) in (int, str) else ""

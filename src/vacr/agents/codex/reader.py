@@ -229,6 +229,7 @@ def _is_trae_line(value: Any) -> bool:
 
 
 def _may_be_codex_line(value: Any) -> bool:
+    """Return whether a line has a type or a role of Codex, which other agents may use too."""
     return type(value) is dict and (
         is_one_of(value.get("type"), CODEX_ITEM_MEMBERS)
         or is_one_of(value.get("role"), CODEX_MESSAGE_ROLES)
@@ -241,7 +242,7 @@ def _is_bare_header(line: JsonObject) -> bool:
 
 
 def read(source: Source) -> Iterator[Reading]:
-    """Read one rollout."""
+    """Yield the record of one rollout."""
     with pause_garbage_collector():
         reading = _RolloutReader().read(source)
     yield reading
@@ -251,6 +252,7 @@ class _RolloutReader:
     """One rollout on its way into a record."""
 
     def __init__(self) -> None:
+        """Start without lines."""
         self.session = SessionBuilder("codex-jsonl", "codex-cli")
         self.metas: NotedEntries = []
         self.turns: NotedEntries = []
@@ -268,6 +270,7 @@ class _RolloutReader:
         self.item_contents: dict[str, list[Any]] = {"user": [], "assistant": [], "reasoning": []}
 
     def read(self, source: Source) -> Reading:
+        """Return the record of a source, a whole rollout."""
         session = self.session
         session.add_lines(source, self.make_entry)
         self.settle()
@@ -275,7 +278,10 @@ class _RolloutReader:
         return session.reading(source)
 
     def make_entry(self, line: JsonObject) -> JsonObject:
-        """Turn one line into one entry."""
+        """Turn one line into one entry, with an envelope or, from the oldest versions, without.
+
+        A line that is neither a message nor a call, a result or reasoning becomes an event.
+        """
         payload, envelope = line.get("payload"), line.get("type")
         if type(payload) is not dict or type(envelope) is not str:
             return self.make_bare_entry(line)
@@ -294,7 +300,10 @@ class _RolloutReader:
         return line
 
     def lift_item(self, entry: JsonObject, payload: JsonObject) -> bool:
-        """Turn a response item into a typed entry, if possible; the rest stays in `payload`."""
+        """Turn a response item into a typed entry; the rest of it stays in `payload`.
+
+        Return whether that was possible.
+        """
         kind: Any = payload.get("type")
         members = CODEX_ITEM_MEMBERS.get(kind) if type(kind) is str else None
         if members is None or not payload.keys() <= members:
@@ -311,7 +320,7 @@ class _RolloutReader:
         return True
 
     def count_unknown_item(self, payload: JsonObject) -> None:
-        """Count response items and members that no table names."""
+        """Count response items and members that no table names, as drift."""
         kind = payload.get("type")
         if kind is None and "role" in payload:
             kind = "message"
@@ -335,7 +344,10 @@ class _RolloutReader:
         return False
 
     def lift_message(self, native: JsonObject, entry: JsonObject) -> bool:
-        """Turn an item into a message of the user or the assistant; other roles are events."""
+        """Turn an item into a message of the user or the assistant, and return whether it is one.
+
+        Items of other roles are events.
+        """
         role = native.get("role")
         if not is_one_of(role, CODEX_MESSAGE_ROLES):
             return False
@@ -356,7 +368,10 @@ class _RolloutReader:
         return True
 
     def fill_event(self, entry: JsonObject, envelope: str, payload: JsonObject) -> None:
-        """Make an entry an event with the payload as its data."""
+        """Make an entry an event with the payload as its data.
+
+        `envelope` is the type of the line around the payload.
+        """
         kind: Any = envelope
         if envelope not in CODEX_STATE_ENVELOPES:
             kind = payload.get("type")
@@ -427,7 +442,7 @@ class _RolloutReader:
         return entry
 
     def settle(self) -> None:
-        """Decide everything that needs the whole rollout."""
+        """Decide everything that needs the whole rollout: copies, echoes, models and tokens."""
         entries = self.session.entries
         copied = find_inherited_entries(entries, self.metas, self.turns)
         self.session.inherits = bool(copied)
@@ -452,7 +467,8 @@ class _RolloutReader:
     def settle_echo(self, index: int, entry: JsonObject, item_texts: dict[str, set[str]]) -> None:
         """Mark an event that repeats an item; without such items, make it the message itself.
 
-        A prompt that no item repeats is a message as well, because nothing else shows it.
+        A prompt that no item repeats is a message as well, because nothing else shows it. `index`
+        is the entry's position, and `item_texts` has the texts of items by type of entry.
         """
         payload = entry["data"]
         member, entry_type = CODEX_ECHO_EVENTS[payload["type"]]
@@ -484,6 +500,7 @@ def _is_lost_prompt(payload: JsonObject, texts: set[str]) -> bool:
 
 
 def _get_payload_kind(payload: JsonObject) -> str:
+    """Return the type of a payload, or a description such as a JSON kind if it is not a text."""
     kind = payload.get("type")
     return kind if type(kind) is str else describe_json_kind(kind)
 

@@ -74,10 +74,12 @@ _CALL_ID_MOVES = (Move("call_id", "call-id"), Move("id", "id"))
 
 
 def _make_call(*moves: Move, tool: str | None = None, **options: Any) -> CodexItem:
+    """Return a type of item that becomes a tool call; the moves of the call id are added."""
     return CodexItem("tool-call", Lift(*moves, *_CALL_ID_MOVES), tool, **options)
 
 
 def _make_result(output_member: str) -> CodexItem:
+    """Return a type of item that becomes a tool result; `output_member` has its output."""
     return CodexItem("tool-result", Lift(Move(output_member, "output", None), *_CALL_ID_MOVES))
 
 
@@ -159,7 +161,10 @@ def lift_codex_call(item: CodexItem, native: JsonObject, entry: JsonObject) -> b
 
 
 def _get_function_name(native: JsonObject) -> Any:
-    """Return the name of the function in the older form of a call."""
+    """Return the name of the function in the older form of a call.
+
+    It is the name in the member `function`, or that member itself, of any type.
+    """
     function = native.get("function")
     return function.get("name") if type(function) is dict else function
 
@@ -227,7 +232,7 @@ _TIMED_UUID_VERSION = 7
 def find_inherited_entries(
     entries: list[JsonObject], metas: NotedEntries, turns: NotedEntries
 ) -> frozenset[int]:
-    """Return the positions of the entries that the session copied from its parent."""
+    """Return the positions of the entries that the session copied from its parent; often none."""
     if not metas:
         return frozenset()
     first, own_meta = metas[0]
@@ -259,7 +264,7 @@ def find_inherited_entries(
 
 
 def _get_first_own_ordinal(meta: JsonObject) -> int | None:
-    """Return the ordinal of the first own line, if the session states it."""
+    """Return the ordinal of the first own line, or None if the session does not state it."""
     base = meta.get("history_base")
     for value in (
         meta.get("subagent_history_start_ordinal"),
@@ -271,11 +276,15 @@ def _get_first_own_ordinal(meta: JsonObject) -> int | None:
 
 
 def _get_session_id(meta: JsonObject) -> Any:
+    """Return the id in the entry of a session's header, or None."""
     return meta["data"].get("id") or meta["data"].get("session_id")
 
 
 def _get_start_time(meta: JsonObject) -> int | None:
-    """Return the start of a session in milliseconds, from its id or else its timestamp."""
+    """Return the start of a session in milliseconds since 1970, from its id or else its timestamp.
+
+    Return None if neither has a time.
+    """
     start_time = _get_uuid_time(_get_session_id(meta))
     if start_time is not None:
         return start_time
@@ -284,7 +293,7 @@ def _get_start_time(meta: JsonObject) -> int | None:
 
 
 def _is_own_turn(turn: JsonObject, start_time: int | None) -> bool:
-    """Return whether a turn began after its session did."""
+    """Return whether a turn began after its session did; True if that is unknown."""
     if start_time is None:
         return True
     turn_time = _get_uuid_time(turn["data"].get("turn_id"))
@@ -294,11 +303,15 @@ def _is_own_turn(turn: JsonObject, start_time: int | None) -> bool:
 
 
 def _is_prompt(entry: JsonObject) -> bool:
+    """Return whether an entry is a user message, or the event of a message."""
     return entry["type"] == "user" or entry.get("event-type") in ("user_message", "message")
 
 
 def _is_written_later(entry: JsonObject, start_time: int | None) -> bool:
-    """Return whether a line has no time, or a time after the copied lines."""
+    """Return whether a line has no time, or a time after the copied lines.
+
+    Copied lines are written within a short time after the start of the session.
+    """
     stamp = entry.get("timestamp")
     written = get_epoch_milliseconds(stamp) if isinstance(stamp, str | int) else None
     if start_time is None or written is None:
@@ -307,7 +320,7 @@ def _is_written_later(entry: JsonObject, start_time: int | None) -> bool:
 
 
 def _get_uuid_time(text: Any) -> int | None:
-    """Return the milliseconds in a UUIDv7."""
+    """Return the time in a UUIDv7, in milliseconds since 1970, or None for any other value."""
     if type(text) is not str:
         return None
     try:
@@ -321,7 +334,7 @@ def _get_uuid_time(text: Any) -> int | None:
 
 
 def learn_codex_session(session: SessionBuilder, meta: JsonObject) -> None:
-    """Learn about the session from its own `session_meta`."""
+    """Learn about the session from its own `session_meta`; members of another type are ignored."""
     for member in ("id", "session_id"):
         if session.session_id is None and type(meta.get(member)) is str:
             session.session_id = meta[member]
@@ -356,7 +369,11 @@ def _learn_session_origin(session: SessionBuilder, meta: JsonObject) -> None:
 def assign_codex_models(
     session: SessionBuilder, turns: NotedEntries, assistants: NotedEntries, copied: frozenset[int]
 ) -> None:
-    """Set the model of each assistant message; learn models and folders from the turns."""
+    """Set the model of each assistant message; learn models and folders from the turns.
+
+    The turns at the positions in `copied` come from the parent, and count only if there are no
+    others.
+    """
     contexts = [
         (index, entry["data"]) for index, entry in turns if entry["event-type"] == "turn_context"
     ]
@@ -397,7 +414,8 @@ def count_codex_tokens(token_counts: NotedEntries, copied: frozenset[int]) -> No
 
     The usage of a response is the last usage, as long as the total grew by the same. After it
     compacts a conversation, Codex states an estimate of the new context as the last usage, and only
-    the total grows by the tokens of the compaction. Then the growth of the total counts.
+    the total grows by the tokens of the compaction. Then the growth of the total counts. Counts at
+    the positions in `copied` come from the parent, and are left out.
     """
     total: Any = None
     total_counts: JsonObject | None = None
@@ -441,7 +459,7 @@ def _get_usage_counts(usage: JsonObject) -> JsonObject:
 
 
 def _measure_growth(before: JsonObject | None, after: JsonObject | None) -> JsonObject | None:
-    """Return by how much a total grew, or None if it began anew or has other members."""
+    """Return by how much a total grew, or None if it shrank, is missing or has other members."""
     if before is None or after is None or before.keys() != after.keys():
         return None
     growth = {name: count - before[name] for name, count in after.items()}
@@ -454,8 +472,10 @@ def _has_grown_by(growth: JsonObject, counts: JsonObject) -> bool:
 
 
 def _get_text(value: Any) -> str | None:
+    """Return a text that is not empty, or None for any other value."""
     return value if type(value) is str and value else None
 
 
 def _get_position(noted: tuple[int, JsonObject]) -> int:
+    """Return the position of a noted entry, for sorting."""
     return noted[0]

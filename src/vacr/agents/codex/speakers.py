@@ -179,7 +179,10 @@ def _is_typed(entry: dict[str, Any]) -> bool:
 
 
 def _get_origins(entry: dict[str, Any]) -> list[str]:
-    """Return who wrote each block, where Codex states it; an empty text where it does not."""
+    """Return who wrote each block, where Codex states it; an empty text where it does not.
+
+    The list is empty if Codex states it for no block.
+    """
     payload = entry.get("payload")
     payload = payload if isinstance(payload, dict) else {}
     metadata = payload.get("internal_chat_message_metadata_passthrough")
@@ -188,6 +191,7 @@ def _get_origins(entry: dict[str, Any]) -> list[str]:
 
 
 def _get_origin(detail: Any) -> str:
+    """Return the speaker in the metadata of a block: a person, the host or a hook, or no text."""
     provenance = detail.get("provenance") if isinstance(detail, dict) else None
     if not isinstance(provenance, dict) or not isinstance(provenance.get("type"), str):
         return ""
@@ -219,7 +223,8 @@ def _recognise_host_text(text: str) -> str:
 def _is_whole_element(text: str, start: int, tag: str) -> bool:
     """Return whether a text is one element, and not several with words between them.
 
-    The text of a skill or of an object may contain the end of the element.
+    The text of a skill or of an object may contain the end of the element. The content begins at
+    offset `start`, after the opening tag.
     """
     if tag == _NAMED_TAG:
         return text.startswith(_NAMED_START, start)
@@ -259,7 +264,7 @@ def _drop_editor_context(text: str) -> str:
 
 
 def _get_session_speaker(entry: dict[str, Any], record: dict[str, Any]) -> tuple[str, str]:
-    """Return whose words the unmarked texts of a session are."""
+    """Return whose words the unmarked texts of a session are, and the basis of that."""
     source = _find_session_source(entry, record["session"]["entries"])
     if isinstance(source, dict):
         if "subagent" in source:
@@ -287,6 +292,9 @@ def _find_session_source(entry: dict[str, Any], entries: list[dict[str, Any]]) -
 
 
 def get_session_source(meta: dict[str, Any]) -> Any:
-    """Return who started a session; before they stated it, runs of a program had an own name."""
+    """Return who started a session: a text, an object for sub-agents, or None.
+
+    Before Codex stated it, runs of a program had an own name.
+    """
     is_run = "source" not in meta and meta.get("originator") == "codex_exec"
     return "exec" if is_run else meta.get("source")

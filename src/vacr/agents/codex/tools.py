@@ -6,6 +6,8 @@ versions run JavaScript that calls other tools; only patches that are literals i
     >>> from vacr.agents.codex.tools import find_script_patches
     >>> list(find_script_patches('const p = "*** Begin Patch"; tools.apply_patch(p)'))
     ['*** Begin Patch']
+
+A script that builds a patch from variables may have changed any file, above all those it names.
 """
 
 from __future__ import annotations
@@ -99,17 +101,23 @@ class EventReports(CallReports):
                     current[call_id].update(data)
 
     def about(self, call_id: str, result: dict[str, Any]) -> dict[str, Any]:
-        """Return the members of the events about a call."""
+        """Return the members of the events about a call; empty without such events."""
         separate = self._reports_by_result.get(id(result))
         return separate[1] if separate else self._reports.get(call_id, {})
 
     def implied_call(self, entry: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the report of a patch; a script may have applied it without a call of its own."""
+        """Return the report of a patch in an entry, or None.
+
+        A script may have applied the patch without a call of its own.
+        """
         return _get_patch_report(entry)
 
 
 def _get_call_report(entry: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the report about a call in an event; newer versions report a completed item."""
+    """Return the report about a call in an event, or None.
+
+    Newer versions report a completed item.
+    """
     event, data = entry.get("event-type"), entry.get("data")
     if not isinstance(data, dict):
         return None
@@ -130,7 +138,7 @@ def _get_patch_report(entry: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def parse_reported_changes(changes: dict[str, Any]) -> Iterator[FileAction]:
-    """Yield the changes that Codex reports of a patch."""
+    """Yield the changes that Codex reports of a patch, by path; malformed ones are left out."""
     for path, change in changes.items():
         if not isinstance(change, dict):
             continue
@@ -208,7 +216,15 @@ _JS_LITERAL = (
 _PATCH_CALL = re.compile(
     rf"tools\.apply_patch\(\s*({_JS_LITERAL}|[A-Za-z_$][\w$]*)\s*\)", re.DOTALL
 )
-_JS_CONSTANT = re.compile(rf"\bconst\s+([A-Za-z_$][\w$]*)\s*=\s*({_JS_LITERAL})", re.DOTALL)
+# The text ends with the statement: it is not the first part of a longer expression.
+_JS_CONSTANT = re.compile(
+    rf"\bconst\s+([A-Za-z_$][\w$]*)\s*=\s*({_JS_LITERAL})(?=\s*(?:;|\Z|\n\s*[\w$/}}]))", re.DOTALL
+)
+_JS_DECLARATION = re.compile(r"\b(?:const|let|var|function)\s+([A-Za-z_$][\w$]*)")
+# Code after which a patch need not have been applied, or its failure was not noticed.
+_JS_BRANCH = re.compile(r"\b(?:if|else|for|while|switch|case|catch|function)\b|=>|\?|&&|\|\|")
+_APPLY_PATCH_NAME = re.compile(r"\bapply_patch\b")
+_NAMED_FILE = re.compile(r"\*\*\* (?:(?:Add|Update|Delete) File|Move to): ([^\n\\`\"']+)")
 _OTHER_TOOL_CALL = re.compile(r"\btools\.(?!apply_patch\b|update_plan\b|view_image\b)[\w$]+")
 _JS_ESCAPE = re.compile(
     r"\\(u\{[0-9a-fA-F]{1,6}\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|\r\n|.)", re.DOTALL
@@ -237,16 +253,29 @@ def derive_script_actions(call: ToolCall) -> Iterator[FileAction]:
         script = get_text_argument(call.input, COMMAND_ARGUMENTS)
     if script is None:
         return
-    if call.native.get("patch_reported") is not True:
-        for patch in find_script_patches(script):
-            yield from parse_patch_actions(patch)
-    if has_unknown_effects(script):
+    if call.native.get("patch_reported") is True:
+        if has_unknown_effects(script):
+            yield PossibleChange("")
+        return
+    patches = list(find_script_patches(script))
+    for patch in patches:
+        yield from parse_patch_actions(patch)
+    if applies_unknown_patch(script):
+        named = (name.strip().rpartition("/")[2] for name in _NAMED_FILE.findall(script))
+        yield PossibleChange("", folder=True, named=frozenset(named))
+    elif has_unknown_effects(script):
         yield PossibleChange("")
 
 
 def find_script_patches(script: str) -> Iterator[str]:
-    """Yield the patches that a script applies, if they are literals."""
-    constants: dict[str, str] = dict(_JS_CONSTANT.findall(script))
+    """Yield the patches that a script surely applies: literals, outside of branches."""
+    declared = Counter(_JS_DECLARATION.findall(script))
+    constants: dict[str, str] = {
+        name: text for name, text in _JS_CONSTANT.findall(script) if declared[name] == 1
+    }
+    code = re.sub(_JS_LITERAL, "''", script, flags=re.DOTALL)
+    if _JS_BRANCH.search(code):
+        return
     for call in _PATCH_CALL.finditer(script):
         argument = str(call[1])
         text = _parse_js_literal(constants.get(argument, argument))
@@ -255,11 +284,19 @@ def find_script_patches(script: str) -> Iterator[str]:
 
 
 def has_unknown_effects(script: str) -> bool:
-    """Return whether a script calls tools with unknown effects."""
-    calls = script.count("tools.apply_patch(")
-    if calls != sum(1 for _ in find_script_patches(script)):
-        return True
-    return _OTHER_TOOL_CALL.search(script) is not None
+    """Return whether a script may do more than apply the patches in its text.
+
+    That is so if it calls another tool, or a patch is not a literal.
+    """
+    return applies_unknown_patch(script) or _OTHER_TOOL_CALL.search(script) is not None
+
+
+def applies_unknown_patch(script: str) -> bool:
+    """Return whether a script may apply a patch that its text does not show."""
+    code = re.sub(_JS_LITERAL, "''", script, flags=re.DOTALL)
+    bracketed = len(re.findall(r"[\"'`]apply_patch[\"'`]", script))
+    calls = len(_APPLY_PATCH_NAME.findall(code)) + bracketed
+    return calls != sum(1 for _ in find_script_patches(script))
 
 
 def _parse_js_literal(literal: str) -> str | None:
@@ -274,6 +311,7 @@ def _parse_js_literal(literal: str) -> str | None:
 
 
 def _replace_js_escape(match: re.Match[str]) -> str:
+    """Return the character that an escape of JavaScript stands for."""
     code = match[1]
     if code[0] in "ux" and len(code) > 1:
         number = int(code[1:].strip("{}"), 16)

@@ -19,6 +19,7 @@ from vacr.agents.agent import (
     CallReports,
     HookLayout,
     HookSettings,
+    McpSettings,
     ShellBehaviour,
     Source,
     load_function,
@@ -79,7 +80,7 @@ class Cursor(Agent):
     }
 
     def recognises(self, sample: Sequence[Any]) -> float:
-        """Return how much of a sample is Cursor's."""
+        """Return the share of a sample that is Cursor's, from 0 to 1."""
         return reader.recognises(sample)
 
     def read(self, source: Source) -> Iterator[Reading]:
@@ -94,7 +95,7 @@ class Cursor(Agent):
         return speaker
 
     def outcome(self, result: CallResult) -> Outcome:
-        """Return how a call ended, where one of the databases tells."""
+        """Return how a call ended; unknown unless one of the databases states it."""
         outcome: Outcome = load_function("vacr.agents.cursor.outcomes", "classify_outcome")(result)
         return outcome
 
@@ -123,7 +124,7 @@ class Cursor(Agent):
         return parse_hunk_readings(call)
 
     def shown_file(self, call: ToolCall, path: str) -> Iterable[FileAction] | None:
-        """Return the file that a result keeps."""
+        """Return the part of a file that a result keeps, or None if it keeps none."""
         from vacr.agents.cursor.tools import parse_shown_file
 
         return parse_shown_file(call, path)
@@ -169,6 +170,15 @@ class Cursor(Agent):
         ),
         answer="{}",
         answers={"beforeSubmitPrompt": '{"continue":true}'},
+    )
+
+    mcp = McpSettings(
+        base="~/.cursor",
+        under="",
+        file="mcp.json",
+        project=".cursor/mcp.json",
+        programs=("cursor", "cursor-agent"),
+        notice="Restart Cursor, and switch the server on in its settings.",
     )
 
 

@@ -96,7 +96,7 @@ def is_cursor_export_head(value: Any) -> bool:
 
 
 def add_database_entries(source: Source, session: SessionBuilder) -> None:
-    """Add the entries of an export's rows."""
+    """Add the entries of an export's rows to the session; rows without a place become events."""
     rows = _ExportRows(session)
     for line, batch in source.main.documents():
         for document in batch:
@@ -114,6 +114,7 @@ class _ExportRows:
     """The rows of one export."""
 
     def __init__(self, session: SessionBuilder) -> None:
+        """Start without rows; `session` gets the facts about the session."""
         self.session = session
         self.keyed: dict[str, dict[str, Any]] = {}
         """Table → key → value."""
@@ -143,7 +144,7 @@ class _ExportRows:
             self.keep_row(EXPORT_HEAD_MEMBER, head)
 
     def add_row(self, table: str, row: JsonObject) -> None:
-        """Add one row by its key."""
+        """Add one row by its key; a row without a key, or with a known one, is kept as an event."""
         if table == CURSOR_CHAT_TABLE and self.session.format_id == "cursor-vscdb":
             self.chats.append(row)
             return
@@ -158,18 +159,18 @@ class _ExportRows:
             self.keep_row(table, row)
 
     def keep_row(self, table: str, row: JsonObject) -> None:
-        """Keep a row as an event."""
+        """Keep a row as an event, named after its table."""
         self.other_events.append({"type": "system-event", "event-type": table, "data": row})
 
 
 def flag_cursor_secrets(session: SessionBuilder) -> None:
-    """Point to keys that open Cursor's encrypted data."""
+    """Note the keys that open Cursor's encrypted data in `session.secrets`, with a warning each."""
     for member in CURSOR_SECRET_MEMBERS:
         if session.native.get(member):
             session.secrets.append(f"/session/{member}")
             message = (
                 f"contains an encryption key of Cursor at /session/{member}: "
-                "anyone who reads the record gets it"
+                "anyone who reads the record gets it, so keep the record private"
             )
             session.notices.append(SourceNotice(message))
 
@@ -178,7 +179,10 @@ def flag_cursor_secrets(session: SessionBuilder) -> None:
 
 
 def add_composer_entries(rows: dict[str, Any], session: SessionBuilder) -> None:
-    """Add the entries of a conversation, given its rows by key."""
+    """Add the entries of a conversation, given its rows by key; the rows are changed.
+
+    Rows that are not messages become events after them.
+    """
     composer_key, prefix = f"composerData:{session.session_id}", f"bubbleId:{session.session_id}:"
     composer = _parse_object(rows.get(composer_key))
     if composer is not None:
@@ -208,7 +212,7 @@ def _parse_object(value: Any) -> JsonObject | None:
 
 
 def _make_key_event(kind: str, key: str, value: Any) -> JsonObject:
-    """Make the event of a row that is not a message."""
+    """Make the event of a row that is not a message; a value that is JSON text is parsed."""
     data = {"key": key, "value": parse_json_text(value)}
     return {"type": "system-event", "event-type": kind, "data": data}
 
@@ -269,7 +273,7 @@ def _learn_composer_session(composer: JsonObject, session: SessionBuilder) -> No
 
 
 def _get_model_name(holder: Any) -> str | None:
-    """Return the model that an object names, unless it is the default, which can be any."""
+    """Return the model that an object names, or None; the default can be any, and is None too."""
     model = holder.get("modelName") if type(holder) is dict else None
     return model if type(model) is str and model != _DEFAULT_MODEL else None
 
@@ -289,7 +293,7 @@ def add_chat_entries(chat: JsonObject, session: SessionBuilder) -> None:
 
 
 def make_bubble_entry(bubble: Any, session: SessionBuilder) -> JsonObject:
-    """Turn a bubble into an entry."""
+    """Turn a bubble into an entry; a bubble of an unknown type becomes an event."""
     kind = bubble.get("type") if type(bubble) is dict else None
     if type(kind) not in (int, str) or kind not in CURSOR_BUBBLE_TYPES:
         if type(bubble) is not dict:
@@ -343,7 +347,7 @@ def _learn_from_bubble(bubble: JsonObject, entry: JsonObject, session: SessionBu
 
 
 def _take_thinking(bubble: JsonObject) -> list[JsonObject]:
-    """Take the thinking out of a bubble, as entries."""
+    """Take the thinking out of a bubble, as a list of one entry; empty if it has none."""
     thinking = bubble.get("thinking")
     if type(thinking) is str and thinking:
         del bubble["thinking"]
@@ -356,7 +360,10 @@ def _take_thinking(bubble: JsonObject) -> list[JsonObject]:
 
 
 def _take_tool_call(bubble: JsonObject) -> list[JsonObject]:
-    """Take a tool call and its result out of a bubble; other facts about it stay."""
+    """Take a tool call and its result out of a bubble; other facts about it stay.
+
+    The list has the call, and the result if there is one; it is empty without a call.
+    """
     tool = bubble.get("toolFormerData")
     if type(tool) is not dict or type(tool.get("name")) is not str:
         return []
@@ -426,7 +433,10 @@ def add_blob_entries(meta: dict[str, Any], blobs: dict[str, Any], session: Sessi
 
 
 def _parse_session_head(value: Any) -> JsonObject | None:
-    """Parse the row that describes the session: JSON, usually in hexadecimal."""
+    """Parse the row that describes the session: JSON, usually in hexadecimal.
+
+    Return None if it is not a JSON object.
+    """
     if type(value) is not str:
         return None
     try:
@@ -484,7 +494,7 @@ def make_cursor_message_entry(message: JsonObject, session: SessionBuilder) -> J
 
 
 def _find_block_model(content: Any) -> str | None:
-    """Return the model in Cursor's own notes about a block."""
+    """Return the model in Cursor's own notes about a block, or None."""
     for block in content if type(content) is list else ():
         options = block.get("providerOptions") if type(block) is dict else None
         notes = options.get("cursor") if type(options) is dict else None
@@ -506,7 +516,7 @@ def _add_pending_entries(root: bytes, session: SessionBuilder) -> None:
 
 
 def _decode_row_bytes(value: Any) -> bytes:
-    """Return the bytes of a value, which an export has as text or in base64."""
+    """Return the bytes of a value, which an export has as text or in base64; else no bytes."""
     if type(value) is dict and type(value.get("base64")) is str:
         try:
             return base64.b64decode(value["base64"], validate=True)
@@ -530,7 +540,10 @@ def parse_folder_uri(uri: str | bytes) -> str:
 
 
 def parse_protobuf_fields(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the length-delimited fields of a protobuf message, up to the first invalid byte."""
+    """Yield the length-delimited fields of a protobuf message, up to the first invalid byte.
+
+    Each comes as its number and its bytes.
+    """
     position = 0
     while position < len(data):
         key, position = _decode_varint(data, position)

@@ -124,7 +124,7 @@ def _apply_exit_code(status: str, code: int | None) -> Outcome:
 
 
 def _find_tool_name(result: CallResult) -> str:
-    """Return the tool of the one call in a bubble; the call may lack an id."""
+    """Return the tool of the one call in a bubble, or an empty text; the call may lack an id."""
     children = result.message.get("children")
     calls = [result.call, *(children if type(children) is list else ())]
     names = [call.get("name") for call in calls if type(call) is dict]
@@ -132,7 +132,7 @@ def _find_tool_name(result: CallResult) -> str:
 
 
 def _find_editor_outcome(entry: dict[str, Any], tool: dict[str, Any], name: str) -> Outcome:
-    """Return the outcome of the call of a bubble, with its result."""
+    """Return the outcome of the call of a bubble, with its result; `name` is the tool's name."""
     is_server = name.startswith(_SERVER_TOOL_START)
     native = {"toolFormerData": tool, "output": None if is_server else entry.get("output")}
     if is_call_refused(native):
@@ -178,7 +178,10 @@ def _get_details(result: CallResult) -> dict[str, Any]:
 
 
 def _read_result_case(output: dict[str, Any], *, is_shell: bool) -> tuple[str, int | None]:
-    """Return the outcome that the kind of a result states, and the exit code in it."""
+    """Return the outcome that the kind of a result states, and the exit code in it.
+
+    An unknown kind is a failure. Return an empty text and None unless there is exactly one kind.
+    """
     cases = [name for name in output if type(output[name]) is dict]
     if len(cases) != 1:
         return "", None

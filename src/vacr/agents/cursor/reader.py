@@ -143,6 +143,7 @@ def recognises(sample: Sequence[Any]) -> float:
 
 
 def _is_cursor_value(value: Any) -> bool:
+    """Return whether a value has the form of a line of Cursor, or of its text transcripts."""
     if type(value) is str:
         return is_text_transcript(value)
     if type(value) is not dict or "uuid" in value or "payload" in value:
@@ -155,7 +156,7 @@ def _is_cursor_value(value: Any) -> bool:
 
 
 def read(source: Source) -> Iterator[Reading]:
-    """Read one conversation."""
+    """Yield the record of one conversation."""
     with pause_garbage_collector():
         reading = _ConversationReader(source).read()
     yield reading
@@ -165,11 +166,12 @@ class _ConversationReader:
     """One conversation on its way into a record."""
 
     def __init__(self, source: Source) -> None:
+        """Prepare to read a source: a transcript, or the export of a database."""
         self.source = source
         self.session = SessionBuilder("cursor-jsonl", "cursor")
 
     def read(self) -> Reading:
-        """Make the record."""
+        """Return the record of the source, by its form: text, database export or lines."""
         session = self.session
         text = self.decode_text_transcript()
         if text is not None:
@@ -194,7 +196,7 @@ class _ConversationReader:
         return text if is_text_transcript(text) else None
 
     def name_by_file(self) -> None:
-        """Name a session by its file, as Cursor does."""
+        """Name a session by its file, if that is named by a UUID or is a sub-agent's."""
         *folders, file = self.source.main.name.split("/")
         stem = file.rpartition(".")[0] or file
         if _UUID.fullmatch(stem):
@@ -204,7 +206,7 @@ class _ConversationReader:
             self.session.session_id = f"{folders[0]}/{stem}"
 
     def make_entry(self, line: JsonObject) -> JsonObject:
-        """Turn one line of a transcript into an entry."""
+        """Turn one line of a transcript into an entry; one without a message becomes an event."""
         drift = self.session.drift
         role, message = line.get("role"), line.get("message")
         if type(message) is not dict or type(role) is not str or role not in CURSOR_LINE_ROLES:
@@ -231,7 +233,7 @@ class _ConversationReader:
         return add_remaining_members(entry, line)
 
     def add_text(self, text: str) -> None:
-        """Add the entries of a text transcript."""
+        """Add the entries of a text transcript; text before the first message becomes an event."""
         session = self.session
         session.format_id = "cursor-text"
         if preamble := get_text_preamble(text):
@@ -252,13 +254,16 @@ class _ConversationReader:
 
 
 def is_text_transcript(text: str) -> bool:
-    """Return whether a text begins like a transcript."""
+    """Return whether a text begins with a line that opens a message: a role alone, as in `user:`.
+
+    A byte order mark, blanks and blank lines before it are skipped.
+    """
     text = text.lstrip("\ufeff \t\r\n")
     return (CURSOR_ROLE_LINE.match(text) or CURSOR_SHORT_ROLE_LINE.match(text)) is not None
 
 
 def get_text_preamble(text: str) -> str:
-    """Return the text before the first message."""
+    """Return the text before the first message, or all of it without a message."""
     first = next(_find_message_starts(text), None)
     return text if first is None else text[: first.start()]
 
@@ -274,7 +279,7 @@ def parse_text_messages(text: str) -> Iterator[JsonObject]:
 
 
 def _find_message_starts(text: str) -> Iterator[re.Match[str]]:
-    """Find the lines that open messages."""
+    """Return the matches of the lines that open messages, in order."""
     # Where the assistant is called by its full name, a line `A:` is part of a message.
     has_full_name = any(match[1] == "assistant" for match in CURSOR_ROLE_LINE.finditer(text))
     pattern = CURSOR_ROLE_LINE if has_full_name else CURSOR_SHORT_ROLE_LINE
@@ -288,6 +293,10 @@ def _pair_with_ends(starts: Iterable[re.Match[str]], end: int) -> list[tuple[re.
 
 
 def _parse_blocks(text: str) -> Iterator[JsonObject]:
+    """Yield the blocks of a message: the leading text, then thoughts, calls and results.
+
+    A message without any block is one block of text, which may be empty.
+    """
     starts = list(CURSOR_BLOCK_START.finditer(text))
     leading_text = text[: starts[0].start()] if starts else text
     if leading_text or not starts:
@@ -301,7 +310,10 @@ def _parse_blocks(text: str) -> Iterator[JsonObject]:
 
 
 def _parse_block(kind: str, text: str, body: str) -> JsonObject:
-    """Parse one block; `text` is all of it, `body` the part after the marker."""
+    """Return one block as a thought, a tool result or a tool call, by its `kind`.
+
+    `text` is all of it, `body` the part after the marker.
+    """
     if kind == "Thinking":
         return {"type": "thinking", "thinking": body, "text": text}
     tool, _, rest = body.partition("\n")
@@ -313,7 +325,10 @@ def _parse_block(kind: str, text: str, body: str) -> JsonObject:
 
 
 def parse_tool_parameters(tool: str, body: str) -> Any:
-    """Parse the parameters of a call; a body of another form stays text."""
+    """Parse the parameters of a call into an object, or a body that is JSON into its value.
+
+    A body of another form stays text.
+    """
     known = CURSOR_TOOL_PARAMETERS.get(tool)
     starts = [
         match for match in _PARAMETER_START.finditer(body) if known is None or match[1] in known

@@ -146,7 +146,10 @@ def _skip_elements(text: str, place: int) -> tuple[list[str], int, bool]:
 
 
 def _take_query(text: str, start: int, authors: set[str]) -> str:
-    """Return the query that starts at a place, and the words after it."""
+    """Return the query that starts at a place, and the words after it on a new line.
+
+    The authors of elements between them are added to `authors`.
+    """
     end = text.rfind(_QUERY_END)
     if end < start:
         return text[start:].strip()

@@ -119,10 +119,10 @@ class _EditorDatabase:
                     yield table, row
         yield from rows
 
-    def sign(self, query: DatabaseQuery, session_id: str) -> object:
+    def compute_change_mark(self, query: DatabaseQuery, session_id: str) -> object:
         """Return the count of a conversation's rows and their last number.
 
-        Writing a row gives it another number.
+        Writing a row gives it another number. Return None if the table has no row numbers.
         """
         if not query.once(_has_row_numbers):
             return None
@@ -167,7 +167,7 @@ class _CommandLineDatabase:
             for row in _select_rows(query, table):
                 yield table, row
 
-    def sign(self, query: DatabaseQuery, session_id: str) -> object:
+    def compute_change_mark(self, query: DatabaseQuery, session_id: str) -> object:
         """Return None: any change of the file is a change of the session."""
         del query, session_id
         return None
@@ -180,6 +180,7 @@ DATABASES = (_CommandLineDatabase(), _EditorDatabase())
 
 
 def _list_composers(query: DatabaseQuery) -> Iterator[ListedSession]:
+    """Yield the conversations that have bubbles, also conversations without a row of their own."""
     if not _has_table(query, _EDITOR_TABLE):
         return
     # The keys come from the index, without a look at the bubbles themselves.
@@ -207,6 +208,7 @@ def _get_kind_bounds(kind: str) -> tuple[str, str]:
 
 
 def _has_bubbles(query: DatabaseQuery, session_id: str) -> bool:
+    """Return whether a conversation has at least one bubble with a value."""
     bounds = _get_kind_bounds(f"{CURSOR_BUBBLE_KIND}:{session_id}")
     return any(
         _get_conversation_id(row["key"]) == session_id
@@ -222,6 +224,7 @@ def _get_conversation_id(key: Any) -> str:
 def _make_listed_composer(
     query: DatabaseQuery, session_id: str, composer: JsonObject
 ) -> ListedSession:
+    """Return a conversation as a listed session, from the object that describes it."""
     workspace, info = composer.get("workspaceIdentifier"), composer.get("subagentInfo")
     uri = workspace.get("uri") if type(workspace) is dict else None
     project = uri.get("fsPath") if type(uri) is dict else None
@@ -237,7 +240,7 @@ def _make_listed_composer(
 
 
 def _find_title(query: DatabaseQuery, session_id: str, composer: JsonObject) -> str:
-    """Return the name of a conversation, or else its first prompt."""
+    """Return the name of a conversation, or else its first prompt; empty without either."""
     title = composer.get("name")
     if type(title) is str and title.strip():
         return title
@@ -256,7 +259,7 @@ def _find_title(query: DatabaseQuery, session_id: str, composer: JsonObject) -> 
 
 
 def _select_own_rows(query: DatabaseQuery, session_id: str) -> Iterator[JsonObject]:
-    """Yield the rows whose keys are a kind and the conversation, with or without more."""
+    """Yield the rows of a conversation: their keys are `KIND:ID`, or begin with `KIND:ID:`."""
     kinds = [row["kind"] for row in query(_SELECT_KINDS) if type(row["kind"]) is str]
     for kind in [*CURSOR_AGENT_KINDS, *kinds]:
         key = f"{kind}:{session_id}"
@@ -346,6 +349,7 @@ def _decode_object(value: Any) -> JsonObject:
 
 
 def _decode_hex(value: Any) -> Any:
+    """Return the text behind hexadecimal digits; any other value unchanged."""
     try:
         return bytes.fromhex(value).decode() if type(value) is str else value
     except (ValueError, UnicodeDecodeError):
@@ -356,15 +360,18 @@ def _decode_hex(value: Any) -> Any:
 
 
 def _has_table(query: DatabaseQuery, table: str) -> bool:
+    """Return whether the database has a table with this name."""
     statement = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
     return any(True for _ in query(statement, table))
 
 
 def _has_row_numbers(query: DatabaseQuery) -> bool:
+    """Return whether the editor's table has row numbers."""
     return any(True for _ in query(_SELECT_NUMBERED_TABLE))
 
 
 def _list_tables(query: DatabaseQuery) -> list[str]:
+    """Return the names of all tables except SQLite's own."""
     return [
         row["name"]
         for row in query(SELECT_TABLE_NAMES)
@@ -373,13 +380,17 @@ def _list_tables(query: DatabaseQuery) -> list[str]:
 
 
 def _list_columns(query: DatabaseQuery, table: str) -> list[str]:
+    """Return the names of a table's columns."""
     return [row["name"] for row in query("SELECT name FROM pragma_table_info(?)", table)]
 
 
 def _select_rows(
     query: DatabaseQuery, table: str, condition: str = "", *parameters: str
 ) -> list[JsonObject]:
-    """Return rows with all columns, in an order that does not depend on their places."""
+    """Return rows with all columns, sorted by their values.
+
+    `condition` is a WHERE clause, or empty for all rows.
+    """
     statement = f"SELECT * FROM {quote_sql_name(table)} {condition}"  # noqa: S608 - a quoted name
     rows = query(statement, *parameters)
     # SQLite would copy every value to sort by it; here a value counts only if the columns before

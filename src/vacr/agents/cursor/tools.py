@@ -47,7 +47,10 @@ class StoredTexts(CallReports):
                 self._texts[key] = value
 
     def about(self, call_id: str, result: dict[str, Any]) -> dict[str, Any]:
-        """Return the text of the file before and after a call, as far as it is kept."""
+        """Return the text of the file before and after a call, as far as it is kept.
+
+        They are members of `contents`. Return an empty dict if neither is kept.
+        """
         del call_id
         contents: dict[str, str] = {}
         output = result.get("output")
@@ -127,6 +130,10 @@ def _parse_chunks(result: object, width: int) -> list[Hunk]:
 
 
 def _parse_chunk(chunk: object, width: int) -> Hunk | None:
+    """Return one chunk as a hunk, or None if it is malformed or contradicts its line counts.
+
+    Its lines begin with a mark of `width` characters.
+    """
     if not isinstance(chunk, dict) or not isinstance(chunk.get("diffString"), str):
         return None
     lines = [line or " " for line in chunk["diffString"].removesuffix("\n").split("\n")]
@@ -143,11 +150,15 @@ def _parse_chunk(chunk: object, width: int) -> Hunk | None:
 
 
 def _is_line_number(value: object) -> bool:
+    """Return whether a value is an integer of at least 0."""
     return type(value) is int and value >= 0
 
 
 def parse_shown_file(call: ToolCall, path: str) -> list[FileAction] | None:
-    """Return the file that a result keeps; without a number of lines it may be a part."""
+    """Return the file that a result keeps, or None if the result states no number of lines.
+
+    Without that number, it may be a part.
+    """
     output = dict_or_empty(call.native.get("output"))
     total = output.get("totalLinesInFile")
     if not isinstance(output.get("contents"), str) or not isinstance(total, int):

@@ -13,7 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from vacr.agents.agent import Agent, HookLayout, HookSettings, Source, load_function
+from vacr.agents.agent import (
+    Agent,
+    HookLayout,
+    HookSettings,
+    McpSettings,
+    Source,
+    load_function,
+)
 from vacr.agents.gemini import reader
 from vacr.agents.tool_calls import CALL_DONE, ToolCall, ToolEffect
 
@@ -52,7 +59,7 @@ class Gemini(Agent):
     }
 
     def recognises(self, sample: Sequence[Any]) -> float:
-        """Return how much of a sample is Gemini CLI's."""
+        """Return the share of a sample that is Gemini CLI's, from 0 to 1."""
         return reader.recognises(sample)
 
     def read(self, source: Source) -> Iterator[Reading]:
@@ -60,7 +67,7 @@ class Gemini(Agent):
         return reader.read(source)
 
     def speaker(self, entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
-        """Return who wrote a user message, by its parts and by what the screen showed."""
+        """Return who wrote a user message, by its parts and by the text that the screen showed."""
         speaker: Speaker = load_function("vacr.agents.gemini.speakers", "classify_speaker")(
             entry, record
         )
@@ -95,20 +102,23 @@ class Gemini(Agent):
         return parse_recorded_hunks(call)
 
     def shown_file(self, call: ToolCall, path: str) -> Iterable[FileAction] | None:
-        """Return the file that a read showed, or the part of it that a note names."""
+        """Return the file that a read showed, or the part of it that a note names.
+
+        Return None if the read shows numbered lines.
+        """
         from vacr.agents.gemini.tools import parse_shown_file
 
         return parse_shown_file(call, path)
 
     def search_results(self, call: ToolCall) -> Iterable[FileAction]:
-        """Yield the lines that a search shows."""
+        """Yield the lines of files that a search shows."""
         from vacr.agents.gemini.tools import parse_search_results
 
         results = parse_search_results(call)
         return super().search_results(call) if results is None else results
 
     def shell_output(self, call: ToolCall) -> ShellOutput:
-        """Return the output of a command."""
+        """Return the output of a command, and its exit code where it is known."""
         from vacr.agents.gemini.tools import parse_shell_output
 
         return parse_shell_output(call)
@@ -120,7 +130,10 @@ class Gemini(Agent):
         return is_user_modified(call)
 
     def project_folder(self, record: dict[str, Any]) -> str:
-        """Return the folder of a session; Gemini CLI may record only its SHA-256."""
+        """Return the folder of a session; Gemini CLI may record only its SHA-256.
+
+        Then it is the folder above a file of a call with that digest, or empty if none has it.
+        """
         from vacr.agents.gemini.tools import find_hashed_folder
 
         session = record["session"]
@@ -151,6 +164,16 @@ class Gemini(Agent):
             "PreCompress",
             "Notification",
         ),
+    )
+
+    mcp = McpSettings(
+        base="~",
+        under=".gemini",
+        file="settings.json",
+        project=".gemini/settings.json",
+        programs=("gemini",),
+        variable="GEMINI_CLI_HOME",
+        notice="Restart Gemini CLI. It starts servers only in trusted folders; /mcp lists them.",
     )
 
 

@@ -175,7 +175,11 @@ def make_gemini_message_entry(
 def _make_event(
     message: JsonObject, kind: Any, session: SessionBuilder, fate: str | None
 ) -> JsonObject:
-    """Turn a notice to the user, or a message of an unknown type, into an event."""
+    """Turn a notice to the user, or a message of an unknown type, into an event.
+
+    An unknown type is counted as drift. `fate` is the reason why the conversation lost the message,
+    or None.
+    """
     if not is_one_of(kind, GEMINI_EVENT_TYPES):
         session.drift.count_type(kind)
     entry = make_typed_event(message, kind, GEMINI_RESERVED_EVENT_TYPES, GEMINI_EVENT_MOVES)
@@ -187,7 +191,10 @@ def _make_event(
 def _make_entry_from_parts(
     message: JsonObject, kind: str, session: SessionBuilder, fate: str | None
 ) -> JsonObject:
-    """Turn a message with `parts` instead of content, like a saved turn, into an entry."""
+    """Turn a message with `parts` instead of content, like a saved turn, into an entry.
+
+    `fate` has the same meaning as in `make_gemini_message_entry`.
+    """
     message["content"], message["type"] = message.pop("parts"), kind
     entry = make_gemini_message_entry(message, session, fate)
     get_writable_marks(entry)["content-from"] = "parts"
@@ -195,7 +202,10 @@ def _make_entry_from_parts(
 
 
 def _mark_superseded(entry: JsonObject, fate: str) -> None:
-    """Mark a message that the conversation no longer holds; a later copy keeps the id."""
+    """Mark a message that the conversation no longer holds; a later copy keeps the id.
+
+    `fate` is the reason, one of the constants `FATE_…`.
+    """
     marks = get_writable_marks(entry)
     marks["superseded"] = fate
     if fate == FATE_REPLACED:
@@ -301,12 +311,12 @@ def mark_repeated_children(session: SessionBuilder) -> None:
 
 
 def _are_same(first: JsonObject, second: JsonObject) -> bool:
-    """Return whether two calls or results say the same."""
+    """Return whether two calls or results have the same name, input and output."""
     return all(first.get(name) == second.get(name) for name in ("name", "input", "output"))
 
 
 def _build_usage(message: JsonObject, session: SessionBuilder) -> JsonObject | None:
-    """Return the canonical counters of a message.
+    """Return the canonical counters of a message, or None if it has none.
 
     Gemini counts thoughts apart from the output, and the prompts of tools apart from the input.
     """
@@ -334,7 +344,7 @@ def _build_usage(message: JsonObject, session: SessionBuilder) -> JsonObject | N
 
 
 def is_gemini_turn(value: Any) -> bool:
-    """Return whether a value is a turn of a saved chat."""
+    """Return whether a value is a turn of a saved chat: a known role, and a list of parts."""
     return (
         type(value) is dict
         and type(value.get("parts")) is list

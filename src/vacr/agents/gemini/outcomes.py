@@ -112,7 +112,10 @@ def classify_outcome(result: CallResult) -> Outcome:
 
 
 def _classify_error(error: Any, tool: Any, *, is_cancelled: bool) -> str:
-    """Return `denied` or `interrupted` by the error of a call, or an empty text for any other."""
+    """Return `denied` or `interrupted` by the error of a call, or an empty text for any other.
+
+    `is_cancelled` states that the call has the status of a cancelled one.
+    """
     message = error if type(error) is str else ""
     is_own = type(tool) is str and tool in _OWN_TOOLS
     if is_cancelled or (is_own and message.startswith(_CANCELLED_START)):
@@ -123,9 +126,10 @@ def _classify_error(error: Any, tool: Any, *, is_cancelled: bool) -> str:
 
 
 def _get_response(entry: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Return the tool and the response of a result; None and an empty response without one.
+    """Return the tool and the response of a result.
 
-    A result may also hold the responses of the calls beside it. Then the id decides.
+    The tool is None if the result does not name it, and the response empty if it has none. A result
+    may also hold the responses of other calls. Then the id decides.
     """
     output = entry.get("output")
     if type(output) is dict and "functionResponse" not in output:
@@ -149,7 +153,11 @@ def _get_response(entry: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
 
 
 def _find_shell_outcome(output: str, display: Any, status: str) -> Outcome:
-    """Return how a command ended, by the text that the host wrote about it."""
+    """Return how a command ended, by the text that the host wrote about it.
+
+    `status` counts if the text states nothing; it may be empty, for an unknown outcome. `display`
+    is the output as the screen showed it.
+    """
     report = parse_shell_report(output, display)
     if report is None:
         text = unwrap_shell_text(output)

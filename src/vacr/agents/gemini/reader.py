@@ -86,6 +86,7 @@ def recognises(sample: Sequence[Any]) -> float:
 
 
 def _is_gemini_value(value: Any) -> bool:
+    """Return whether a value has the form of a session, a message or a log line of Gemini CLI."""
     if type(value) is list:
         return _is_history(value)
     if type(value) is not dict or "uuid" in value or _VALUE_MARKERS.isdisjoint(value):
@@ -107,6 +108,7 @@ def _is_history(value: Any) -> bool:
 
 
 def _is_gemini_message(value: Any) -> bool:
+    """Return whether a value is a message with an id, a time and a known type."""
     if type(value) is not dict or "timestamp" not in value or "id" not in value:
         return False
     kind = value.get("type")
@@ -114,7 +116,7 @@ def _is_gemini_message(value: Any) -> bool:
 
 
 def read(source: Source) -> Iterator[Reading]:
-    """Read the sessions of a file; a saved session is one, and so is a log."""
+    """Yield the record of each session in a file; a saved session is one, and so is a log."""
     with pause_garbage_collector():
         chats = list(_split_by_session(source))
     # Each chat is released as soon as its record is made.
@@ -139,7 +141,7 @@ def _split_by_session(source: Source) -> Iterator[_ChatReader]:
 
 
 def _get_session_id(document: Any) -> Any:
-    """Return the session id of a value that describes a session."""
+    """Return the session id of a value that describes a session, or None for any other value."""
     if type(document) is dict:
         is_header = "type" not in document and "parts" not in document
         return document.get("sessionId") if is_header else None
@@ -153,6 +155,7 @@ class _ChatReader:
     """
 
     def __init__(self) -> None:
+        """Start without values."""
         self.session = SessionBuilder("gemini-json", "gemini-cli", provider="google")
         self.session_id: Any = None
         self.fold = _LogFold()
@@ -161,7 +164,7 @@ class _ChatReader:
         self.has_header = False
 
     def read(self, source: Source) -> Reading:
-        """Make the record."""
+        """Return the record of the session, once all its values were added."""
         session = self.session
         session.entries = [make_entry(*arguments) for make_entry, arguments in self.steps]
         # The steps refer to this chat, and would keep it alive until the next garbage collection.
@@ -176,7 +179,10 @@ class _ChatReader:
         return session.reading(source)
 
     def add_value(self, line: int, document: Any) -> None:
-        """Add one value of the file."""
+        """Add one value of the file: a message, a turn, a change, or the session's description.
+
+        Any other value becomes an event. `line` is the number of its line.
+        """
         is_new = not self.steps and not self.has_header
         if isinstance(document, RepairedValue):
             self.session.repaired.append(document.reason)
@@ -198,7 +204,7 @@ class _ChatReader:
             self.steps.append((self.make_message_entry, (document, number)))
 
     def add_patch(self, line: JsonObject) -> None:
-        """Add a line that changes earlier ones."""
+        """Add a line that changes earlier ones: a rewind, a removal, or new messages for all."""
         self.session.format_id = _LOG_FORMAT
         self.steps.append((self.make_patch_event, (line,)))
         if "$rewindTo" in line:
@@ -229,7 +235,10 @@ class _ChatReader:
             self.replace_messages(messages, GEMINI_FROM_MESSAGES)
 
     def replace_messages(self, messages: list[Any], origin: str) -> None:
-        """Add messages that replace all earlier ones."""
+        """Add messages that replace all earlier ones.
+
+        `origin` is the member that they come from.
+        """
         self.fold.replace_all(messages)
         add_message, make_entry = self.fold.add_message, self.make_message_entry
         self.steps += [
@@ -249,7 +258,10 @@ class _ChatReader:
     def make_message_entry(
         self, message: Any, number: int, origin: str | None = None
     ) -> JsonObject:
-        """Make the entry of a message; a log states where a message stood, if not on a line."""
+        """Make the entry of a message; a log states where a message stood, if not on a line.
+
+        `number` is its number in the log, and `origin` the member that it comes from, or None.
+        """
         is_log = self.session.format_id == _LOG_FORMAT
         fate = self.fold.superseded.get(number) if is_log else None
         entry = make_gemini_message_entry(message, self.session, fate)
@@ -258,7 +270,10 @@ class _ChatReader:
         return entry
 
     def make_turn_entry(self, turn: JsonObject, origin: str) -> JsonObject:
-        """Make the entry of a saved turn; all but a bare array of turns state where it stood."""
+        """Make the entry of a saved turn; all but a bare array of turns state where it stood.
+
+        `origin` is the member that it comes from, or one of the constants `GEMINI_FROM_…`.
+        """
         entry = make_turn_entry(turn, self.session)
         if origin != GEMINI_FROM_ARRAY or self.has_header or self.session.format_id == _LOG_FORMAT:
             get_writable_marks(entry)["from"] = origin
@@ -288,13 +303,14 @@ class _LogFold:
     """The conversation as Gemini would see it, while its log is read."""
 
     def __init__(self) -> None:
+        """Start without messages."""
         self._live: dict[str, int] = {}
         self.superseded: dict[int, str] = {}
         """Number of a message, in the order of the log → why the conversation lost it."""
         self._count = 0
 
     def add_message(self, message: Any) -> int:
-        """Add a message, and return its number."""
+        """Add a message, and return its number; it replaces an earlier one with the same id."""
         number = self._count
         self._count += 1
         identity = message.get("id") if type(message) is dict else None
@@ -315,7 +331,7 @@ class _LogFold:
                 break
 
     def remove_messages(self, identities: Any) -> None:
-        """Remove some messages."""
+        """Remove the messages with these ids; unknown ids are ignored."""
         for identity in identities if type(identities) is list else ():
             if type(identity) is str and identity in self._live:
                 self.superseded[self._live.pop(identity)] = FATE_DROPPED

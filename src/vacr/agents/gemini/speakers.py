@@ -119,7 +119,7 @@ def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
 
 
 def _format_prompt(words: list[str], texts: list[str]) -> str | None:
-    """Return the words of a person, or None if they are all of a message."""
+    """Return the words of a person, joined, or None if they are all `texts` of the message."""
     prompt = "\n".join(words)
     return None if prompt == "\n".join(texts) else prompt
 
@@ -144,7 +144,7 @@ class _Words:
 
 
 def _separate_words(texts: list[str]) -> _Words:
-    """Separate the texts of a message by their authors."""
+    """Separate the texts of a message by their authors; blank texts are left out."""
     words = _Words()
     trimmed_texts = [text.strip() for text in texts]
     is_file = False

@@ -104,7 +104,10 @@ def parse_shown_file(call: ToolCall, path: str) -> list[FileAction] | None:
 
 
 def parse_window(output: str, path: str) -> Iterator[FileAction]:
-    """Yield the part of a file that a truncated read shows; a line before it names the part."""
+    """Yield the part of a file that a truncated read shows; a line before it names the part.
+
+    Yield nothing if that line, or the mark before the content, is missing.
+    """
     window = re.search(r"Showing lines (\d{1,7})-(\d{1,7}) of (\d{1,7})", output)
     _, mark, text = output.partition("--- FILE CONTENT (truncated) ---\n")
     if not window or not mark:
@@ -156,7 +159,10 @@ def parse_search_results(call: ToolCall) -> Iterator[FileAction] | None:
 
 
 def _parse_rows(lines: Sequence[str], folder: str) -> list[SearchRow]:
-    """Parse `File: path`, and below it `L12: text` or `L13- text`, relative to `folder`."""
+    """Parse `File: path`, and below it `L12: text` or `L13- text`, relative to `folder`.
+
+    Return no rows if none is indented: then the host cut the indentation off.
+    """
     path, rows = None, []
     for line in lines:
         row = _SEARCH_ROW.fullmatch(line)
@@ -287,7 +293,8 @@ def _split_section(text: str, start: str) -> tuple[str, str]:
 def _split_short_report(text: str, display: Any) -> tuple[str, str, dict[str, str]]:
     """Split a report of the newer form, where each of the host's last lines may be missing.
 
-    Return the output, the error of the host, and the values of its last lines by name.
+    Return the output, the error of the host, and the values of its last lines by name. `display` is
+    the output as the screen showed it.
     """
     shown = _join_display(display).replace(_UNTRUSTED_END[1:], _ESCAPED_END)
     rest = text[len(shown) :]
@@ -309,7 +316,11 @@ def _split_short_report(text: str, display: Any) -> tuple[str, str, dict[str, st
 
 
 def _states_same(shown: str, body: str, fields: dict[str, str]) -> bool:
-    """Return whether the screen shows, in place of an output, how the command ended."""
+    """Return whether the screen shows, in place of an output, how the command ended.
+
+    That is so if `body` is the word for no output, and `shown` repeats the exit code or signal in
+    `fields`.
+    """
     return body in _EMPTY_OUTPUTS and any(
         shown == start + fields.get(name, "") for name, start in _HOST_DISPLAYS.items()
     )
@@ -319,7 +330,7 @@ def _count_unseen_lines(text: str, shown: str, most: int) -> int | None:
     """Return how many of the last lines of a report the screen did not show.
 
     The screen may show only the end of an output, with its lines broken, so blanks do not count.
-    Return None if the screen shows another text.
+    Return None if the screen shows another text. At most the last `most` lines are tried.
     """
     seen = _BLANK_OR_STYLE.sub("", shown)
     for count in range(most + 1):
@@ -335,7 +346,7 @@ def _count_unseen_lines(text: str, shown: str, most: int) -> int | None:
 
 
 def _join_display(display: Any) -> str:
-    """Return what the screen showed: a text, or lines of styled pieces; else an empty text."""
+    """Return the text that the screen showed, from a text or lines of styled pieces; else empty."""
     if isinstance(display, str):
         return display
     lines = [line for line in display if isinstance(line, list)] if type(display) is list else []
@@ -373,7 +384,7 @@ def find_hashed_folder(digest: str, entries: Any) -> str:
 
 
 def _list_named_paths(entries: Any) -> Iterator[str]:
-    """Yield the files and folders that calls name."""
+    """Yield the files and folders that calls name in their arguments, also in children."""
     for entry in entries if isinstance(entries, list) else ():
         if not isinstance(entry, dict):
             continue

@@ -135,13 +135,16 @@ def _is_part(call: dict[str, Any] | None) -> bool:
 
 
 def _get_metadata(entry: dict[str, Any]) -> dict[str, Any]:
-    """Return the tool's report about a call: `metadata`, or `structured` in the later model."""
+    """Return the tool's report about a call: `metadata`, or `structured` in the later model.
+
+    Return an empty dict without a report.
+    """
     state = dict_or_empty(entry.get("state"))
     return dict_or_empty(state.get("metadata") or state.get("structured"))
 
 
 def _classify_error(result: CallResult, tool: Any, metadata: dict[str, Any]) -> str:
-    """Return why a call failed, by the error that the host wrote in place of an output."""
+    """Return the status of a failed call, by the error that the host wrote as its output."""
     if metadata.get("interrupted") is True:
         return INTERRUPTED
     error = result.entry.get("output")

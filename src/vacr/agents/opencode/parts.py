@@ -195,6 +195,7 @@ def make_tool_entries(part: JsonObject, session: SessionBuilder) -> list[JsonObj
 
 
 def _make_reasoning_entry(part: JsonObject, session: SessionBuilder) -> JsonObject:
+    """Turn a part with reasoning into an entry."""
     session.drift.count_members("reasoning", part, OPENCODE_REASONING_MEMBERS)
     entry: JsonObject = {"type": part.pop("type")}
     OPENCODE_REASONING_MOVES.apply(part, entry)
@@ -206,7 +207,8 @@ def _make_reasoning_entry(part: JsonObject, session: SessionBuilder) -> JsonObje
 def copy_encrypted_reasoning(metadata: Any, entry: JsonObject) -> None:
     """Copy the encrypted reasoning out of the metadata of a model's provider, if it has some.
 
-    The metadata stay as they are: `{"openai": {"reasoningEncryptedContent": …}}`.
+    It goes to `encrypted` of the entry. The metadata stay as they are: `{"openai":
+    {"reasoningEncryptedContent": …}}`.
     """
     if type(metadata) is not dict:
         return
@@ -230,6 +232,7 @@ def _list_details(provider: JsonObject) -> list[JsonObject]:
 
 
 def _make_part_event(part: JsonObject, session: SessionBuilder) -> JsonObject:
+    """Turn a part of any other type into an event."""
     kind = part.pop("type", None)
     if is_one_of(kind, OPENCODE_EVENT_MEMBERS):
         session.drift.count_members(kind, part, OPENCODE_EVENT_MEMBERS[kind])
@@ -239,7 +242,10 @@ def _make_part_event(part: JsonObject, session: SessionBuilder) -> JsonObject:
 
 
 def lift_timestamp(holder: JsonObject, member: str, entry: JsonObject) -> None:
-    """Move one member of a native object's `time` to the entry's timestamp."""
+    """Move one member of a native object's `time` to the entry's timestamp.
+
+    Do nothing if it is missing, or not a timestamp in milliseconds.
+    """
     times = holder.get("time")
     if type(times) is dict and type(times.get(member)) is int and is_timestamp(times[member]):
         entry["timestamp"] = times.pop(member)

@@ -117,7 +117,10 @@ class PieceCollector:
         """The session of all pieces, if the place of the source decides it."""
 
     def add(self, value: Any, kind: str) -> None:
-        """Add a piece of some kind."""
+        """Add a piece of some kind, as `classify_piece` returns it.
+
+        A piece of another or no kind is placed when all sessions are known.
+        """
         if kind == "part":
             self._add_part(value)
         elif kind == "message":
@@ -130,16 +133,18 @@ class PieceCollector:
             self._unplaced.append((kind, self._current, value))
 
     def add_row(self, table: str, row: JsonObject) -> None:
-        """Add a row of another table."""
+        """Add a row of another table to the session that it names, or else to the current one."""
         session_id = row.get("session_id") or row.get("aggregate_id")
         self._go_to_session(session_id).rows.append((table, row))
 
     def _add_part(self, part: JsonObject) -> None:
+        """Add a part; it finds its message when all messages are known."""
         session_id = part.get("sessionID")
         self._go_to_session(session_id)
         self._parts.append((self._current, type(session_id) is str, part))
 
     def _add_message(self, info: JsonObject) -> None:
+        """Add a message; a second one with the same id is kept as a loose value."""
         self._go_to_session(info.get("sessionID"))
         identity = info["id"]
         if (self._current, identity) in self._messages:
@@ -149,6 +154,7 @@ class PieceCollector:
         self._order.setdefault(self._current, []).append((_get_created_time(info), identity))
 
     def _add_session(self, info: JsonObject) -> None:
+        """Add the description of a session; a second one is kept as a loose value."""
         conversation = self._go_to_session(info.get("id"))
         if conversation.info is None:
             conversation.info = info
@@ -156,6 +162,7 @@ class PieceCollector:
             conversation.loose.append(info)
 
     def _add_project(self, project: JsonObject) -> None:
+        """Add a project, unless its id is known already: then it is kept as a loose value."""
         if self._projects.setdefault(project["id"], project) is not project:
             self._unplaced.append(("", self._current, project))
 
@@ -238,7 +245,10 @@ class PieceCollector:
                 self._unplaced[position] = kind, reversed_ids[nearest][::-1], value
 
     def _place_value(self, kind: str, session_id: str, value: Any) -> None:
-        """Add a value to the session it was found with, or else to the first one."""
+        """Add a value to the session it was found with, or else to the first one.
+
+        The first value of a `kind` becomes an extra of that name; any other is loose.
+        """
         if not session_id and self._sessions:
             session_id = next(iter(self._sessions))
         conversation = self._sessions.setdefault(session_id, OpenCodeConversation())
@@ -256,6 +266,7 @@ def _get_created_time(info: JsonObject) -> int:
 
 
 def _get_part_id(part: JsonObject) -> str:
+    """Return the id of a part for sorting; empty if it has none."""
     return part["id"] if type(part.get("id")) is str else ""
 
 
@@ -286,6 +297,10 @@ def classify_piece(value: Any) -> str:
 
 
 def _classify_list(items: list[Any]) -> str:
+    """Return `session_diff` or `todo` for a list of such objects.
+
+    Return an empty text for an empty list, and for a list of other items.
+    """
     if not items or not all(type(item) is dict for item in items):
         return ""
     if all("file" in item and "additions" in item for item in items):
@@ -311,7 +326,10 @@ def add_database_row(table: str, row: JsonObject, pieces: PieceCollector) -> Non
 
 
 def _restore_row_ids(row: JsonObject, columns: dict[str, str]) -> JsonObject:
-    """Put the ids back into the JSON of a row; if they contradict it, keep the text of the JSON."""
+    """Put the ids back into the JSON of a row; if they contradict it, keep the text of the JSON.
+
+    `columns` maps the columns with ids to the members they become.
+    """
     rest = {name: value for name, value in row.items() if name not in columns and name != "data"}
     ids = {member: row[column] for column, member in columns.items() if row.get(column) is not None}
     data = parse_json_text(row.get("data"))
@@ -335,7 +353,10 @@ def _parse_columns(row: JsonObject, json_columns: frozenset[str]) -> JsonObject:
 def make_row_entries(
     conversation: OpenCodeConversation, session: SessionBuilder
 ) -> list[JsonObject]:
-    """Turn the rows of other tables into members of the session, or entries."""
+    """Turn the rows of other tables into members of the session, or entries.
+
+    Return the entries; the members are added to `session.native`.
+    """
     entries: list[JsonObject] = []
     for table, row in conversation.rows:
         if table in OPENCODE_SINGLE_ROW_TABLES and table not in session.native:
@@ -426,6 +447,7 @@ def _take_assistant_content(
 
 
 def _is_tool_block(block: Any) -> bool:
+    """Return whether a block is a tool call with a name and a state."""
     if type(block) is not dict or block.get("type") != "tool":
         return False
     return type(block.get("name")) is str and type(block.get("state")) is dict
@@ -442,6 +464,7 @@ def _make_block_tool_entries(block: JsonObject, session: SessionBuilder) -> list
 
 
 def _make_block_reasoning(block: JsonObject) -> JsonObject:
+    """Turn a block with reasoning into an entry."""
     entry: JsonObject = {"type": block.pop("type"), "content": block.pop("text")}
     copy_encrypted_reasoning(block.get("providerMetadata"), entry)
     return add_remaining_members(entry, {"block": block})

@@ -101,10 +101,12 @@ def recognises(sample: Sequence[Any]) -> float:
 
 
 def _is_opencode_value(value: Any) -> bool:
+    """Return whether a value has the form of an export, a sample or a piece of OpenCode."""
     return _is_session_export(value) or is_opencode_sample(value) or classify_piece(value) != ""
 
 
 def _is_session_export(value: Any) -> bool:
+    """Return whether a value is the export of a session: an `info` and a list of messages."""
     if type(value) is not dict or type(value.get("info")) is not dict:
         return False
     messages = value.get("messages")
@@ -114,7 +116,7 @@ def _is_session_export(value: Any) -> bool:
 
 
 def read(source: Source) -> Iterator[Reading]:
-    """Read the sessions of a source, one record each."""
+    """Yield the record of each session in a source."""
     with pause_garbage_collector():
         sessions = _SessionSplitter(source).collect_sessions()
     # Each session is released as soon as its record is made.
@@ -128,6 +130,7 @@ class _SessionSplitter:
     """The values of a source, being sorted to their sessions."""
 
     def __init__(self, source: Source) -> None:
+        """Sort all values of a source: the files of a storage folder, or one file."""
         self.pieces = PieceCollector()
         self.whole_sessions: list[_SessionReader] = []
         self.format_id = "opencode-json"
@@ -147,7 +150,10 @@ class _SessionSplitter:
                     self.add_value(line, document)
 
     def add_value(self, line: int, document: Any) -> None:
-        """Add one value of the source."""
+        """Add one value of the source: a piece, an export, a sample, or a row of a database.
+
+        Any other value is kept as a loose one. `line` is the number of its line.
+        """
         if kind := classify_piece(document):
             self.pieces.add(document, kind)
         elif isinstance(document, RepairedValue):
@@ -172,7 +178,7 @@ class _SessionSplitter:
             self.pieces.add(document, "")
 
     def collect_sessions(self) -> list[_SessionReader]:
-        """Return the sessions; undecodable bytes go to the last of them."""
+        """Return the sessions, at least one; undecodable bytes go to the last of them."""
         sessions = self.whole_sessions + [
             _SessionReader(self.format_id, conversation, session_id)
             for session_id, conversation in self.pieces.collect_conversations()
@@ -205,6 +211,10 @@ class _SessionReader:
     def __init__(
         self, format_id: str, conversation: OpenCodeConversation, session_id: str = ""
     ) -> None:
+        """Prepare to make the record of a conversation.
+
+        Without a `session_id`, the description of the session may have it.
+        """
         self.session = SessionBuilder(format_id, "opencode", session_id=session_id or None)
         self.conversation = conversation
         self.providers: NameCounts = defaultdict(int)
@@ -213,7 +223,7 @@ class _SessionReader:
         """Members of the session that did not stand in its own object."""
 
     def read(self, source: Source) -> Reading:
-        """Make the record."""
+        """Return the record of the session; `source` states the parts it was read from."""
         session, conversation = self.session, self.conversation
         self.learn_session({} if conversation.info is None else conversation.info)
         self.add_entries()
@@ -286,7 +296,7 @@ class _SessionReader:
             entries.append(session.make_unusual_event(line, undecodable, part_name))
 
     def make_message_entry(self, message: OpenCodeMessage) -> JsonObject:
-        """Turn a message into an entry."""
+        """Turn a message into an entry; a message of an unknown role becomes an event."""
         info, session = message.info, self.session
         role = info.get("role") if type(info) is dict else None
         if not is_one_of(role, OPENCODE_MESSAGE_ROLES):
@@ -337,7 +347,8 @@ class _SessionReader:
                 session.secrets.append(f"{pointer}/secret")
                 message = (
                     f"contains the secret of a shared session at {pointer}/secret: "
-                    "anyone who reads the record can change the shared session"
+                    "anyone who reads the record can change the shared session, so keep the record "
+                    "private"
                 )
                 session.notices.append(SourceNotice(message))
 

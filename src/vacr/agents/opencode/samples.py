@@ -82,12 +82,14 @@ def is_opencode_sample(value: Any) -> bool:
 
 
 def _is_sample_message(value: Any) -> bool:
+    """Return whether a value is a message of a sample: a known role, or tool responses."""
     if type(value) is not dict or "parts" in value or "info" in value:
         return False
     return is_one_of(value.get("role"), SAMPLE_ROLES) or "tool_responses" in value
 
 
 def _mentions_opencode(value: Any) -> bool:
+    """Return whether a text, or a text in an object, contains the name of OpenCode."""
     if type(value) is dict:
         return any(type(item) is str and "opencode" in item.lower() for item in value.values())
     return type(value) is str and "opencode" in value.lower()
@@ -105,7 +107,8 @@ def split_sample(value: Any) -> OpenCodeConversation:
 def _find_messages(value: Any) -> tuple[str, list[Any]]:
     """Return the JSON Pointer of the messages in a native value, and the messages.
 
-    The pointer starts at the value; if the value itself is the list, the pointer is empty.
+    The pointer starts at the value; if the value itself is the list, the pointer is empty. Without
+    messages, return an empty pointer and list.
     """
     if type(value) is list:
         return "", value
@@ -133,7 +136,7 @@ def find_sample_session_id(head: Any) -> str:
 
 
 def make_sample_entry(message: JsonObject, session: SessionBuilder) -> JsonObject:
-    """Turn a message of a sample into an entry."""
+    """Turn a message of a sample into an entry; one without a known role counts as the user's."""
     role = message.get("role")
     if role == "tool" and "content" in message:
         return _make_result_entry(message, SAMPLE_TOOL_MESSAGE_MOVES)
@@ -164,7 +167,7 @@ def make_sample_entry(message: JsonObject, session: SessionBuilder) -> JsonObjec
 
 
 def _learn_model(message: JsonObject, entry: JsonObject, session: SessionBuilder) -> None:
-    """Copy the model from the message or its metadata."""
+    """Copy the model from the message or its metadata to the entry, and count it."""
     metadata = message.get("metadata")
     model = message.get("model")
     if type(model) is not str and type(metadata) is dict:
@@ -192,7 +195,10 @@ def _take_metadata(message: JsonObject, entry: JsonObject) -> list[JsonObject]:
 def _take_items(
     message: JsonObject, member: str, is_expected: Callable[[Any], bool]
 ) -> list[JsonObject]:
-    """Take a list out of a message, if it has items and all of them are as expected."""
+    """Take a list out of a message, if it has items and all of them are as expected.
+
+    Otherwise leave it there, and return an empty list.
+    """
     items = message.get(member)
     if type(items) is not list or not items or not all(map(is_expected, items)):
         return []
@@ -201,11 +207,13 @@ def _take_items(
 
 
 def _is_tool_call(value: Any) -> bool:
+    """Return whether a value is a call of a function with a name."""
     function = value.get("function") if type(value) is dict else None
     return type(function) is dict and type(function.get("name")) is str
 
 
 def _is_tool_response(value: Any) -> bool:
+    """Return whether a value is an object with an output."""
     return type(value) is dict and value.get("output") is not None
 
 
@@ -226,6 +234,7 @@ def _make_call_entry(call: JsonObject) -> JsonObject:
 
 
 def _make_result_entry(response: JsonObject, moves: Lift) -> JsonObject:
+    """Turn a tool response into an entry, by these moves; failed ones get `is-error`."""
     entry: JsonObject = {"type": "tool-result"}
     moves.apply(response, entry)
     if is_one_of(entry.get("status"), SAMPLE_FAILED_STATUSES):

@@ -214,7 +214,7 @@ def _unwrap_text(text: str) -> str | None:
 def _find_skill_command(text: str) -> str:
     """Return the command `/skill arguments` of a text, or an empty text if it is not a skill's.
 
-    The name of a skill is that of its folder. The footer follows an empty line.
+    A skill has the name of its folder. The footer follows an empty line.
     """
     if _SKILL_MARK not in text:
         return ""

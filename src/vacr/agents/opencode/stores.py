@@ -87,7 +87,7 @@ class _OpenCodeDatabase:
         return {"session", "message", "part"} <= tables
 
     def sessions(self, query: DatabaseQuery) -> Iterable[ListedSession]:
-        """List the sessions, including ids that only rows of other tables name."""
+        """Return the sessions, sorted by id, including ids that only rows of other tables name."""
         tables = query.once(_find_session_tables)
         listed = {
             session_id: ListedSession(session_id)
@@ -126,7 +126,7 @@ class _OpenCodeDatabase:
                 if table.damage:
                     yield OPENCODE_DAMAGE_TABLE, {"table": table.name, "reason": table.damage}
 
-    def sign(self, query: DatabaseQuery, session_id: str) -> object:
+    def compute_change_mark(self, query: DatabaseQuery, session_id: str) -> object:
         """Return the numbers of a session's rows and the time of the last change, by table."""
         tables = [table for table in query.once(_find_session_tables) if session_id in table.places]
         return [
@@ -140,6 +140,7 @@ DATABASES = (OPENCODE_DATABASE,)
 
 
 def _make_listed_session(row: JsonObject) -> ListedSession:
+    """Return a row of the table `session` as a listed session."""
     return ListedSession(
         format_row_id(row.get("id")),
         _get_text(row.get("title")),
@@ -151,7 +152,7 @@ def _make_listed_session(row: JsonObject) -> ListedSession:
 
 
 def format_row_id(identity: Any) -> str:
-    """Return the text for an id of any type; empty for none."""
+    """Return the text for an id of any type, bytes as `0x` and hex; empty for None."""
     if isinstance(identity, bytes):
         return f"0x{identity.hex()}"
     return "" if identity is None else str(identity)
@@ -167,7 +168,7 @@ def _limit_project(query: DatabaseQuery, project: JsonObject, session_id: str) -
 
 
 def _find_first_sessions(query: DatabaseQuery) -> dict[str, str]:
-    """Return the first session of each project."""
+    """Return a dict from the id of each project to the least id of its sessions."""
     first: dict[str, str] = {}
     for row in query("SELECT * FROM session NOT INDEXED"):
         project, session = format_row_id(row.get("project_id")), format_row_id(row.get("id"))
@@ -209,6 +210,7 @@ class _SessionTable:
                 self._add_places([row | {"number": 0, "changed": None}])
 
     def _add_places(self, rows: Iterable[JsonObject]) -> None:
+        """Add the numbers and the last changed time of rows to their sessions."""
         for row in rows:
             if row["key"] is not None or self.name in OPENCODE_SESSION_TABLES:
                 session_id = format_row_id(row["key"])
@@ -263,6 +265,7 @@ def _find_session_tables(query: DatabaseQuery) -> list[_SessionTable]:
 
 
 def _may_hold_session_rows(table: Any) -> bool:
+    """Return whether a table is neither skipped nor named like one with credentials."""
     return (
         type(table) is str
         and table not in OPENCODE_SKIPPED_TABLES
@@ -271,6 +274,7 @@ def _may_hold_session_rows(table: Any) -> bool:
 
 
 def _get_table_rank(name: str) -> int:
+    """Return the position of a table in an export; tables without a fixed one come last."""
     if name in OPENCODE_FIRST_TABLES:
         return OPENCODE_FIRST_TABLES.index(name)
     return len(OPENCODE_FIRST_TABLES)
@@ -290,6 +294,7 @@ def _find_row_number_name(query: DatabaseQuery, table: str, columns: list[str]) 
 
 
 def _read_until_damage(rows: Iterator[JsonObject]) -> Iterator[JsonObject]:
+    """Yield rows up to the first damage of the database."""
     try:
         yield from rows
     except sqlite3.DatabaseError:
@@ -297,10 +302,12 @@ def _read_until_damage(rows: Iterator[JsonObject]) -> Iterator[JsonObject]:
 
 
 def _build_select(columns: str, table: str, rest: str = "") -> str:
+    """Return a SELECT statement; `columns` and `rest` are SQL already."""
     return f"SELECT {columns} FROM {quote_sql_name(table)} {rest}"  # noqa: S608 - names are quoted
 
 
 def _get_text(value: Any) -> str:
+    """Return a value that is text, or else an empty text."""
     return value if type(value) is str else ""
 
 
@@ -328,7 +335,7 @@ class _StorageFolder:
         return {"session": name.removesuffix(".json"), "message": above}.get(kind, "")
 
     def sessions(self, files: FileLister) -> list[str]:
-        """List the ids of the sessions that have a file, or messages.
+        """Return the sorted ids of the sessions that have a file, or messages.
 
         Parts without their message form a session of the message's id, as no path names theirs.
         """
@@ -343,13 +350,16 @@ class _StorageFolder:
         return sorted((own | named | orphans) - {""})
 
     def glimpse(self, files: FileLister, session_id: str) -> list[str]:
-        """Return the file that describes a session: its own, or else one of its pieces."""
+        """Return the file that describes a session, in a list: its own, or else one of its pieces.
+
+        The list is empty if the session has no files.
+        """
         own = files(f"session/*/{session_id}.json")
         others = (files(f"{folder}/{session_id}/*.json") for folder in ("message", "part"))
         return own or list(itertools.islice(itertools.chain.from_iterable(others), 1))
 
     def parts(self, files: FileLister, session_id: str) -> list[str]:
-        """Return the files of a session, its own first."""
+        """Return the files of a session, its own first; empty if it has none."""
         own, messages = files(f"session/*/{session_id}.json"), files(f"message/{session_id}/*.json")
         if not own and not messages:
             return files(f"part/{session_id}/*.json")
@@ -367,11 +377,15 @@ FOLDER = _StorageFolder()
 
 
 def _get_file_stem(path: str) -> str:
+    """Return the name of a file without its folders and `.json`."""
     return path.rpartition("/")[2].removesuffix(".json")
 
 
 def add_ids_from_path(path: str, document: Any) -> Any:
-    """Add the ids in a file's path to its value: migrations moved files without rewriting them."""
+    """Add the ids in a file's path to its value: migrations moved files without rewriting them.
+
+    Ids that the value has stay. Return the same document.
+    """
     value = document.value if isinstance(document, RepairedValue) else document
     if type(value) is dict:
         folder, *between, name = path.removesuffix(".json").split("/")

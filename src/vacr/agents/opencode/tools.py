@@ -43,7 +43,7 @@ _DIFF_MEMBERS = ("patch", "diff")
 
 
 def get_metadata(call: ToolCall) -> dict[str, Any]:
-    """Return the metadata of a call."""
+    """Return the metadata of a call; empty without metadata."""
     state = call.native.get("state")
     if isinstance(state, dict):
         return dict_or_empty(state.get("metadata"))
@@ -122,7 +122,11 @@ def _parse_recorded_files(files: list[Any]) -> list[FileAction]:
 
 
 def _collect_hunks(files: list[Any], text: str) -> dict[str, list[Hunk]]:
-    """Return the recorded hunks, by the name that the patch has for the file."""
+    """Return the recorded hunks, by the name that the patch has for the file.
+
+    `files` is OpenCode's record of the changed files, and `text` the patch. Files without a
+    recorded diff are left out.
+    """
     hunks = {}
     for patch in parse_apply_patch(text):
         spelled = [line for part in patch.parts for line in (*part.old, *part.new)]
@@ -163,6 +167,7 @@ def _restore_indentation(hunks: Sequence[Hunk], spelled: Sequence[str]) -> list[
 
 
 def _indent(marked_lines: Sequence[str], indent: str) -> list[str]:
+    """Return marked lines with an indentation after the mark; blank lines stay."""
     return [line[:1] + indent + line[1:] if line[1:].strip() else line for line in marked_lines]
 
 
@@ -180,7 +185,11 @@ def parse_search_results(call: ToolCall) -> Iterator[FileAction] | None:
 
 
 def parse_grep_output(lines: Iterable[str]) -> Iterator[tuple[str, tuple[int, list[str]]]]:
-    """Parse `path:`, and below it `  Line 12: text`."""
+    """Parse `path:`, and below it `  Line 12: text`.
+
+    Yield the path, the line number and a list with the line, which ends in LF. Long lines may be
+    cut, and are left out.
+    """
     path: str | None = None
     for line in lines:
         match = _GREP_LINE.match(line)

@@ -1,0 +1,222 @@
+"""Totals of all conversations from the index, as `vacr stats` shows them, of any span of time.
+
+    >>> import tempfile, vacr
+    >>> from pathlib import Path
+    >>> from vacr.archive import SearchIndex, SourceVersion, TotalsQuery, build_record_rows
+    >>> from vacr.archive import sum_totals
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> index = SearchIndex.open(Path(folder.name))
+    >>> source = SourceVersion("/home/mira/session.jsonl", "", 12_218, 1_800_000_000, "5f2a")
+    >>> with index.transaction():
+    ...     index.add_source(source, [build_record_rows(r) for r in vacr.read("session.jsonl")])
+    >>> [(key, totals)] = sum_totals(index.connection, TotalsQuery(by="day")).items()
+    >>> key, totals.prompts, totals.calls, totals.failed_calls, totals.tokens["output"]
+    ('2026-03-14', 1, 4, 1, 606)
+    >>> index.close()
+    >>> folder.cleanup()
+
+Entries that a session copied from another one, and repeated recordings of a session, do not count.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from vacr.archive.search_index import clean_value
+from vacr.viewer import BY_DAY, BY_MODEL, COUNTED_TOKENS, Cost, Totals, sum_tokens
+
+_UNKNOWN = "unknown"
+_ENTRY_KEYS = {
+    "agent": "records.agent",
+    "project": "ifnull(nullif(records.project, ''), records.repo)",
+    "repo": "records.repo",
+    "model": "ifnull(nullif(entries.model, ''), records.model)",
+    "day": "date(ifnull(entries.time_ms, records.start_ms) / 1000, 'unixepoch')",
+}
+_USAGE_KEYS = {**_ENTRY_KEYS, "model": "usage.model", "day": "usage.day"}
+INDEX_GROUPINGS = tuple(_ENTRY_KEYS)
+"""How totals from the index can be grouped."""
+
+
+@dataclass(frozen=True, slots=True)
+class TotalsQuery:
+    """Which conversations count, and how they are grouped; an empty value selects all."""
+
+    by: str
+    agent: str = ""
+    repo: str = ""
+    """A part of the repository's address."""
+    project: str = ""
+    """A folder; conversations in it and below it count."""
+    since_ms: int | None = None
+    until_ms: int | None = None
+
+
+def sum_totals(connection: sqlite3.Connection, query: TotalsQuery) -> dict[str, Totals]:
+    """Return the totals of each group: days in their order, others by tokens, most first.
+
+    Tokens and cost are known by the day, in UTC, so a span of time takes whole days of them.
+    """
+    groups: defaultdict[str, Totals] = defaultdict(Totals)
+    _add_entries(connection, query, groups)
+    _add_tools(connection, query, groups)
+    _add_files(connection, query, groups)
+    _add_usage(connection, query, groups)
+    _add_durations(connection, query, groups)
+    if query.by == BY_DAY:
+        return dict(sorted(groups.items()))
+    ranked = sorted(groups.items(), key=lambda item: (-sum_tokens(item[1]), item[0]))
+    return dict(ranked)
+
+
+def add_up_groups(groups: dict[str, Totals], session_count: int) -> Totals:
+    """Return the totals of all groups; a session in several groups counts once."""
+    total = sum(groups.values(), Totals())
+    total.sessions = session_count
+    return total
+
+
+def count_sessions(connection: sqlite3.Connection, query: TotalsQuery) -> int:
+    """Return the number of sessions that a query selects."""
+    where, values = _build_entry_conditions(query)
+    found = connection.execute(
+        f"SELECT count(DISTINCT record) FROM entries JOIN records USING (record) WHERE {where}",
+        values,
+    ).fetchone()
+    return int(found[0])
+
+
+def _build_conditions(query: TotalsQuery) -> tuple[list[str], list[Any]]:
+    """Return the conditions on records, and the values that they bind."""
+    conditions, values = ["NOT records.is_repeated"], []
+    if query.agent:
+        conditions.append("records.agent = ?")
+        values.append(query.agent)
+    if query.repo:
+        conditions.append("instr(records.repo, ?)")
+        values.append(query.repo.lower())
+    if query.project:
+        conditions.append("(records.project = ? OR instr(records.project, ?) = 1)")
+        values += [query.project, f"{query.project.rstrip('/')}/"]
+    return conditions, list(map(clean_value, values))
+
+
+def _build_entry_conditions(query: TotalsQuery) -> tuple[str, list[Any]]:
+    """Return the condition on entries and their records, and the values that it binds."""
+    conditions, values = _build_conditions(query)
+    conditions.append("NOT entries.is_copy")
+    if query.since_ms is not None:
+        conditions.append("ifnull(entries.time_ms, records.start_ms) >= ?")
+        values.append(query.since_ms)
+    if query.until_ms is not None:
+        conditions.append("ifnull(entries.time_ms, records.start_ms) < ?")
+        values.append(query.until_ms)
+    return " AND ".join(conditions), values
+
+
+def _add_entries(
+    connection: sqlite3.Connection, query: TotalsQuery, groups: defaultdict[str, Totals]
+) -> None:
+    """Add sessions, prompts, answers, calls and errors to the groups."""
+    where, values = _build_entry_conditions(query)
+    rows = connection.execute(
+        f"SELECT {_ENTRY_KEYS[query.by]}, count(DISTINCT record), sum(is_prompt), "
+        "sum(kind = 'assistant'), sum(tool <> ''), sum(entries.is_error), count(*) "
+        f"FROM entries JOIN records USING (record) WHERE {where} GROUP BY 1",
+        values,
+    )
+    for key, sessions, prompts, answers, calls, errors, entries in rows:
+        totals = groups[key or _UNKNOWN]
+        totals.sessions, totals.prompts, totals.answers = sessions, prompts, answers
+        totals.calls, totals.errors, totals.entries = calls, errors, entries
+
+
+def _add_tools(
+    connection: sqlite3.Connection, query: TotalsQuery, groups: defaultdict[str, Totals]
+) -> None:
+    """Add the calls and failures of each tool to the groups."""
+    where, values = _build_entry_conditions(query)
+    rows = connection.execute(
+        f"SELECT {_ENTRY_KEYS[query.by]}, tool, count(*), sum(entries.is_error) "
+        f"FROM entries JOIN records USING (record) WHERE {where} AND tool <> '' GROUP BY 1, 2",
+        values,
+    )
+    for key, tool, count, failed in rows:
+        groups[key or _UNKNOWN].tools[tool] += count
+        groups[key or _UNKNOWN].failed_tools[tool] += failed
+
+
+def _add_files(
+    connection: sqlite3.Connection, query: TotalsQuery, groups: defaultdict[str, Totals]
+) -> None:
+    """Add the changed files, and the lines that calls added and removed, to the groups."""
+    where, values = _build_entry_conditions(query)
+    rows = connection.execute(
+        f"SELECT {_ENTRY_KEYS[query.by]}, path, count(*), sum(files.added), sum(files.removed) "
+        "FROM files JOIN entries USING (record, n) JOIN records USING (record) "
+        f"WHERE {where} AND how <> 'read' GROUP BY 1, 2",
+        values,
+    )
+    for key, path, count, added, removed in rows:
+        totals = groups[key or _UNKNOWN]
+        totals.files[path] += count
+        totals.added += added
+        totals.removed += removed
+
+
+def _add_usage(
+    connection: sqlite3.Connection, query: TotalsQuery, groups: defaultdict[str, Totals]
+) -> None:
+    """Add tokens, cost and the output of each model to the groups."""
+    conditions, values = _build_conditions(query)
+    for moment, condition in ((query.since_ms, "day >= ?"), (query.until_ms, "day <= ?")):
+        if moment is not None:
+            conditions.append(condition)
+            # The end is exclusive: midnight belongs to the day before.
+            shown = moment if condition == "day >= ?" else moment - 1
+            values.append(datetime.fromtimestamp(shown / 1000, UTC).strftime("%Y-%m-%d"))
+    sums = ", ".join(f"sum(usage.{name})" for name in COUNTED_TOKENS)
+    rows = connection.execute(
+        f"SELECT {_USAGE_KEYS[query.by]}, usage.model, {sums}, sum(usage.stated), "
+        "sum(usage.cost - usage.stated), sum(usage.is_estimated), sum(usage.unpriced) "
+        f"FROM usage JOIN records USING (record) WHERE {' AND '.join(conditions)} GROUP BY 1, 2",
+        values,
+    )
+    for key, model, *numbers in rows:
+        *tokens, stated, estimated, estimated_count, unpriced = numbers
+        totals = groups[key or _UNKNOWN]
+        totals.tokens.update(dict(zip(COUNTED_TOKENS, tokens, strict=True)))
+        if tokens[COUNTED_TOKENS.index("output")]:
+            totals.models[model] += tokens[COUNTED_TOKENS.index("output")]
+        totals.cost += Cost(
+            stated=stated,
+            estimated=estimated,
+            estimated_calls=estimated_count,
+            unpriced=Counter({model: unpriced} if unpriced else {}),
+        )
+
+
+def _add_durations(
+    connection: sqlite3.Connection, query: TotalsQuery, groups: defaultdict[str, Totals]
+) -> None:
+    """Add the time from the start to the end of each session to the groups.
+
+    In a span of time, or on one day, it is from the first to the last entry there. By model, it
+    counts for the main model of the session.
+    """
+    where, values = _build_entry_conditions(query)
+    group = "records.model" if query.by == BY_MODEL else _ENTRY_KEYS[query.by]
+    is_whole = query.by != BY_DAY and query.since_ms is None and query.until_ms is None
+    span = "records.duration_ms" if is_whole else "max(time_ms) - min(time_ms)"
+    rows = connection.execute(
+        f"SELECT key, sum(span) FROM (SELECT {group} AS key, {span} AS span "
+        f"FROM entries JOIN records USING (record) WHERE {where} GROUP BY record, key) "
+        "GROUP BY key",
+        values,
+    )
+    for key, milliseconds in rows:
+        groups[key or _UNKNOWN].milliseconds = milliseconds or 0

@@ -1,0 +1,186 @@
+"""Lists of conversations from the index: newest first, filtered, with the sums above them.
+
+    >>> import tempfile, vacr
+    >>> from pathlib import Path
+    >>> from vacr.archive import *
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> index = SearchIndex.open(Path(folder.name))
+    >>> source = SourceVersion("/home/mira/session.jsonl", "", 12_218, 1_800_000_000, "5f2a")
+    >>> with index.transaction():
+    ...     index.add_source(source, [build_record_rows(r) for r in vacr.read("session.jsonl")])
+    >>> listed = list_conversations(index.connection, ConversationQuery(outcome="failed"))
+    >>> listed.count, listed.rows[0]["title"], listed.rows[0]["failed"]
+    (1, 'Fix invoice rounding', 1)
+    >>> count_facets(index.connection)["agent"][0]["count"]
+    1
+    >>> index.close()
+    >>> folder.cleanup()
+
+A sub-agent is part of the conversation that started it, and has no row of its own.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from typing import Any
+
+from vacr.archive.search_index import decode_name
+
+_COLUMNS = (
+    "record",
+    "session",
+    "agent",
+    "model",
+    "title",
+    "project",
+    "repo",
+    "branch",
+    "start_ms",
+    "end_ms",
+    "duration_ms",
+    "prompts",
+    "calls",
+    "failed",
+    "added",
+    "removed",
+    "input",
+    "output",
+    "cost",
+    "is_estimated",
+    "is_unpriced",
+    "source_path",
+)
+_FACETS = {"agent": "agent", "repo": "repo", "project": "project", "model": "model"}
+_MAX_FACET_VALUES = 200
+_ROOTS = (
+    "NOT is_repeated AND (parent = '' OR NOT EXISTS "
+    "(SELECT 1 FROM records AS above WHERE above.session = records.parent))"
+)
+"""Selects conversations: no repeated recording, and no sub-agent whose parent is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationQuery:
+    """Which conversations to list; an empty value selects all."""
+
+    agent: str = ""
+    repo: str = ""
+    project: str = ""
+    model: str = ""
+    since_ms: int | None = None
+    until_ms: int | None = None
+    outcome: str = ""
+    """`failed`: with a failed call; `clean`: without one."""
+    offset: int = 0
+    limit: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationList:
+    """Some conversations, and the sums over all that the query selects."""
+
+    rows: list[dict[str, Any]]
+    """Each maps the names of columns of the table `records` to values."""
+    count: int
+    totals: dict[str, Any]
+
+
+def list_conversations(
+    connection: sqlite3.Connection, query: ConversationQuery
+) -> ConversationList:
+    """Return the conversations that a query selects, the last used first."""
+    where, values = _build_conditions(query)
+    count, tokens_in, tokens_out, cost, estimated = connection.execute(
+        "SELECT count(*), ifnull(sum(input), 0), ifnull(sum(output), 0), ifnull(sum(cost), 0), "
+        f"ifnull(max(is_estimated), 0) FROM records WHERE {where}",
+        values,
+    ).fetchone()
+    rows = connection.execute(
+        f"SELECT {', '.join(_COLUMNS)} FROM records WHERE {where} "
+        "ORDER BY ifnull(end_ms, ifnull(start_ms, 0)) DESC, record DESC LIMIT ? OFFSET ?",
+        (*values, query.limit, query.offset),
+    )
+    totals = {
+        "input": tokens_in,
+        "output": tokens_out,
+        "cost": cost,
+        "is_estimated": bool(estimated),
+    }
+    listed = [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
+    return ConversationList(listed, count, totals)
+
+
+def _build_conditions(query: ConversationQuery) -> tuple[str, list[Any]]:
+    """Return the condition of a query, and the values that it binds."""
+    conditions, values = [_ROOTS], []
+    for column in ("agent", "repo", "project", "model"):
+        if value := getattr(query, column):
+            conditions.append(f"{column} = ?")
+            values.append(value)
+    if query.since_ms is not None:
+        conditions.append("ifnull(end_ms, start_ms) >= ?")
+        values.append(query.since_ms)
+    if query.until_ms is not None:
+        conditions.append("start_ms < ?")
+        values.append(query.until_ms)
+    if query.outcome:
+        conditions.append("failed > 0" if query.outcome == "failed" else "failed = 0")
+    return " AND ".join(conditions), values
+
+
+def count_facets(connection: sqlite3.Connection) -> dict[str, list[dict[str, Any]]]:
+    """Return the agents, repositories, projects and models, each with its conversations.
+
+    The most common come first; conversations without a value are left out.
+    """
+    return {
+        name: [
+            {"name": value, "count": count}
+            for value, count in connection.execute(
+                f"SELECT {column}, count(*) FROM records WHERE {_ROOTS} AND {column} <> '' "
+                "GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?",
+                (_MAX_FACET_VALUES,),
+            )
+        ]
+        for name, column in _FACETS.items()
+    }
+
+
+def find_source(connection: sqlite3.Connection, record: int) -> tuple[str, str] | None:
+    """Return the path of a record, and the session at that path or an empty text.
+
+    Return None if the index does not have the record.
+    """
+    row = connection.execute(
+        "SELECT path, sources.session FROM records JOIN sources USING (source) WHERE record = ?",
+        (record,),
+    ).fetchone()
+    return (decode_name(row[0]), decode_name(row[1])) if row is not None else None
+
+
+def find_record(connection: sqlite3.Connection, session: str) -> int | None:
+    """Return the number of the record whose session has this id, or None; copies do not count."""
+    row = connection.execute(
+        "SELECT record FROM records WHERE session = ? AND NOT is_repeated", (session,)
+    ).fetchone()
+    return int(row[0]) if row is not None else None
+
+
+def list_daily_usage(
+    connection: sqlite3.Connection, query: ConversationQuery
+) -> list[dict[str, Any]]:
+    """Return tokens, cost and conversations of each day, the oldest day first.
+
+    Sub-agents count as well, so that the sums are those of `vacr stats`.
+    """
+    where, values = _build_conditions(query)
+    selected = where.replace(_ROOTS, "NOT is_repeated")
+    rows = connection.execute(
+        "SELECT day, sum(usage.output), sum(usage.cost), count(DISTINCT record) "
+        f"FROM usage JOIN (SELECT record FROM records WHERE {selected}) USING (record) "
+        "WHERE day <> '' GROUP BY day ORDER BY day",
+        values,
+    )
+    names = ("day", "output", "cost", "sessions")
+    return [dict(zip(names, row, strict=True)) for row in rows]

@@ -1,0 +1,303 @@
+"""The rows of a record in the index: what search and SQL know about a conversation.
+
+The index has five tables of rows. Each row of the last four names its record and its place in it, a
+JSON Pointer, so that every answer leads back to the record:
+
+| table | a row is |
+|---|---|
+| records | a conversation: agent, project, times, counts, cost |
+| entries | a step: a message, a thought, a tool call with its result, or an event, with its text |
+| calls | a tool call: tool, outcome, duration |
+| files | a file that a call read or changed |
+| usage | the tokens and cost of one model on one day |
+
+    >>> import vacr
+    >>> from vacr.archive import build_record_rows
+    >>> [record] = vacr.read("session.jsonl")
+    >>> rows = build_record_rows(record)
+    >>> rows.record["title"], rows.record["calls"], rows.record["failed"]
+    ('Fix invoice rounding', 4, 1)
+    >>> [(file["path"], file["how"], file["added"]) for file in rows.files[1:]]
+    [('/home/mira/invoice/total.py', 'edit', 1), ('/home/mira/invoice/total.py', 'edit', 5)]
+
+Texts that a reader marked as secrets (`vacr.secrets`) are left out of every row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from vacr.agents import PATH_ARGUMENTS, ToolEffect, find_tool_effect, get_text_argument
+from vacr.blame import normalize_remote
+from vacr.model import JsonObject
+from vacr.record import get_epoch_milliseconds, walk_entries
+from vacr.viewer import (
+    COUNTED_TOKENS,
+    EVENT_ROW,
+    TOOL_ROW,
+    PriceTable,
+    Row,
+    Totals,
+    add_usage,
+    build_rows,
+    count_cost,
+    count_passing_rows,
+    format_record_title,
+    get_working_folder,
+    is_inherited,
+    list_row_bodies,
+    resolve_changed_path,
+)
+
+_READ_EFFECTS = frozenset((ToolEffect.READ, ToolEffect.READ_MANY))
+_WITHHELD = ""
+_UNKNOWN_DAY = ""
+_UNKNOWN_MODEL = "unknown"
+_FIRST_MOMENT, _LAST_MOMENT = (
+    int(datetime(*day, tzinfo=UTC).timestamp() * 1000) for day in ((1, 1, 2), (9999, 12, 31))
+)
+_MAX_COUNT = 1 << 40
+"""The most tokens or milliseconds of one row: SQLite can add up a million such rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordRows:
+    """The rows of one record; each maps the names of columns to values."""
+
+    record: dict[str, Any]
+    entries: list[dict[str, Any]]
+    calls: list[dict[str, Any]]
+    files: list[dict[str, Any]]
+    usage: list[dict[str, Any]]
+
+
+def build_record_rows(record: JsonObject, prices: PriceTable | None = None) -> RecordRows:
+    """Return the rows of a record, without its secrets.
+
+    `prices` replace the price table of the package.
+    """
+    record = _withhold_secrets(record)
+    folder = get_working_folder(record)
+    totals = Totals(sessions=1)
+    entries: list[dict[str, Any]] = []
+    calls: list[dict[str, Any]] = []
+    files: list[dict[str, Any]] = []
+    agent = str(record["session"].get("agent-meta", {}).get("cli-name", ""))
+    for number, row in enumerate(count_passing_rows(build_rows(record), totals, folder)):
+        entries.append(_build_entry(number, row))
+        if row.kind == TOOL_ROW and row.tool:
+            calls.append(_build_call(number, row))
+            files += _list_touched_files(number, row, agent, folder)
+    add_usage(record, totals, prices)
+    usage = _sum_usage_by_day(record, prices)
+    return RecordRows(_build_record(record, totals), entries, calls, files, usage)
+
+
+def _build_record(record: JsonObject, totals: Totals) -> dict[str, Any]:
+    """Return the row of the record itself."""
+    session = record["session"]
+    meta = session.get("agent-meta", {})
+    repository = record.get("vcs", {})
+    remote = repository.get("repository")
+    parent = record.get("vacr", {}).get("parent")
+    return {
+        "id": str(record.get("id", "")),
+        "session": str(session.get("session-id", "")),
+        "parent": str(parent.get("session-id", "")) if isinstance(parent, dict) else "",
+        "agent": str(meta.get("cli-name", "")),
+        "version": str(meta.get("cli-version", "")),
+        "model": str(meta.get("model-id", "")),
+        "title": format_record_title(record, ""),
+        "project": get_working_folder(record),
+        "repo": normalize_remote(remote) if isinstance(remote, str) else "",
+        "branch": str(repository.get("branch", "")),
+        "commit_id": str(repository.get("revision", "")),
+        "start_ms": _get_milliseconds(session.get("session-start")),
+        "end_ms": _get_milliseconds(session.get("session-end")),
+        "duration_ms": _limit_count(totals.milliseconds),
+        "entries": totals.entries,
+        "prompts": totals.prompts,
+        "calls": totals.calls,
+        "failed": totals.failed_calls,
+        "added": totals.added,
+        "removed": totals.removed,
+        "input": _limit_count(totals.tokens["input"]),
+        "output": _limit_count(totals.tokens["output"]),
+        "cost": totals.cost.total,
+        "is_estimated": bool(totals.cost.estimated_calls),
+        "is_unpriced": bool(totals.cost.unpriced),
+    }
+
+
+def _build_entry(number: int, row: Row) -> dict[str, Any]:
+    """Return the row of a step, with all its text."""
+    return {
+        "n": number,
+        "place": row.place,
+        "kind": row.kind,
+        "speaker": row.speaker,
+        "is_prompt": row.is_prompt,
+        "time_ms": _get_milliseconds(row.time),
+        "model": row.model,
+        "sub_agent": row.agent,
+        "tool": row.tool,
+        "is_error": row.is_error,
+        "is_copy": row.is_inherited or row.is_repeated,
+        "summary": row.summary,
+        "text": "\n".join(_list_texts(row)),
+    }
+
+
+def _list_texts(row: Row) -> Iterator[str]:
+    """Yield the texts of a row that a search finds."""
+    if row.kind == EVENT_ROW:
+        yield row.summary
+        yield row.reason
+    yield from list_row_bodies(row)
+
+
+def _build_call(number: int, row: Row) -> dict[str, Any]:
+    """Return the row of a tool call."""
+    start = _get_milliseconds(row.time)
+    end = _get_milliseconds(row.result.time) if row.result is not None else None
+    return {
+        "n": number,
+        "place": row.place,
+        "call_id": str(row.entry.get("call-id", "")),
+        "tool": row.tool,
+        "status": row.status,
+        "exit_code": row.exit_code,
+        "is_error": row.is_error,
+        "duration_ms": end - start if start is not None and end is not None else None,
+    }
+
+
+def _list_touched_files(number: int, row: Row, agent: str, folder: str) -> Iterator[dict[str, Any]]:
+    """Yield a row for each file that a call changes or reads, with an absolute path if known.
+
+    A call that failed changed nothing, so only its reads are listed.
+    """
+    found = [
+        (diff.path, diff.kind, diff.added, diff.removed) for diff in row.diffs if not row.is_error
+    ]
+    if not row.diffs:
+        arguments = row.entry.get("input")
+        path = get_text_argument(arguments, PATH_ARGUMENTS)
+        if path is not None and find_tool_effect(agent, row.tool, arguments) in _READ_EFFECTS:
+            found.append((path, "read", 0, 0))
+    for path, how, added, removed in found:
+        yield {
+            "n": number,
+            "place": row.place,
+            "path": resolve_changed_path(path, folder),
+            "how": how,
+            "added": added,
+            "removed": removed,
+        }
+
+
+def _sum_usage_by_day(record: JsonObject, prices: PriceTable | None) -> list[dict[str, Any]]:
+    """Return the tokens and cost of each model on each day, in UTC.
+
+    If the agent states only the cost of the whole session, it is divided by output tokens.
+    """
+    session = record["session"]
+    default_model = str(session.get("agent-meta", {}).get("model-id", _UNKNOWN_MODEL))
+    groups: dict[tuple[str, str], list[JsonObject]] = {}
+    for entry in walk_entries(session.get("entries", ())):
+        if isinstance(entry.get("token-usage"), dict) and not is_inherited(entry):
+            moment = entry.get("timestamp", session.get("session-start"))
+            key = _format_day(moment), str(entry.get("model-id", default_model))
+            # Children have entries of their own in the walk.
+            groups.setdefault(key, []).append({**entry, "children": []})
+    whole = count_cost(record, prices)
+    rows = []
+    for (day, model), entries in groups.items():
+        part = {**record, "session": {**session, "entries": entries}}
+        cost = count_cost(part, prices, call_by_call=True)
+        counted = {
+            name: _limit_count(sum(_get_count(entry["token-usage"], name) for entry in entries))
+            for name in COUNTED_TOKENS
+        }
+        rows.append({"day": day, "model": model, "turns": len(entries), **counted})
+        rows[-1] |= {
+            "cost": cost.total,
+            "stated": cost.stated,
+            "is_estimated": bool(cost.estimated_calls),
+            "unpriced": sum(cost.unpriced.values()),
+        }
+    if whole.stated and not any(row["stated"] for row in rows):
+        _divide_stated_cost(rows, whole.stated)
+    return rows
+
+
+def _divide_stated_cost(rows: list[dict[str, Any]], stated: float) -> None:
+    """Divide the cost that an agent states for a session among its rows, by output tokens."""
+    total = sum(row["output"] for row in rows)
+    for row in rows:
+        share = row["output"] / total if total else 1 / len(rows)
+        row["cost"] = row["stated"] = stated * share
+        row["is_estimated"] = False
+
+
+def _get_count(usage: JsonObject, name: str) -> int:
+    value = usage.get(name)
+    return value if type(value) is int else 0
+
+
+def _limit_count(count: int) -> int:
+    """Return a number that SQLite can add up with those of all other sessions."""
+    return max(-_MAX_COUNT, min(count, _MAX_COUNT))
+
+
+def _format_day(stamp: Any) -> str:
+    """Return the day of a time in UTC, such as `2026-03-14`; empty if it is unknown."""
+    moment = _get_milliseconds(stamp)
+    if moment is None:
+        return _UNKNOWN_DAY
+    try:
+        return datetime.fromtimestamp(moment / 1000, UTC).strftime("%Y-%m-%d")
+    except (OverflowError, ValueError, OSError):
+        return _UNKNOWN_DAY
+
+
+def _get_milliseconds(stamp: Any) -> int | None:
+    """Return a time as milliseconds since 1970, or None if it is missing or not a time.
+
+    A time that no calendar has, in any time zone, counts as missing: nobody can show it.
+    """
+    moment = get_epoch_milliseconds(stamp) if type(stamp) in (str, int) else None
+    return moment if moment is not None and _FIRST_MOMENT <= moment <= _LAST_MOMENT else None
+
+
+# --- Secrets ---
+
+
+def _withhold_secrets(record: JsonObject) -> JsonObject:
+    """Return the record with an empty text at each pointer in `vacr.secrets`; copy what changes."""
+    marks = record.get("vacr")
+    pointers = marks.get("secrets") if isinstance(marks, dict) else None
+    for pointer in pointers if isinstance(pointers, list) else ():
+        if isinstance(pointer, str) and pointer.startswith("/"):
+            names = [name.replace("~1", "/").replace("~0", "~") for name in pointer[1:].split("/")]
+            record = _replace_value(record, names)
+    return record
+
+
+def _replace_value(value: Any, names: list[str]) -> Any:
+    """Return a copy of a value in which the member at the end of a path of names is withheld.
+
+    A path that leads nowhere changes nothing.
+    """
+    if not names:
+        return _WITHHELD
+    name, *rest = names
+    if isinstance(value, dict) and name in value:
+        return {**value, name: _replace_value(value[name], rest)}
+    if isinstance(value, list) and name.isascii() and name.isdigit() and int(name) < len(value):
+        number = int(name)
+        return [*value[:number], _replace_value(value[number], rest), *value[number + 1 :]]
+    return value

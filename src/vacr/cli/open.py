@@ -1,0 +1,103 @@
+"""`vacr open`, and `vacr` alone: the local app over all conversations on this machine.
+
+The app runs until Ctrl-C. The browser gets its address from a file that only the user can read,
+because the address has the token of the app in it, and anybody can read the arguments of a process.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import webbrowser
+from contextlib import suppress
+from types import FrameType
+from typing import NoReturn
+
+import click
+
+from vacr.cli.options import Verb, voice_options
+from vacr.console import Voice
+from vacr.errors import UnreadableInput
+from vacr.files import find_state_folder
+
+
+@click.command(cls=Verb)
+@click.argument("session", required=False, metavar="[ID|latest]")
+@click.option(
+    "--port",
+    metavar="N",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="Port to listen at.  [default: any free port]",
+)
+@click.option("--no-browser", is_flag=True, help="Print the address, and open no browser.")
+@voice_options
+def command(
+    session: str | None,
+    port: int,
+    no_browser: bool,
+    format: str,
+    quiet: bool,
+    verbose: int,
+) -> int:
+    """Open the app: all conversations of all agents on this machine, in a browser.
+
+    It lists and searches them, and follows running sessions. Only you can open it: the server
+    listens on this machine alone, and its address has a secret token. Nothing leaves the machine.
+    Ctrl-C ends the app. SESSION is the id of a session, as `vacr list` shows it, or `latest`.
+
+    \b
+    Example:
+      vacr
+      vacr open latest
+      vacr open --no-browser --port 8765
+    """
+    voice = Voice(format, quiet, verbose)
+    return open_app(session, port=port, opens=not no_browser, voice=voice)
+
+
+def open_app(
+    session: str | None = None,
+    *,
+    port: int = 0,
+    opens: bool = True,
+    voice: Voice | None = None,
+) -> int:
+    """Run the app until Ctrl-C, and return 0; `session` is the name of the one to show first.
+
+    Raises:
+        UnreadableInput: no session has that name, or the port is in use.
+    """
+    from vacr.app import LocalApp
+    from vacr.workflows import find_session_id
+
+    voice = voice or Voice("text", quiet=False, verbose=0)
+    session_id = find_session_id(session) if session is not None else ""
+    try:
+        app = LocalApp(find_state_folder(os.environ), port=port)
+    except OSError as error:
+        raise UnreadableInput(
+            f"cannot listen: {error.strerror or error}",
+            where=f"127.0.0.1:{port}",
+            hint="Choose another port with --port.",
+        ) from error
+    signal.signal(signal.SIGTERM, _end_process)
+    with app:
+        address = app.make_address(session_id)
+        redirect = app.write_redirect_file(session_id)
+        try:
+            voice.data({"address": address})
+            if not opens or not webbrowser.open(redirect.as_uri()):
+                voice.result(f"Open this address in a browser: {address}")
+            else:
+                voice.result("The app is open in your browser. Ctrl-C ends it.")
+            with suppress(KeyboardInterrupt):
+                app.serve_forever()
+        finally:
+            redirect.unlink(missing_ok=True)
+    return 0
+
+
+def _end_process(_signal: int, _frame: FrameType | None) -> NoReturn:
+    """End the process with exit code 0, after its cleanup."""
+    raise SystemExit(0)

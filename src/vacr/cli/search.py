@@ -1,0 +1,292 @@
+"""`vacr search`: the words of all conversations on this machine.
+
+    >>> from vacr.cli import run_command_line
+    >>> run_command_line(["search", "rounding", "--path", "examples/claude-code.jsonl", "-n", "1"])
+    6f0d1c52  claude-code  /home/mira/invoice  Fix invoice rounding
+      2026-03-14 ...  reasoning  Totals off by a cent smell of float or late rounding. Read the ...
+    <BLANKLINE>
+    1 hit in 1 conversation
+    0
+
+The first search reads all sessions, and shows its progress. Later ones read only what changed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from datetime import UTC, datetime
+from itertools import groupby
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import click
+
+from vacr.agents import load_agents
+from vacr.archive import (
+    ContextEntry,
+    SearchHit,
+    SearchIndex,
+    SearchQuery,
+    SearchResult,
+    list_context,
+    search_entries,
+    split_snippet,
+)
+from vacr.cli.list import abbreviate_home
+from vacr.cli.options import PATH, Verb, complete_agent, streaming_voice_options
+from vacr.console import Voice, cut_to_width, get_terminal_width, print_text, show_job_progress
+from vacr.errors import UsageError, escape_unprintable
+from vacr.files import find_state_folder, make_absolute
+from vacr.viewer import PROMPTS, ROW_KINDS
+from vacr.workflows import format_count, parse_moment, refresh_search_index
+
+_EXIT_NO_MATCH = 1
+_MAX_LIMIT = 10_000
+_CONTEXT_LENGTH = 120
+_SHORT_ID_LENGTH = 8
+_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
+
+
+@click.command(no_args_is_help=True, cls=Verb)
+@click.argument("words", nargs=-1, required=True, metavar="WORDS...")
+@click.option("--phrase", is_flag=True, help="Find the words as one phrase, in this order.")
+@click.option(
+    "--agent", metavar="NAME", shell_complete=complete_agent, help="Only conversations of it."
+)
+@click.option("--repo", metavar="TEXT", help="Only repositories whose address has this text.")
+@click.option("--project", metavar="FOLDER", type=PATH, help="Only sessions in this folder.")
+@click.option("--tool", metavar="NAME", help="Only calls of this tool.")
+@click.option("--only", type=click.Choice((*ROW_KINDS, PROMPTS)), help="Only entries of this kind.")
+@click.option("--since", metavar="TIME", help="Only since then: a date, `yesterday`, or `3d` ago.")
+@click.option("--until", metavar="TIME", help="Only until then.")
+@click.option("--errors", is_flag=True, help="Only failed calls, and events that report an error.")
+@click.option(
+    "-n",
+    "--limit",
+    type=click.IntRange(1, _MAX_LIMIT),
+    metavar="N",
+    default=20,
+    show_default=True,
+    help="Show the N newest hits.",
+)
+@click.option(
+    "--context",
+    type=click.IntRange(0, 100),
+    metavar="N",
+    default=0,
+    help="Show N entries before and after each hit.",
+)
+@click.option(
+    "--path",
+    metavar="FILE|FOLDER",
+    type=PATH,
+    multiple=True,
+    help="Search the records or sessions at this path instead; repeatable.",
+)
+@streaming_voice_options
+def command(
+    words: tuple[str, ...],
+    phrase: bool,
+    agent: str | None,
+    repo: str | None,
+    project: str | None,
+    tool: str | None,
+    only: str | None,
+    since: str | None,
+    until: str | None,
+    errors: bool,
+    limit: int,
+    context: int,
+    path: tuple[str, ...],
+    format: str,
+    quiet: bool,
+    verbose: int,
+) -> int:
+    """Search the text of all conversations on this machine, the newest hits first.
+
+    All words must occur in one entry, in any order; case and accents do not matter. No character is
+    special. `vacr show ID` shows a conversation that was found. The index is in vacr's state
+    folder, only you can read it, and it is brought up to date first. Texts that vacr knows to be
+    secrets are not in it.
+
+    \b
+    Example:
+      vacr search connection refused
+      vacr search --phrase "no such file" --errors --since yesterday
+      vacr search rounding --repo acme/pay --tool Edit --context 3
+    """
+    voice = Voice(format, quiet, verbose)
+    now = datetime.now().astimezone()
+    query = SearchQuery(
+        words,
+        is_phrase=phrase,
+        agent=check_agent_name(agent),
+        repo=repo or "",
+        project=make_absolute(project) if project else "",
+        tool=tool or "",
+        kind=only or "",
+        since_ms=parse_moment(since, "--since", now) if since else None,
+        until_ms=parse_moment(until, "--until", now, is_end=True) if until else None,
+        only_errors=errors,
+        limit=limit,
+    )
+    with open_fresh_index(voice, path) as index:
+        result = search_entries(index.connection, query)
+        _report(result, query, context, index, voice)
+    return 0 if result.count else _EXIT_NO_MATCH
+
+
+@contextmanager
+def open_fresh_index(voice: Voice, paths: Sequence[str] = ()) -> Iterator[SearchIndex]:
+    """Yield the index of this user, brought up to date, and close it afterwards.
+
+    With `paths`, yield an index of the records and sessions there, which is deleted afterwards.
+    Report what could not be read.
+
+    Raises:
+        UnreadableInput: the index cannot be opened or written.
+        UsageError: a path does not exist.
+    """
+    for path in paths:
+        if not os.path.lexists(path):
+            raise UsageError(f"{path} does not exist", hint="Check the paths after --path.")
+    with ExitStack() as stack:
+        state = find_state_folder(os.environ)
+        if paths:
+            state = Path(stack.enter_context(TemporaryDirectory(prefix="vacr-")))
+        index = stack.enter_context(closing(SearchIndex.open(state)))
+        with show_job_progress("indexing", voice) as progress:
+            report = refresh_search_index(index, paths, only_paths=bool(paths), progress=progress)
+        for error in report.failed:
+            voice.notice(f"vacr: skipped: {error}", 1)
+        if report.failed and not voice.verbose:
+            count = format_count(len(report.failed), "session")
+            voice.notice(f"vacr: skipped {count} that cannot be read; -v names them")
+        yield index
+
+
+def check_agent_name(agent: str | None) -> str:
+    """Return the name of an agent, or an empty text for None.
+
+    Raises:
+        UsageError: no agent has that name.
+    """
+    if agent is not None and agent not in load_agents():
+        raise UsageError(
+            f"unknown agent {agent!r}", hint=f"Known agents: {', '.join(load_agents())}."
+        )
+    return agent or ""
+
+
+def _report(
+    result: SearchResult, query: SearchQuery, context: int, index: SearchIndex, voice: Voice
+) -> None:
+    """Print the hits, grouped by conversation, and how many there are."""
+    documents = []
+    for record, hits in groupby(result.hits, key=lambda hit: hit.record):
+        for number, hit in enumerate(hits):
+            around = list_context(index.connection, record, hit.n, context) if context else []
+            document = _build_hit_document(hit, around)
+            documents.append(document)
+            voice.line(document)
+            if not number:
+                voice.result(_cut_line(_format_conversation(hit)))
+            _print_hit(hit, around, voice)
+        voice.result("")
+    voice.data({"hits": documents, "count": result.count, "conversations": result.record_count})
+    if not result.count:
+        voice.notice(f"vacr: no entries match: {' '.join(query.words)}")
+        return
+    hits_text = format_count(result.count, "hit")
+    found = f"{hits_text} in {format_count(result.record_count, 'conversation')}"
+    more = f"; the newest {len(result.hits)} are shown" if result.count > len(result.hits) else ""
+    voice.result(f"{found}{more}")
+
+
+def _build_hit_document(hit: SearchHit, around: list[ContextEntry]) -> dict[str, Any]:
+    """Return a hit for JSON output; found words are marked in the text by `**`."""
+    document: dict[str, Any] = {
+        "agent": hit.agent,
+        "session": hit.session,
+        "path": hit.path,
+        "place": hit.place,
+        "time": hit.time_ms,
+        "kind": hit.kind,
+        "tool": hit.tool,
+        "is-error": hit.is_error,
+        "title": hit.title,
+        "project": hit.project,
+        "repository": hit.repo,
+        "text": "".join(f"**{text}**" if is_word else text for text, is_word in _split(hit)),
+    }
+    if around:
+        document["context"] = [
+            {"kind": entry.kind, "tool": entry.tool, "text": entry.text} for entry in around
+        ]
+    return document
+
+
+def _split(hit: SearchHit) -> Iterator[tuple[str, bool]]:
+    """Yield the pieces of a hit's text in one line, and whether each is a word of the search."""
+    return ((re.sub(r"\s+", " ", text), is_word) for text, is_word in split_snippet(hit.snippet))
+
+
+def _format_conversation(hit: SearchHit) -> str:
+    """Return the line above the hits of a conversation: id, agent, project, title."""
+    project = abbreviate_home(hit.project) or hit.repo
+    shown = (hit.session[:_SHORT_ID_LENGTH], hit.agent, project, hit.title)
+    return "  ".join(filter(None, shown))
+
+
+def _cut_line(text: str) -> str:
+    """Return a line that fits into the terminal, if there is one."""
+    width = get_terminal_width(sys.stdout)
+    return text if width is None else cut_to_width(escape_unprintable(text), width)
+
+
+def _print_hit(hit: SearchHit, around: list[ContextEntry], voice: Voice) -> None:
+    """Print a hit, with the found words in bold on a terminal, and the entries around it."""
+    if voice.json or voice.quiet:
+        return
+    for entry in around:
+        if entry.n < hit.n:
+            voice.result(_cut_line(f"      {entry.tool or entry.kind}: {_shorten(entry.text)}"))
+    when = ""
+    if hit.time_ms is not None:
+        moment = datetime.fromtimestamp(hit.time_ms / 1000, UTC).astimezone()
+        when = f"{moment:%Y-%m-%d %H:%M}"
+    mark = "failed " if hit.is_error else ""
+    head = "  ".join(filter(None, (when, f"{mark}{hit.tool or hit.kind}")))
+    print_text(_format_hit_line(f"  {escape_unprintable(head)}  ", hit))
+    if voice.verbose:
+        voice.result(f"    {hit.path}  {hit.place}")
+    for entry in around:
+        if entry.n > hit.n:
+            voice.result(_cut_line(f"      {entry.tool or entry.kind}: {_shorten(entry.text)}"))
+
+
+def _format_hit_line(head: str, hit: SearchHit) -> str:
+    """Return the line of a hit, with found words in bold, and cut to fit into the terminal."""
+    width = get_terminal_width(sys.stdout)
+    pieces = [(escape_unprintable(text), is_word) for text, is_word in _split(hit)]
+    if width is None:
+        return head + "".join(text for text, _ in pieces)
+    line, left = head, width - len(head)
+    for text, is_word in pieces:
+        shown = cut_to_width(text, max(left, 1))
+        line += f"{_BOLD}{shown}{_PLAIN}" if is_word else shown
+        left -= len(shown)
+        if left <= 0 or shown != text:
+            break
+    return line
+
+
+def _shorten(text: str) -> str:
+    """Return the beginning of a text in one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= _CONTEXT_LENGTH else f"{line[: _CONTEXT_LENGTH - 1]}…"

@@ -1,0 +1,122 @@
+"""Sessions by name, so that nobody has to type the path of a transcript.
+
+A name is the beginning of an id, as `vacr list` shows it, or `latest`, or `latest:AGENT`. A
+file or folder of that name in the current folder wins.
+
+    >>> from vacr.errors import UnreadableInput
+    >>> from vacr.workflows import find_named_session
+    >>> find_named_session("notes/today.txt") is None      # Not the form of a name.
+    True
+    >>> try:
+    ...     find_named_session("latest", {"HOME": "/nonexistent"})
+    ... except UnreadableInput as error:
+    ...     print(error)
+    no sessions found on this machine
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from vacr.discovery import SessionPlace, SessionSummary, list_sessions
+from vacr.errors import UnreadableInput, UsageError
+
+LATEST = "latest"
+_ID_PATTERN = re.compile(r"[0-9A-Za-z_-]{4,100}")
+_LIST_HINT = "To list sessions with their ids: vacr list"
+_MAX_CANDIDATES = 5
+
+
+def find_named_session(
+    name: str, environment: Mapping[str, str] = os.environ
+) -> SessionPlace | None:
+    """Return the place of the session with this name; `None` if it has not the form of a name.
+
+    Raises:
+        UnreadableInput: no session has that name.
+        UsageError: several sessions have it, or no agent has that name.
+    """
+    summary = _find_summary(name, environment)
+    if summary is None:
+        return None
+    return SessionPlace(summary.path, Path(summary.path).name, summary.session)
+
+
+def find_session_id(name: str, environment: Mapping[str, str] = os.environ) -> str:
+    """Return the whole id of the session with this name.
+
+    Raises:
+        UnreadableInput: no session has that name.
+        UsageError: several sessions have it, or no agent has that name.
+    """
+    summary = _find_summary(name, environment)
+    if summary is None:
+        raise UnreadableInput("no session has this id", where=name, hint=_LIST_HINT)
+    return summary.session_id
+
+
+def _find_summary(name: str, environment: Mapping[str, str]) -> SessionSummary | None:
+    """Return the session with this name; `None` if it has not the form of a name."""
+    latest, _, agent = name.partition(":")
+    if latest == LATEST and (agent or ":" not in name):
+        return _find_latest_session(agent or None, environment)
+    if not _ID_PATTERN.fullmatch(name):
+        return None
+    return _find_session_by_id(name, environment)
+
+
+def _find_latest_session(agent: str | None, environment: Mapping[str, str]) -> SessionSummary:
+    """Return the session that was last used, of all agents or of one; never a sub-agent's.
+
+    Raises:
+        UnreadableInput: there are no sessions.
+        UsageError: no agent has that name.
+    """
+    sessions = [summary for summary in list_sessions(agent, environment) if summary.parent is None]
+    if not sessions:
+        whose = f" of {agent}" if agent else ""
+        raise UnreadableInput(f"no sessions{whose} found on this machine", hint=_LIST_HINT)
+    return max(sessions, key=lambda session: (session.updated or 0, session.path))
+
+
+def _find_session_by_id(name: str, environment: Mapping[str, str]) -> SessionSummary:
+    """Return the session whose id begins with `name`.
+
+    If sub-agents have ids with the same beginning, the session that started them counts.
+
+    Raises:
+        UnreadableInput: no session has such an id.
+        UsageError: several sessions have one.
+    """
+    found = [
+        summary
+        for summary in list_sessions(environment=environment)
+        if summary.session_id.startswith(name)
+    ]
+    exact = [summary for summary in found if summary.session_id == name]
+    roots = [summary for summary in found if summary.parent is None]
+    candidates = _drop_repeated(exact or roots or found)
+    if not candidates:
+        raise UnreadableInput(
+            "there is no such file or folder, and no session with this id",
+            where=name,
+            hint=_LIST_HINT,
+        )
+    if len(candidates) > 1:
+        ids = ", ".join(summary.session_id for summary in candidates[:_MAX_CANDIDATES])
+        raise UsageError(
+            f"{len(candidates)} sessions have an id that begins with {name}",
+            hint=f"Type more of the id: {ids}",
+        )
+    return candidates[0]
+
+
+def _drop_repeated(summaries: Iterable[SessionSummary]) -> list[SessionSummary]:
+    """Return the summaries, and of several files of one session the last used."""
+    by_id: dict[tuple[str, str], SessionSummary] = {}
+    for summary in sorted(summaries, key=lambda summary: summary.updated or 0):
+        by_id[summary.agent, summary.session_id] = summary
+    return list(by_id.values())

@@ -1,0 +1,308 @@
+"""The local app: who may read it, what it answers, and its use in a real browser."""
+
+import http.client
+import json
+import os
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from tests.conftest import EXAMPLES
+from tests.discovery import homes
+from tests.viewer.browser import AXE, DESKTOP, NEEDS_CHROMIUM, PHONE, start_browser
+from vacr.app import LocalApp
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return homes.fill(tmp_path_factory.mktemp("app") / "home")
+
+
+@pytest.fixture(scope="module")
+def app(home):
+    """Yield a running app over a home with sessions of all agents, once it has read them."""
+    with LocalApp(home / "state", environment={"HOME": str(home)}) as running:
+        server = threading.Thread(target=running.serve_forever, daemon=True)
+        server.start()
+        while not running.progress.is_ready:
+            time.sleep(0.05)
+        yield running
+        running.stop()
+        server.join()
+
+
+def request(app, path, *, token=None, host=None, **headers):
+    """Return the status, the headers and the body of an answer."""
+    connection = http.client.HTTPConnection("127.0.0.1", app.port)
+    sent = {"Host": host or f"127.0.0.1:{app.port}", **headers}
+    if token is not None:
+        sent["Authorization"] = f"Bearer {token}"
+    connection.putrequest("GET", path, skip_host=True)
+    for name, value in sent.items():
+        connection.putheader(name, value)
+    connection.endheaders()
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+    return answer.status, dict(answer.getheaders()), body
+
+
+def ask(app, path):
+    status, _, body = request(app, path, token=app.token)
+    assert status == 200, body
+    return json.loads(body)
+
+
+# --- who may read it ---
+
+
+@pytest.mark.parametrize("path", ["/api/state", "/api/conversations", "/api/conversation?record=1"])
+@pytest.mark.parametrize("token", [None, "", "guess", "Bearer"])
+def test_data_needs_the_token(app, path, token):
+    status, _, body = request(app, path, token=token)
+    assert (status, body) == (403, b"not allowed")
+
+
+def test_page_without_the_token_has_no_data(app):
+    status, headers, body = request(app, "/")
+    assert status == 200
+    assert b"connect-src 'self'" in body
+    assert headers["X-Frame-Options"] == "DENY"
+    assert app.token.encode() not in body
+    assert b"Fix the till" not in body
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", "127.0.0.1:1"])
+def test_other_names_of_this_host_are_refused(app, host):
+    assert request(app, "/", host=host)[0] == 403
+    assert request(app, "/api/state", token=app.token, host=host)[0] == 403
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1", "file://"])
+def test_other_origins_are_refused(app, origin):
+    assert request(app, "/api/state", token=app.token, Origin=origin)[0] == 403
+
+
+def test_own_origin_is_allowed(app):
+    origin = f"http://127.0.0.1:{app.port}"
+    assert request(app, "/api/state", token=app.token, Origin=origin)[0] == 200
+
+
+def test_token_cannot_be_sent_in_the_address(app):
+    assert request(app, f"/api/state?token={app.token}")[0] == 403
+
+
+def test_redirect_file_is_private_and_has_the_address(app):
+    path = app.write_redirect_file()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert app.make_address() in path.read_text()
+
+
+def test_planted_session_id_adds_nothing_to_the_redirect_file(app):
+    """A script in this file could read the token and send it away."""
+    path = app.write_redirect_file('abcd"><script>alert(1)</script>&token=x\ud800')
+    text = path.read_text("utf-8")
+    path.unlink()
+    assert "<script" not in text
+    assert text.count('"') == 4
+    assert text.count("token=") == 1
+
+
+def test_failure_of_the_index_is_an_answer(app, monkeypatch):
+    def fail(*_arguments):
+        raise sqlite3.OperationalError("integer overflow")
+
+    monkeypatch.setattr("vacr.app.local_app.list_conversations", fail)
+    status, _, body = request(app, "/api/conversations", token=app.token)
+    assert (status, json.loads(body)) == (500, {"error": "vacr failed: OperationalError"})
+
+
+def test_only_loopback_is_listened_at(app):
+    assert app._server.server_address[0] == "127.0.0.1"
+
+
+# --- answers ---
+
+
+def test_conversations_of_all_agents_are_listed(app):
+    answer = ask(app, "/api/conversations")
+    agents = {facet["name"] for facet in answer["facets"]["agent"]}
+    assert agents == {"claude-code", "codex-cli", "cursor", "gemini-cli", "opencode"}
+    assert answer["count"] == len(answer["conversations"])
+    times = [row["end_ms"] or row["start_ms"] or 0 for row in answer["conversations"]]
+    assert times == sorted(times, reverse=True)
+
+
+def test_sub_agents_have_no_row_of_their_own(app):
+    sessions = [row["session"] for row in ask(app, "/api/conversations")["conversations"]]
+    assert "ses_1b7Nora" in sessions
+    assert "ses_1b6Helper" not in sessions
+
+
+def test_filters_choose_conversations(app):
+    chosen = ask(app, "/api/conversations?agent=opencode&outcome=failed&limit=1")
+    assert {row["agent"] for row in chosen["conversations"]} == {"opencode"}
+    assert len(chosen["conversations"]) == 1
+    assert ask(app, "/api/conversations?since=99999999999999")["count"] == 0
+
+
+def test_search_marks_the_words(app):
+    answer = ask(app, "/api/search?q=type+hints")
+    words = {
+        piece["text"].lower()
+        for hit in answer["hits"]
+        for piece in hit["snippet"]
+        if piece["isWord"]
+    }
+    assert {"type", "hints"} & words
+    assert ask(app, "/api/search?q=%22hints+type%22")["count"] == 0
+
+
+def test_conversation_comes_with_its_records(app):
+    answer = ask(app, "/api/conversation?session=ses_1b7Nora")
+    assert len(answer["records"]) == len(answer["island"]["records"]) == 2
+    assert answer["statements"] == [None, None]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/conversation?record=999999",
+        "/api/conversation?session=nobody",
+        "/api/conversation",
+        "/api/conversation?record=-1",
+        "/api/conversation?record=1e9",
+        "/api/nothing",
+    ],
+)
+def test_unknown_things_are_not_found(app, path):
+    status, _, body = request(app, path, token=app.token)
+    assert status == 404
+    assert "error" in json.loads(body)
+
+
+def test_empty_search_is_an_error_with_a_reason(app):
+    status, _, body = request(app, "/api/search?q=--", token=app.token)
+    assert status == 400
+    assert "no letter or digit" in json.loads(body)["error"]
+
+
+def test_new_session_appears(app, home):
+    before = ask(app, "/api/state")["version"]
+    target = home / ".codex" / "sessions" / "2026" / "07" / "25" / "rollout-new.jsonl"
+    text = (EXAMPLES / "codex-cli.jsonl").read_text().replace("019cf2a1", "019cf2a2")
+    target.write_text(text.replace("Add type hints", "Paint the zebra"))
+    while ask(app, "/api/state")["version"] == before:
+        time.sleep(0.1)
+    while not (found := ask(app, "/api/search?q=zebra"))["count"]:
+        time.sleep(0.1)
+    assert found["hits"][0]["agent"] == "codex-cli"
+
+
+# --- the command ---
+
+
+def test_command_prints_the_address_and_ends_with_a_signal(home):
+    command = [sys.executable, "-m", "vacr", "open", "--no-browser", "--format", "json"]
+    environment = {"PATH": os.environ["PATH"], "HOME": str(home)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
+        address = json.loads(process.stdout.readline())["address"]
+        assert address.startswith("http://127.0.0.1:")
+        assert "#token=" in address
+        process.send_signal(signal.SIGTERM)
+        assert process.wait() == 0
+    assert not list((home / ".local").rglob("open-*.html"))
+
+
+def test_vacr_alone_without_a_terminal_prints_help(home):
+    environment = {"PATH": os.environ["PATH"], "HOME": str(home)}
+    done = subprocess.run(
+        [sys.executable, "-m", "vacr"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        env=environment,
+    )
+    assert done.returncode == 2
+    assert b"Every day:" in done.stdout
+
+
+# --- in a browser ---
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with start_browser() as running:
+        yield running
+
+
+def open_app(browser, app, session="", size=None, **settings):
+    page = browser.new_page(viewport=size or DESKTOP, **settings)
+    page.set_default_timeout(300_000)
+    page.complaints = []
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    page.goto(app.make_address(session))
+    page.wait_for_selector(".tile, main[aria-label=Record]")
+    return page
+
+
+@NEEDS_CHROMIUM
+def test_list_search_and_conversation_lead_into_each_other(browser, app):
+    page = open_app(browser, app)
+    assert "token" not in page.url
+    page.keyboard.press("/")
+    page.keyboard.type("hints")
+    page.wait_for_selector(".tile.hit mark")
+    page.click(".tile.hit >> nth=0")
+    page.wait_for_selector("main[aria-label=Record] article")
+    assert "/conversation/" in page.url
+    page.go_back()
+    page.wait_for_selector(".tile")
+    assert page.input_value("input[type=search]") == "hints"
+    assert page.complaints == []
+    page.close()
+
+
+@NEEDS_CHROMIUM
+def test_app_opens_at_a_session(browser, app):
+    page = open_app(browser, app, "ses_1b9Other")
+    page.wait_for_selector("main[aria-label=Record] article")
+    assert page.url.endswith("/conversation/ses_1b9Other")
+    page.close()
+
+
+@NEEDS_CHROMIUM
+def test_filter_narrows_the_list(browser, app):
+    page = open_app(browser, app, bypass_csp=True)
+    page.select_option("select[aria-label=Agent]", "opencode")
+    page.wait_for_function(
+        "[...document.querySelectorAll('.tile .facts')].every(f => f.textContent.startsWith('opencode'))"
+    )
+    page.close()
+
+
+@NEEDS_CHROMIUM
+def test_old_address_explains_itself(browser, app):
+    page = browser.new_page()
+    page.goto(f"http://127.0.0.1:{app.port}/#token=old")
+    page.wait_for_selector("[role=alert]")
+    assert "Run vacr again" in page.inner_text("[role=alert]")
+    page.close()
+
+
+@NEEDS_CHROMIUM
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_app_is_accessible(browser, app, size, scheme):
+    page = open_app(browser, app, size=size, color_scheme=scheme, bypass_csp=True)
+    page.add_script_tag(path=AXE)
+    found = page.evaluate("axe.run()")["violations"]
+    assert [violation["id"] for violation in found] == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.close()

@@ -1,0 +1,461 @@
+"""The index: every text is found, nothing stale stays, secrets and copies are left out."""
+
+import json
+import os
+import re
+import sqlite3
+import stat
+from pathlib import Path
+
+import pytest
+
+import vacr
+from tests.conftest import CORPUS, EXAMPLES
+from tests.discovery import homes
+from vacr.archive import (
+    ConversationQuery,
+    SearchIndex,
+    SearchQuery,
+    SourceVersion,
+    TotalsQuery,
+    build_record_rows,
+    find_conversations,
+    find_source,
+    list_context,
+    list_conversations,
+    list_file_touches,
+    search_entries,
+    split_snippet,
+    sum_totals,
+    sum_usage,
+)
+from vacr.blame import ClaimIndex
+from vacr.errors import UnreadableInput, UsageError
+from vacr.files import find_index_file
+from vacr.viewer import build_rows
+from vacr.workflows import refresh_search_index
+
+
+@pytest.fixture
+def state(tmp_path):
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def index(state):
+    opened = SearchIndex.open(state)
+    yield opened
+    opened.close()
+
+
+def add(index, *records, path="/sessions/a.jsonl", stamp="1"):
+    version = SourceVersion(path, "", 0, 0, stamp)
+    with index.transaction():
+        index.add_source(version, [build_record_rows(record) for record in records])
+        index.mark_repeated_records()
+
+
+def read_example(name="claude-code.jsonl"):
+    (record,) = vacr.read(EXAMPLES / name)
+    return record
+
+
+def search(index, *words, **filters):
+    return search_entries(index.connection, SearchQuery(words, **filters))
+
+
+def join_snippet(hit):
+    return "".join(text for text, _ in split_snippet(hit.snippet))
+
+
+def make_record(*texts, session="s-1", agent="parrot"):
+    """Return a small record with one answer per text."""
+    entries = [
+        {"type": "assistant", "content": text, "timestamp": f"2026-03-14T09:00:{number:02}Z"}
+        for number, text in enumerate(texts)
+    ]
+    meta = {"cli-name": agent, "model-id": "m"}
+    return {
+        "version": "3.0.0-draft",
+        "session": {"session-id": session, "agent-meta": meta, "entries": entries},
+        "vacr": {},
+    }
+
+
+# --- rows ---
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*.json*")))
+def test_rows_have_the_counts_of_stats(name):
+    record = read_example(name)
+    rows = build_record_rows(record)
+    shown = list(build_rows(record))
+    assert [row["place"] for row in rows.entries] == [row.place for row in shown]
+    assert rows.record["calls"] == len(rows.calls)
+    assert rows.record["failed"] == sum(call["is_error"] for call in rows.calls)
+    assert rows.record["output"] == sum(usage["output"] for usage in rows.usage)
+    assert rows.record["cost"] == pytest.approx(sum(usage["cost"] for usage in rows.usage))
+
+
+def test_secrets_are_in_no_row():
+    record = make_record("the token is hunter2", "fine")
+    record["vacr"]["secrets"] = ["/session/entries/0/content", "/session/nothing/here"]
+    rows = build_record_rows(record)
+    assert "hunter2" not in json.dumps([rows.record, rows.entries, rows.calls, rows.files])
+    assert record["session"]["entries"][0]["content"] == "the token is hunter2"
+    assert rows.entries[1]["text"] == "fine"
+
+
+# --- search ---
+
+
+def test_all_words_must_occur_in_one_entry(index):
+    add(index, make_record("red green", "green blue"))
+    assert search(index, "red", "green").count == 1
+    assert search(index, "red", "blue").count == 0
+    assert search(index, "green").count == 2
+
+
+def test_phrase_keeps_the_order_of_words(index):
+    add(index, make_record("no such file", "such a file is no problem"))
+    assert search(index, "no such file", is_phrase=True).count == 1
+    assert search(index, "no", "such", "file", is_phrase=True).count == 1
+    assert search(index, "no", "such", "file").count == 2
+
+
+def test_case_and_accents_do_not_matter(index):
+    add(index, make_record("Le Café est fermé"))
+    assert search(index, "cafe", "FERME").count == 1
+
+
+def test_words_inside_a_script_without_spaces_are_found(index):
+    add(index, make_record("请修复发票的舍入错误", "other"))
+    (hit,) = search(index, "舍入").hits
+    assert ("舍入", True) in list(split_snippet(hit.snippet))
+    assert search(index, "舍入", "修复").count == 1
+    assert search(index, "天气").count == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    ['"', "a OR b", "NEAR(a b)", "text: a", "a*", "^a", "a AND NOT b", "{text}: a", "(", "a\0b"],
+)
+def test_no_character_is_an_operator(index, words):
+    add(index, make_record("something else entirely"))
+    assert search(index, "missing", words).count == 0
+    assert search(index, "something", words).count == (not any(map(str.isalnum, words)))
+
+
+def test_hits_are_newest_first_and_limited(index):
+    add(index, make_record(*(f"word {number}" for number in range(9))))
+    result = search(index, "word", limit=3)
+    assert [join_snippet(hit) for hit in result.hits] == ["word 8", "word 7", "word 6"]
+    assert (result.count, result.record_count) == (9, 1)
+
+
+def test_filters_narrow_a_search(index):
+    add(index, read_example(), path="/a")
+    add(index, read_example("codex-cli.jsonl"), path="/b")
+    assert search(index, "total", agent="codex-cli").record_count == 1
+    assert search(index, "total", project="/home/mira").record_count == 2
+    assert search(index, "total", project="/home/mir").record_count == 0
+    assert search(index, "total", repo="git.example/INVOICE").record_count == 1
+    assert search(index, "total", tool="Edit").count == 2
+    assert {hit.kind for hit in search(index, "total", kind="user").hits} == {"user"}
+    assert all(hit.is_error for hit in search(index, "CENT", only_errors=True).hits)
+    times = [hit.time_ms for hit in search(index, "total").hits]
+    assert search(index, "total", since_ms=max(times)).count == times.count(max(times))
+    assert search(index, "total", until_ms=min(times)).count == 0
+
+
+def test_context_has_the_entries_around_a_hit(index):
+    add(index, make_record("one", "two", "three", "four"))
+    (hit,) = search(index, "two").hits
+    around = list_context(index.connection, hit.record, hit.n, 1)
+    assert [entry.text for entry in around] == ["one", "two", "three"]
+
+
+def test_a_session_cannot_forge_the_marks_of_a_snippet(index):
+    add(index, make_record("plain \x02not a word\x03 match"))
+    (hit,) = search(index, "match").hits
+    assert [text for text, is_word in split_snippet(hit.snippet) if is_word] == ["match"]
+
+
+@pytest.mark.skipif(not CORPUS.is_dir(), reason="CORPUS: ../shared/corpus is absent")
+def test_search_finds_what_a_scan_of_real_sessions_finds(index):
+    words = ("error", "pytest", "README", "undefined")
+    expected = dict.fromkeys(words, 0)
+    for number, path in enumerate(sorted(CORPUS.glob("c*/*.jsonl"))[:40]):
+        try:
+            records = list(vacr.read(path))
+        except vacr.VacrError:
+            continue
+        for record in records:
+            add(index, record, path=f"/{number}/{record['session']['session-id']}")
+    for word in words:
+        texts = index.connection.execute(
+            "SELECT text FROM entries JOIN records USING (record) WHERE NOT is_copy AND NOT "
+            "is_repeated"
+        )
+        expected[word] = sum(contains_word(text, word) for (text,) in texts)
+    assert {word: search(index, word).count for word in words} == expected
+
+
+def contains_word(text, word):
+    """Return whether a text has a word, as the tokenizer of the index splits it."""
+    letters = "".join(letter if letter.isalnum() else " " for letter in text.lower())
+    return word.lower() in letters.split()
+
+
+# --- keeping up to date ---
+
+
+def refresh(index, home, *paths):
+    return refresh_search_index(index, [str(path) for path in paths], environment={"HOME": home})
+
+
+def test_all_sessions_of_a_home_are_indexed_once(index, tmp_path):
+    home = homes.fill(tmp_path / "home")
+    report = refresh(index, str(home))
+    counted = index.count_rows()
+    assert not report.failed
+    assert counted["records"] >= 6
+    again = refresh(index, str(home))
+    assert (again.added, again.removed) == (0, 0)
+    assert again.unchanged
+    assert index.count_rows() == counted
+
+
+def test_changed_session_replaces_its_rows(index, tmp_path):
+    home = tmp_path / "home"
+    homes.codex(home / ".codex")
+    (path,) = home.rglob("*.jsonl")
+    refresh(index, str(home))
+    line = {
+        "timestamp": "2026-07-25T10:00:00Z",
+        "type": "response_item",
+        "payload": {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": "a brand new zebra"}],
+        },
+    }
+    with path.open("a") as file:
+        file.write(json.dumps(line) + "\n")
+    assert refresh(index, str(home)).added == 1
+    assert search(index, "zebra").count == 1
+    assert index.count_rows()["records"] == 1
+
+
+def test_deleted_session_leaves_the_index(index, tmp_path):
+    home = homes.fill(tmp_path / "home")
+    refresh(index, str(home))
+    for path in home.rglob("rollout-*.jsonl"):
+        path.unlink()
+    assert refresh(index, str(home)).removed == 1
+    assert search(index, "total", agent="codex-cli").count == 0
+
+
+def test_session_deleted_from_a_database_leaves_the_index(index, tmp_path):
+    home = tmp_path / "home"
+    folder = home / ".local" / "share" / "opencode"
+    homes.opencode(folder)
+    refresh(index, str(home))
+    before = index.count_rows()["records"]
+    with sqlite3.connect(folder / "opencode.db") as database:
+        (session,) = database.execute("SELECT id FROM session LIMIT 1").fetchone()
+        database.execute("DELETE FROM part WHERE session_id = ?", (session,))
+        database.execute("DELETE FROM message WHERE session_id = ?", (session,))
+        database.execute("DELETE FROM session WHERE id = ?", (session,))
+    database.close()
+    refresh(index, str(home))
+    assert index.count_rows()["records"] == before - 1
+
+
+def test_record_and_its_session_count_once(index):
+    record = make_record("only once")
+    add(index, record, path="/a.jsonl")
+    add(index, record, path="/a.acr.json")
+    assert search(index, "once").count == 1
+    repeated = "SELECT source_path FROM records WHERE is_repeated"
+    assert index.connection.execute(repeated).fetchall() == [("/a.acr.json",)]
+
+
+def test_unreadable_session_is_reported_and_tried_again(index, tmp_path):
+    home = tmp_path / "home"
+    homes.opencode(home / ".local" / "share" / "opencode")
+    (path,) = home.rglob("*.db")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:100] + bytes(len(whole) - 100))
+    assert len(refresh(index, str(home)).failed) == 1
+    assert len(refresh(index, str(home)).failed) == 1
+    path.write_bytes(whole)
+    assert refresh(index, str(home)).added
+
+
+def test_words_need_a_letter_or_a_digit(index):
+    with pytest.raises(UsageError, match="no letter or digit"):
+        search(index, "--", "!")
+
+
+def test_interrupted_refresh_keeps_what_it_has_read(index, tmp_path):
+    home = homes.fill(tmp_path / "home")
+
+    def interrupt(done, _total):
+        if done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        refresh_search_index(index, environment={"HOME": str(home)}, progress=interrupt)
+    assert refresh(index, str(home)).added
+    assert index.count_rows()["records"] >= 6
+
+
+# --- the file ---
+
+
+def test_index_is_private(index):
+    path = index.path
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_damaged_index_is_built_again(state):
+    path = find_index_file(state)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"SQLite format 3\0" + b"garbage" * 1000)
+    index = SearchIndex.open(state)
+    assert index.count_rows()["records"] == 0
+    index.close()
+
+
+def test_symbolic_link_is_not_followed(state, tmp_path):
+    path = find_index_file(state)
+    path.parent.mkdir(parents=True)
+    path.symlink_to(tmp_path / "elsewhere.db")
+    with pytest.raises(UnreadableInput, match="cannot open the index"):
+        SearchIndex.open(state)
+    assert not os.path.lexists(tmp_path / "elsewhere.db")
+
+
+def test_lone_surrogates_and_huge_numbers_are_stored(index):
+    record = make_record("broken \ud800 text")
+    record["session"]["entries"][0]["token-usage"] = {"output": 1 << 80}
+    add(index, record)
+    assert search(index, "broken").count == 1
+
+
+def test_claims_and_rows_share_a_file_and_do_not_empty_each_other(state):
+    index = SearchIndex.open(state)
+    add(index, make_record("stays"))
+    index.close()
+    claims = ClaimIndex.open(state)
+    assert claims.is_usable
+    claims.close()
+    index = SearchIndex.open(state)
+    assert search(index, "stays").count == 1
+    index.close()
+
+
+def test_locked_index_is_not_to_be_deleted(index, state):
+    other = SearchIndex.open(state)
+    with other.transaction(), pytest.raises(UnreadableInput, match="locked") as raised:
+        add(index, make_record("parrot"))
+    other.close()
+    assert "try again" in raised.value.hint
+    assert "Delete" not in raised.value.hint
+
+
+def test_error_that_ends_the_transaction_is_the_one_reported(index):
+    """SQLite itself undoes a transaction if the file is damaged or the disk is full."""
+
+    def fail():
+        with index.transaction():
+            index.connection.execute("ROLLBACK")
+            raise sqlite3.DatabaseError("database disk image is malformed")
+
+    with pytest.raises(UnreadableInput, match="malformed") as raised:
+        fail()
+    assert "Delete the file" in raised.value.hint
+
+
+# --- hostile sessions ---
+
+
+def plant(home, text, name="planted"):
+    """Write a transcript into a home, with the example's session under another id."""
+    folder = home / ".claude" / "projects" / "planted"
+    folder.mkdir(parents=True, exist_ok=True)
+    number = len(list(folder.iterdir()))
+    path = folder / f"{os.fsdecode(name)}.jsonl"
+    path.write_text(text.replace("6f0d1c52", f"{number:08}"), "utf-8")
+
+
+def test_planted_token_counts_do_not_overflow_the_sums(index, tmp_path):
+    text = (EXAMPLES / "claude-code.jsonl").read_text("utf-8")
+    huge = re.sub(r'("(?:input|output)_tokens": ?)\d+', rf"\g<1>{(1 << 63) - 1}", text)
+    assert huge != text
+    for name in ("one", "two", "three"):
+        plant(tmp_path, huge, name)
+    refresh_search_index(index, environment={"HOME": str(tmp_path)})
+    assert sum_totals(index.connection, TotalsQuery(by="model"))
+    assert list_conversations(index.connection, ConversationQuery()).totals["input"] > 1 << 40
+    assert sum_usage(index.connection, "week", "", 10)
+
+
+@pytest.mark.parametrize("moment", [10**18, -(10**17), "9999-12-31T23:59:60-23:59"])
+def test_planted_time_outside_the_calendar_is_unknown(index, tmp_path, moment):
+    text = (EXAMPLES / "claude-code.jsonl").read_text("utf-8")
+    plant(tmp_path, re.sub(r'"timestamp":"[^"]+"', f'"timestamp":{json.dumps(moment)}', text))
+    refresh_search_index(index, environment={"HOME": str(tmp_path)})
+    hits = search(index, "invoice").hits
+    assert hits
+    for hit in hits:
+        assert hit.time_ms is None
+
+
+def test_planted_file_name_outside_unicode_hides_no_session(index, tmp_path):
+    text = (EXAMPLES / "claude-code.jsonl").read_text("utf-8")
+    plant(tmp_path, text, b"\xff\xfe")
+    plant(tmp_path, text, "good")
+    environment = {"HOME": str(tmp_path)}
+    assert refresh_search_index(index, environment=environment).added == 2
+    assert refresh_search_index(index, environment=environment).unchanged == 2
+    assert search(index, "invoice").record_count == 2
+    for hit in search(index, "invoice").hits:
+        path, _ = find_source(index.connection, hit.record)
+        assert Path(path).exists()
+
+
+def test_session_that_breaks_the_reader_hides_no_other(index, tmp_path, monkeypatch):
+    """A bug that a hostile session meets costs this session only."""
+    text = (EXAMPLES / "claude-code.jsonl").read_text("utf-8")
+    plant(tmp_path, text.replace("off by a cent", "poison"), "bad")
+    plant(tmp_path, text, "good")
+
+    def build(record):
+        if "poison" in json.dumps(record):
+            raise RecursionError
+        return build_record_rows(record)
+
+    monkeypatch.setattr("vacr.workflows.index_refresh.build_record_rows", build)
+    report = refresh_search_index(index, environment={"HOME": str(tmp_path)})
+    assert report.added == 1
+    assert [error.message for error in report.failed] == ["vacr failed: RecursionError"]
+    assert search(index, "invoice").record_count == 1
+
+
+def test_words_and_filters_outside_unicode_find_nothing(index):
+    add(index, make_record("parrot"))
+    odd = "\udcff"
+    for filters in ({"repo": odd}, {"tool": odd}, {"project": odd}, {"agent": odd}):
+        assert search(index, "parrot", **filters).count == 0
+    assert search(index, f"a{odd}").count == 0
+    assert sum_totals(index.connection, TotalsQuery(by="agent", repo=odd)) == {}
+    assert find_conversations(index.connection, odd) == []
+    assert list_file_touches(index.connection, odd, None, 1) == []
+
+
+def test_too_many_words_to_look_for_are_an_error(index):
+    with pytest.raises(UsageError, match="too many words"):
+        search(index, *("一" * 2000))

@@ -1,0 +1,221 @@
+"""`vacr search` and `vacr sql`, as a user runs them."""
+
+import csv
+import io
+import json
+import sqlite3
+import subprocess
+
+import pytest
+
+from tests.cli.test_list import NOWHERE
+from tests.conftest import EXAMPLES
+from tests.discovery import homes
+
+
+@pytest.fixture
+def run(vacr, tmp_path):
+    """Return a function that runs a verb in a home with sessions of all agents."""
+    homes.fill(tmp_path / "home")
+    return lambda *arguments, **variables: vacr(*arguments, **(NOWHERE | variables))
+
+
+def test_hits_are_grouped_by_conversation(run):
+    done = run("search", "hints", "--agent", "codex-cli")
+    assert done.returncode == 0
+    head, *hits = done.out.splitlines()
+    assert head == "019cf2a1  codex-cli  /home/mira/invoice  Add type hints to total()."
+    assert any("user" in hit and "Add type hints" in hit for hit in hits)
+    assert done.out.endswith("in 1 conversation\n")
+
+
+def test_json_leads_to_the_place_in_the_record(run):
+    document = json.loads(run("search", "hints", "--format", "json", "-n", "1").out)
+    (hit,) = document["hits"]
+    assert hit["place"].startswith("/session/entries/")
+    assert "**hints**" in hit["text"]
+    assert document["count"] >= 1
+
+
+def test_no_match_is_exit_code_1(run):
+    done = run("search", "xylophone")
+    assert (done.returncode, done.out) == (1, "")
+    assert done.err == "vacr: no entries match: xylophone\n"
+
+
+def test_bad_time_is_a_usage_error(run):
+    done = run("search", "total", "--since", "soon")
+    assert done.returncode == 2
+    assert "--since soon: neither a date nor a time" in done.err
+
+
+def test_records_at_a_path_are_searched_instead(run, vacr, tmp_path):
+    vacr("record", str(EXAMPLES / "claude-code.jsonl"), "-o", "records/")
+    before = run("stats", "--format", "json").out
+    done = run("search", "late", "rounding", "--path", "records", "--format", "json")
+    paths = {hit["path"] for hit in json.loads(done.out)["hits"]}
+    assert paths == {str(tmp_path / "records" / "claude-code.acr.json")}
+    assert run("stats", "--format", "json").out == before
+
+
+def test_unknown_agent_is_a_usage_error(run):
+    for verb in (["search", "total"], ["stats"]):
+        done = run(*verb, "--agent", "claude")
+        assert done.returncode == 2
+        assert "unknown agent 'claude'" in done.err
+
+
+def test_prompts_are_searched_alone(run):
+    done = run("search", "hints", "--only", "prompt", "--format", "json")
+    assert {hit["kind"] for hit in json.loads(done.out)["hits"]} == {"user"}
+
+
+def test_week_is_not_a_time(run):
+    assert run("stats", "--since", "2026-W31").returncode == 2
+
+
+def test_missing_path_is_a_usage_error(run):
+    done = run("search", "total", "--path", "nowhere")
+    assert done.returncode == 2
+    assert "nowhere does not exist" in done.err
+
+
+def test_control_characters_of_a_session_do_not_reach_the_terminal(run, tmp_path):
+    folder = tmp_path / "home" / ".codex" / "sessions" / "2026" / "07" / "25"
+    session = (folder / "rollout-1.jsonl").read_text()
+    hostile = session.replace("Add type hints", "Add \\u001b]0;owned\\u0007 \\u202e hints")
+    (folder / "rollout-2.jsonl").write_text(hostile)
+    done = run("search", "hints")
+    assert "\x1b" not in done.out
+    assert "\u202e" not in done.out
+
+
+def test_sql_prints_a_table(run):
+    done = run("sql", "select agent, count(*) as n from records group by 1 order by 1")
+    assert done.returncode == 0
+    assert done.out.splitlines()[0].split() == ["agent", "n"]
+    assert [line.split()[0] for line in done.out.splitlines()[1:]] == sorted(
+        ["claude-code", "codex-cli", "cursor", "gemini-cli", "opencode"]
+    )
+
+
+def test_sql_prints_csv_that_a_spreadsheet_does_not_run(run):
+    done = run("sql", "select '=1+1' as a, 2 as b, null as c", "--format", "csv")
+    assert list(csv.reader(io.StringIO(done.out))) == [["a", "b", "c"], ["'=1+1", "2", ""]]
+
+
+def test_sql_prints_json(run):
+    done = run("sql", "select 1 as a, 'x' as b", "--format", "json")
+    assert json.loads(done.out)["rows"] == [{"a": 1, "b": "x"}]
+
+
+def test_sql_lists_its_tables(run):
+    done = run("sql", "--tables")
+    assert "records" in done.out
+    assert "start_ms" in done.out
+    assert "weekly_usage" in done.out
+
+
+def test_sql_that_writes_is_a_usage_error(run):
+    done = run("sql", "delete from records")
+    assert done.returncode == 2
+    assert "only a SELECT is allowed" in done.err
+
+
+@pytest.mark.parametrize("verb", ["show", "stats"])
+def test_verbs_take_the_id_of_a_session(run, verb):
+    done = run(verb, "019cf2a1")
+    assert done.returncode == 0
+    assert "codex-cli" in done.out
+
+
+def test_file_wins_over_a_session_of_that_name(run, tmp_path):
+    (tmp_path / "latest").write_bytes((EXAMPLES / "gemini-cli.jsonl").read_bytes())
+    assert "gemini-cli" in run("show", "latest").out
+
+
+def test_listed_ids_lead_to_their_sessions(run):
+    rows = run("list", "--agent", "opencode").out.splitlines()[1:]
+    assert rows
+    for row in rows:
+        assert run("show", row.split()[0]).returncode == 0
+
+
+def test_session_of_a_database_is_recorded_by_id(run, tmp_path):
+    done = run("record", "ses_1b9Other", "-o", "out/")
+    assert done.returncode == 0
+    assert [path.name for path in (tmp_path / "out").glob("*.acr.json")] == [
+        "opencode.ses_1b9Other.acr.json"
+    ]
+
+
+def read_totals(done):
+    document = json.loads(done.out)
+    compared = (
+        "sessions",
+        "prompts",
+        "calls",
+        "failed-calls",
+        "tokens",
+        "models",
+        "tools",
+        "files",
+    )
+    compared += (
+        "lines-added",
+        "lines-removed",
+        "micro-dollars",
+        "estimated-micro-dollars",
+        "milliseconds",
+    )
+    groups = {
+        group["key"]: {name: group[name] for name in compared} for group in document["groups"]
+    }
+    return groups, {name: document["total"][name] for name in compared}
+
+
+@pytest.mark.parametrize("by", ["agent", "project", "model"])
+def test_stats_of_this_machine_are_those_of_its_sessions(run, tmp_path, by):
+    home = tmp_path / "home"
+    folders = (".claude", ".codex", ".gemini", ".local/share/opencode")
+    paths = [str(home / folder) for folder in folders]
+    expected = read_totals(run("stats", *paths, "--by", by, "--format", "json"))
+    (home / ".cursor").rename(tmp_path / "away")
+    (home / ".config").rename(tmp_path / "away too")
+    found = read_totals(run("stats", "--by", by, "--format", "json"))
+    assert found == expected
+
+
+def test_stats_of_a_span_of_time(run):
+    done = run("stats", "--by", "day", "--since", "2026-05-01", "--until", "2026-06-01")
+    assert {row.split()[0] for row in done.out.splitlines()[1:2]} == {"2026-05-02"}
+    assert run("stats", "--since", "2099-01-01").returncode == 1
+
+
+def test_index_options_need_no_paths(run):
+    done = run("stats", "019cf2a1", "--agent", "codex-cli")
+    assert done.returncode == 2
+    assert "--agent chooses among all sessions" in done.err
+
+
+def test_session_named_for_blame_does_not_change_later_answers(run, tmp_path):
+    """Its claims must not become those of the next session in the index."""
+    home = tmp_path / "home"
+    repository = tmp_path / "repository"
+    repository.mkdir()
+    git = ["git", "-C", repository, "-c", "user.name=m", "-c", "user.email=m@example.org"]
+    (repository / "total.py").write_text("total = 0\n")
+    for arguments in (["init", "-q", "--template="], ["add", "."], ["commit", "-qm", "m"]):
+        subprocess.run([*git, *arguments], check=True)
+    session = next(home.rglob("rollout-1.jsonl"))
+    clean = run(
+        "blame", "total.py", "--records", session, cwd=repository, VACR_STATE=f"{tmp_path}/one"
+    )
+    variables = {"cwd": repository, "VACR_STATE": f"{tmp_path}/two"}
+    run("blame", "total.py", "--records", "ses_1b9Other", **variables)
+    again = run("blame", "total.py", "--records", session, **variables)
+    assert (again.returncode, again.out) == (clean.returncode, clean.out)
+    rows = sqlite3.connect(tmp_path / "two" / "index" / "index.db").execute(
+        "SELECT count(*) FROM claims WHERE record NOT IN (SELECT id FROM claim_records)"
+    )
+    assert rows.fetchone() == (0,)

@@ -1,0 +1,58 @@
+"""Sessions by name: an id, the beginning of one, `latest`."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.discovery import homes
+from vacr.errors import UnreadableInput, UsageError
+from vacr.workflows import find_named_session
+
+
+@pytest.fixture
+def environment(tmp_path):
+    home = homes.fill(tmp_path / "home")
+    for number, path in enumerate(sorted(home.rglob("*.json*"))):
+        os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
+    return {"HOME": str(home)}
+
+
+def test_beginning_of_an_id_finds_a_transcript(environment):
+    place = find_named_session("019cf2a1", environment)
+    assert (Path(place.path).name, place.session) == ("rollout-1.jsonl", None)
+
+
+def test_beginning_of_an_id_finds_a_session_of_a_database(environment):
+    place = find_named_session("ses_1b9O", environment)
+    assert (Path(place.path).name, place.session) == ("opencode.db", "ses_1b9Other")
+
+
+def test_session_wins_over_its_sub_agents(environment):
+    place = find_named_session("3c9e7b10", environment)
+    assert Path(place.path).name == f"{homes.CLAUDE}.jsonl"
+
+
+def test_latest_session_of_an_agent_is_not_a_sub_agent(environment):
+    place = find_named_session("latest:opencode", environment)
+    assert place.session in ("ses_1b7Nora", "ses_1b9Other")
+
+
+def test_ambiguous_name_lists_the_candidates(environment):
+    with pytest.raises(UsageError, match="2 sessions have an id that begins with ses_1b") as caught:
+        find_named_session("ses_1b", environment)
+    assert "ses_1b7Nora" in caught.value.hint
+
+
+def test_unknown_names_are_reported(environment, tmp_path):
+    with pytest.raises(UnreadableInput, match="no session with this id"):
+        find_named_session("ffffffff", environment)
+    with pytest.raises(UsageError, match="unknown agent"):
+        find_named_session("latest:parrot", environment)
+    with pytest.raises(UnreadableInput, match="no sessions found"):
+        find_named_session("latest", {"HOME": str(tmp_path / "empty")})
+
+
+@pytest.mark.parametrize("name", ["abc", "a/b", "x.jsonl", "latest:", "", "../latest", "a b c d"])
+def test_other_texts_are_not_names(environment, name):
+    assert find_named_session(name, environment) is None
