@@ -83,7 +83,7 @@ def open_page(browser, address: str, size=None, **settings):
         "window.prompt = window.trap;"
     )
     page.goto(address)
-    page.wait_for_selector(".list[aria-busy=false], .cards, .banner.bad")
+    page.wait_for_selector(".list[aria-busy=false], .cards, .verdict.bad")
     return page
 
 

@@ -24,6 +24,6 @@ for await (const line of createInterface({ input: process.stdin })) {
   replies = [];
   await globalThis.onmessage({ data: JSON.parse(line) });
   // The handler returns before the worker is done, so wait for the last reply.
-  while (!replies.some((reply) => reply.is === "failed" || reply.is === "matches" || reply.done)) await new Promise((done) => setTimeout(done, 1));
+  while (!replies.some((reply) => ["failed", "matches", "hunks"].includes(reply.is) || reply.done)) await new Promise((done) => setTimeout(done, 1));
   process.stdout.write(`${JSON.stringify(replies, encodeBigInt)}\n`);
 }

@@ -37,6 +37,12 @@ class Viewer:
             "logKeys": [],
             "roots": False,
             "entryRule": "statement",
+            "parties": [],
+            "logs": [],
+            "witnesses": [],
+            "witnessesRequired": 0,
+            "timestamps": False,
+            "namesOnly": False,
             "filter": None,
         }
         request = {

@@ -22,7 +22,7 @@ from vacr.attribution.attribute import attribute_records
 from vacr.record.encoding import assign_record_id, encode
 from vacr.signing.cose import parse_sign1
 from vacr.signing.keys import KeySigner, compute_thumbprint_uri, generate_key
-from vacr.signing.statement import sign
+from vacr.signing.statement import StatementClaims, sign
 from vacr.transparency.receipt import (
     add_receipt,
     build_log_entry,
@@ -30,7 +30,7 @@ from vacr.transparency.receipt import (
     sign_tree_head,
 )
 from vacr.transparency.tree import hash_children, hash_leaf
-from vacr.viewer.page import PageRecord, PageTrust
+from vacr.viewer.page import PageParty, PageRecord, PageTrust
 from vacr.viewer.rows import RowFilter
 
 pytestmark = [pytest.mark.component, NEEDS_CHROMIUM]
@@ -66,10 +66,13 @@ def add_log_receipt(statement: bytes, log: KeySigner) -> bytes:
     return add_receipt(statement, head.inclusion(1, [other]))
 
 
-def read_banner(page) -> tuple[str, str]:
-    page.wait_for_selector(".banner h2:not(:text('Verifying'))")
-    banner = page.locator(".banner").first
-    return banner.get_attribute("class").split()[-1], banner.inner_text()
+def read_verdict(page) -> tuple[str, str]:
+    """Open the checks; return the look of the verdict and the text of the checks."""
+    page.wait_for_selector(".verdict:not(:has-text('Verifying'))")
+    look = page.get_attribute(".verdict", "class").split()[-1]
+    page.click(".verdict")
+    page.wait_for_selector("#checks .banner")
+    return look, page.inner_text("#checks")
 
 
 def test_signed_and_logged_record_is_verified(browser, tmp_path, sample, signer):
@@ -77,8 +80,9 @@ def test_signed_and_logged_record_is_verified(browser, tmp_path, sample, signer)
     shown = PageRecord("a.acr.json", sample, add_log_receipt(sign(sample, signer), log))
     trust = PageTrust(keys=(signer.public_key,), log_keys=(log.public_key,))
     page = open_page(browser, write_page(tmp_path, shown, trust=trust))
-    look, text = read_banner(page)
+    look, text = read_verdict(page)
     assert look == "good"
+    assert page.inner_text(".verdict .words") == "✓ Verified · a trusted key"
     assert text.startswith("Verified")
     assert compute_thumbprint_uri(signer.public_key).rpartition(":")[2] in text
     assert f"in a log since {datetime.fromtimestamp(NOW, UTC):%Y-%m-%dT%H:%M:%SZ}" in text
@@ -87,11 +91,25 @@ def test_signed_and_logged_record_is_verified(browser, tmp_path, sample, signer)
     page.close()
 
 
+def test_page_says_signed_by_the_name_of_the_trust_store(browser, tmp_path, sample):
+    signer, issuer = KeySigner(generate_key("eddsa")), "https://example.org/mira"
+    statement = sign(sample, signer, claims=StatementClaims(issuer))
+    for issuers, shown in (((issuer,), f", issuer {issuer}"), ((), f", claimed issuer {issuer}")):
+        trust = PageTrust(parties=[PageParty("Mira Kern", [signer.public_key], issuers)])
+        shown_record = PageRecord("a.acr.json", sample, statement)
+        page = open_page(browser, write_page(tmp_path, shown_record, trust=trust))
+        look, text = read_verdict(page)
+        assert look == "good"
+        assert "Signed by Mira Kern. The author of this page trusts this name" in text
+        assert shown in text
+        page.close()
+
+
 def test_key_inside_the_statement_is_not_trusted(browser, tmp_path, sample, signer):
     page = open_page(
         browser, write_page(tmp_path, PageRecord("a.acr.json", sample, sign(sample, signer)))
     )
-    look, text = read_banner(page)
+    look, text = read_verdict(page)
     assert look == "fair"
     assert "This page cannot tell whose key that is" in text
     page.close()
@@ -101,7 +119,7 @@ def test_reader_can_compare_the_key(browser, tmp_path, sample, signer):
     page = open_page(
         browser, write_page(tmp_path, PageRecord("a.acr.json", sample, sign(sample, signer)))
     )
-    page.click(".banner .more")
+    page.click(".verdict")
     page.fill(".details input", compute_thumbprint_uri(signer.public_key))
     page.wait_for_selector(".details .same:text('✓ same key')")
     page.fill(".details input", compute_thumbprint_uri(KeySigner(generate_key("eddsa")).public_key))
@@ -111,7 +129,7 @@ def test_reader_can_compare_the_key(browser, tmp_path, sample, signer):
 
 def test_unsigned_record_is_shown_as_not_signed(browser, tmp_path, sample):
     page = open_page(browser, write_page(tmp_path, PageRecord("a.acr.json", sample)))
-    assert read_banner(page)[1].startswith("Not signed")
+    assert read_verdict(page)[1].startswith("Not signed")
     page.close()
 
 
@@ -154,9 +172,10 @@ def tamper(what: str, sample: bytes, signer, log) -> tuple[PageRecord, PageTrust
 def test_tampering_is_shown_in_red(browser, tmp_path, sample, signer, what, reason):
     shown, trust = tamper(what, sample, signer, KeySigner(generate_key("es256")))
     page = open_page(browser, write_page(tmp_path, shown, trust=trust))
-    look, text = read_banner(page)
+    look, text = read_verdict(page)
     assert look == "bad"
     assert re.search(reason, text)
+    assert re.search(reason, page.inner_text(".top.bad .why[role=alert]"))
     page.close()
 
 
@@ -172,16 +191,21 @@ def test_modified_record_is_shown_in_red(browser, tmp_path, sample, signer, is_s
     statement = sign(sample, signer) if is_signed else None
     shown = PageRecord("a.acr.json", sample, statement, verification)
     page = open_page(browser, write_page(tmp_path, shown))
-    look, text = read_banner(page)
+    look, text = read_verdict(page)
     assert look == "bad"
     assert text.startswith("Record was modified")
     assert "the record was modified: its id is 'X'. Do not rely on the conversation" in text
+    assert page.inner_text(".top.bad .why[role=alert]") == (
+        "The record was modified: its id does not match its content. "
+        "Do not rely on the conversation below."
+    )
     page.close()
 
 
 def test_unreadable_record_is_reported(browser, tmp_path):
     page = open_page(browser, write_page(tmp_path, b'{"version": '))
-    assert "Cannot read the record" in read_banner(page)[1]
+    assert "Cannot read the record" in page.inner_text(".top.bad .why[role=alert]")
+    assert "Cannot read the record" in read_verdict(page)[1]
     page.close()
 
 
@@ -316,7 +340,8 @@ def test_entry_can_be_shown_as_json(browser, tmp_path):
 
 def test_range_of_lines_links_to_its_entry_and_back(browser, tmp_path, sample):
     page = open_page(browser, write_page(tmp_path, PageRecord("a.acr.json", sample)))
-    page.click(".tabs button:has-text('Attribution')")
+    page.click(".tabs button:has-text('Files')")
+    page.click(".file .attribution summary")
     page.locator(".file td:last-child button").first.click()
     page.wait_for_selector(".row.selected .wrote button")
     labels = page.locator(".row.selected .wrote button").all_inner_texts()
@@ -328,7 +353,8 @@ def test_range_of_lines_links_to_its_entry_and_back(browser, tmp_path, sample):
 
 def test_text_of_lines_is_shown_if_their_hash_proves_it(browser, tmp_path, sample):
     page = open_page(browser, write_page(tmp_path, PageRecord("a.acr.json", sample)))
-    page.click(".tabs button:has-text('Attribution')")
+    page.click(".tabs button:has-text('Files')")
+    page.click(".file .attribution summary")
     page.click(".file button:text-is('line 7')")
     page.wait_for_selector(".file .text :text('quantize(CENT)')")
     assert page.inner_text(".file .text .number") == "7"
@@ -379,28 +405,24 @@ def test_sub_agents_are_nested_and_can_be_folded(browser, tmp_path):
     )
     child["session"]["session-id"] = "s/agent-7"
     page = open_page(browser, write_page(tmp_path, parent, child))
-    assert [row.get_attribute("data-anchor") for row in page.locator(".row").all()] == [
-        "u",
-        "t",
-        "cu",
-        "ca",
-        "last",
-    ]
-    page.click(".agent")
+
+    def list_anchors():
+        return [row.get_attribute("data-anchor") for row in page.locator(".row").all()]
+
+    assert list_anchors() == ["u", "t", None, "last"]
+    page.click(".row.agent .fold:has-text('Sub-agent agent-7')")
+    wait_for_count(page, ".row", 6)
+    assert list_anchors() == ["u", "t", None, "cu", "ca", "last"]
+    page.click(".row.agent .fold")
     wait_for_count(page, ".row", 4)
-    assert [row.get_attribute("data-anchor") for row in page.locator(".row").all()] == [
-        "u",
-        "t",
-        "cu",
-        "last",
-    ]
+    page.click(".verdict")
     assert page.locator(".banner").count() == 1
     page.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-@pytest.mark.parametrize("tab", ["Conversation", "Attribution"])
+@pytest.mark.parametrize("tab", ["Conversation", "Files"])
 def test_page_is_accessible(browser, tmp_path, sample, scheme, size, tab):
     if not AXE.exists():
         pytest.skip("needs axe-core: run npm ci in web/")
@@ -411,10 +433,11 @@ def test_page_is_accessible(browser, tmp_path, sample, scheme, size, tab):
         size,
         color_scheme=scheme,
     )
-    page.click(".banner .more")
+    page.click(".verdict")
     page.click(".charts summary")
     page.click(f".tabs button:has-text('{tab}')")
-    page.wait_for_selector(".file" if tab == "Attribution" else ".row")
+    page.wait_for_selector(".file .hunk" if tab == "Files" else ".row")
+    page.click(".file .attribution summary" if tab == "Files" else ".row.group .fold")
     # The driver bypasses the policy of the page, which blocks other scripts.
     page.evaluate(AXE.read_text())
     violations = page.evaluate("axe.run()")["violations"]

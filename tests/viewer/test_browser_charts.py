@@ -139,7 +139,7 @@ def test_repeated_recording_and_missing_prices_are_shown(browser, tmp_path, reco
     assert f" {cards[0]['calls']} calls," in summary
     assert "≥~1.50\u00a0$" in summary
     shown = page.locator(".cards li").all_text_contents()
-    assert ["another recording" in text for text in shown].count(True) == 1
+    assert ["duplicate recording" in text for text in shown].count(True) == 1
     assert ["?\u00a0$" in text for text in shown].count(True) == 1
     page.close()
 

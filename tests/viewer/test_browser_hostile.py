@@ -104,13 +104,13 @@ def test_hostile_text_is_shown_and_never_run(browser, tmp_path, name):
     page = open_page(browser, write_page(tmp_path, record, title=text))
     page.select_option("select[aria-label=Detail]", "full")
     page.wait_for_selector(".row.event")
-    page.click(".banner .more")
+    page.click(".verdict")
     page.wait_for_selector(".details")
     for button in page.locator(".row .json").all():
         button.dispatch_event("click")
-    for link in page.locator("main a:not(.when)").all():
+    for link in page.locator("main a:not(.when, .turn)").all():
         assert (link.get_attribute("href") or "https://").startswith(("https://", "mailto:"))
-    page.click(".tabs button:has-text('Attribution')")
+    page.click(".tabs button:has-text('Files')")
     page.wait_for_selector(".file")
     assert page.evaluate("window.trapped") is None
     assert (
@@ -153,7 +153,7 @@ def test_control_characters_in_html_entities_are_shown_as_escapes(browser, tmp_p
             "content": "a &#x202e;b&#8236; &rlm;c [d &#x2066;e](https://f.example/) &#27;[0m",
         },
     )
-    text = page.inner_text(".marked")
+    text = page.inner_text(".row .marked")
     assert "a \\u202eb\\u202c \\u200fc d \\u2066e (f.example) \\x1b[0m" in text
     page.close()
 
@@ -164,11 +164,11 @@ def test_link_cannot_hide_its_host(browser, tmp_path):
         f"[bank](https://evil.example/{'a' * 200}) [bank](https://[)"
     )
     page = open_entries(browser, tmp_path, {"type": "assistant", "content": links})
-    texts = page.locator(".marked a").all_inner_texts()
+    texts = page.locator(".row .marked a").all_inner_texts()
     assert texts[0] == "bank (evil.example)"
     assert texts[1].startswith("bank (evil.example/aaa")
     assert texts[1].endswith("…)")
-    assert page.locator(".marked a[href]").count() == 2
+    assert page.locator(".row .marked a[href]").count() == 2
     page.close()
 
 
@@ -179,6 +179,7 @@ def test_huge_token_counts_are_added_up(browser, tmp_path):
         tmp_path,
         *[{"type": "assistant", "content": "x", "token-usage": usage} for _ in range(2)],
     )
+    page.click(".verdict")
     facts = page.inner_text("dl.facts")
     assert "18,446,744,073,709,552,000 in" in facts
     assert "Infinity" not in facts
@@ -194,7 +195,7 @@ def test_links_show_their_target(browser, tmp_path):
             "content": "[your bank](https://evil.example/x) and [bad](javascript:trap())",
         },
     )
-    links = page.locator(".marked a")
+    links = page.locator(".row .marked a")
     assert links.nth(0).inner_text() == "your bank (evil.example/x)"
     assert {"noopener", "noreferrer"} <= set(links.nth(0).get_attribute("rel").split())
     assert links.nth(1).get_attribute("href") is None
@@ -211,9 +212,9 @@ def test_markdown_is_rendered_and_its_html_shown_as_text(browser, tmp_path):
             "content": "# Title\n\n**bold** <b onclick=trap()>raw</b>\n\n| a |\n|---|\n| 1 |",
         },
     )
-    assert page.locator(".marked strong").inner_text() == "bold"
-    assert page.locator(".marked td").inner_text() == "1"
-    assert "<b onclick=trap()>raw</b>" in page.inner_text(".marked")
+    assert page.locator(".row .marked strong").inner_text() == "bold"
+    assert page.locator(".row .marked td").inner_text() == "1"
+    assert "<b onclick=trap()>raw</b>" in page.inner_text(".row .marked")
     page.close()
 
 

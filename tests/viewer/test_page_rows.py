@@ -24,10 +24,8 @@ def viewer():
 
 def remove_page_members(rows):
     """Remove the members that only the page has."""
-    return [
-        {name: value for name, value in row.items() if name not in ("session", "anchor")}
-        for row in rows
-    ]
+    own = ("session", "anchor", "act", "tests", "commit")
+    return [{name: value for name, value in row.items() if name not in own} for row in rows]
 
 
 def compare_rows(viewer, record, form="json"):

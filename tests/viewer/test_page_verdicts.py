@@ -1,22 +1,42 @@
 """The page comes to the same verdicts as Python, for every vector."""
 
 import base64
+import hashlib
 import json
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
+import cbor2
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ed448
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ed448, padding, rsa
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from tests.conftest import ROOT
+from tests.transparency.ccf_ledger import CcfLedger
+from tests.transparency.witnessed import Cosigner, WitnessedLog, build_store
 from tests.viewer.in_node import NEEDS_NODE, Viewer
 from vacr.errors import InvalidStatement
 from vacr.record.cbor import encode_deterministic_cbor
-from vacr.signing.cose import HEADER_KCCS, parse_sign1
-from vacr.signing.keys import build_cose_key, generate_key, parse_public_keys
-from vacr.signing.statement import build_kccs
+from vacr.signing.cose import ALG_PS256, HEADER_KCCS, encode_sig_structure, parse_sign1
+from vacr.signing.keys import KeySigner, build_cose_key, generate_key, parse_public_keys
+from vacr.signing.statement import StatementClaims, build_kccs, sign
+from vacr.transparency.receipt import add_receipt
+from vacr.transparency.tlog_proof import add_tlog_proof
 from vacr.verification.policy import Policy, VerificationFailed
+from vacr.verification.trust_store import (
+    ROLE_LOG,
+    ROLE_SIGNER,
+    ROLE_WITNESS,
+    TrustedParty,
+    TrustStore,
+    combine_trust_stores,
+)
+from vacr.verification.trust_store_file import parse_trust_store
 from vacr.verification.verifying import verify
+from vacr.viewer.page import _describe_party
+from vacr.workflows.view import _list_page_parties
 
 pytestmark = [pytest.mark.component, NEEDS_NODE]
 
@@ -30,6 +50,7 @@ PYTHON_ONLY = (
     "needs_timestamp",
     "timestamp_trust",
     "lenient_receipts",
+    "needs_receipt",
 )
 """Policy members that a page does not support."""
 
@@ -58,11 +79,34 @@ def encode_keys(names):
     for name in names:
         data = (FILES / name).read_bytes()
         if b"BEGIN CERTIFICATE" not in data:
-            keys += [
-                base64.b64encode(encode_deterministic_cbor(build_cose_key(key))).decode()
-                for key in parse_public_keys(data)
-            ]
+            keys += [encode_key(key) for key in parse_public_keys(data)]
     return keys
+
+
+def encode_key(key):
+    return base64.b64encode(encode_deterministic_cbor(build_cose_key(key))).decode()
+
+
+def describe_store(policy):
+    """Return the parties of a vector's trust store, as a page describes them."""
+    store = TrustStore()
+    if "trust_store" in policy:
+        store = parse_trust_store((FILES / policy["trust_store"]).read_bytes(), "")
+    return describe_parties(store)
+
+
+def describe_parties(store):
+    return {
+        "parties": list(map(_describe_party, _list_page_parties(store, ROLE_SIGNER))),
+        "logs": list(map(_describe_party, _list_page_parties(store, ROLE_LOG))),
+        "witnesses": list(map(_describe_party, _list_page_parties(store, ROLE_WITNESS))),
+        "witnessesRequired": store.witnesses_required,
+    }
+
+
+def trusts_certificates(policy):
+    files = [*policy["trust"], *([policy["trust_store"]] if "trust_store" in policy else [])]
+    return any(b"BEGIN CERTIFICATE" in (FILES / name).read_bytes() for name in files)
 
 
 def read_payload(vector, statement):
@@ -74,7 +118,7 @@ def read_payload(vector, statement):
         return b""
 
 
-def compute_verdict(viewer, vector):
+def compute_verdict(viewer, vector, **island):
     """Return the verdict of the page about a vector."""
     statement = (FILES / vector["statement"]).read_bytes()
     policy = vector["policy"]
@@ -83,8 +127,10 @@ def compute_verdict(viewer, vector):
         statements=[statement],
         keys=encode_keys(policy["trust"]),
         logKeys=encode_keys(policy.get("log_trust", ())),
-        roots=any(b"BEGIN CERTIFICATE" in (FILES / name).read_bytes() for name in policy["trust"]),
+        roots=trusts_certificates(policy),
         entryRule=policy.get("entry_rule", "statement"),
+        **describe_store(policy),
+        **island,
     )
     (verdict,) = replies["verdicts"]["verdicts"]
     return verdict
@@ -106,6 +152,7 @@ EQUIVALENT_REASONS = {
     ),  # a page always contains a record, here an empty one
     "no-trust": "not-here",
     "kccs-malformed": "kccs-mismatch",
+    "role": ("signature", "untrusted"),  # a page has only the keys of signers
 }
 """Reasons of Python, and the reason or state of the page that means the same."""
 
@@ -118,9 +165,7 @@ def test_verdicts_agree_with_python(viewer, name):
     undecided = {
         check["name"] for check in verdict["checks"] if check["outcome"] == "not decidable"
     }
-    certified = any(
-        b"BEGIN CERTIFICATE" in (FILES / file).read_bytes() for file in vector["policy"]["trust"]
-    )
+    certified = trusts_certificates(vector["policy"])
     if actual in (expected, *_list_equivalents(expected)):
         return
     if expected == "verified":
@@ -140,9 +185,115 @@ def _list_equivalents(expected):
     return reasons if isinstance(reasons, tuple) else (reasons,)
 
 
+@pytest.mark.parametrize("kind", ["eddsa", "es256", "es384", "es512", "ps256"])
+def test_forged_receipt_with_the_fingerprint_of_a_trusted_key_fails(viewer, kind):
+    signer = KeySigner(generate_key("eddsa"))
+    trusted, forger = CcfLedger(kind=kind), CcfLedger(kind="es256")
+    statement = sign(b"{}", signer, profile="attached")
+    index = forger.add(statement)
+    forger.fill(1)
+    receipt = forger.receipt(index, header={**forger.header(), 4: trusted.kid})
+    (verdict,) = viewer.open_records(
+        b"{}",
+        statements=[add_receipt(statement, receipt)],
+        keys=[encode_key(signer.public_key)],
+        logKeys=[encode_key(trusted.key)],
+        roots=False,
+        entryRule="statement",
+    )["verdicts"]["verdicts"]
+    assert verdict["reason"] in ("receipt-signature", "receipt-alg-key")
+
+
+@pytest.mark.parametrize("form", ["untagged", "unprotected"])
+def test_malformed_receipt_of_another_log_fails(viewer, form):
+    signer, trusted, other = KeySigner(generate_key("eddsa")), CcfLedger(), CcfLedger()
+    statement = sign(b"{}", signer)
+    receipts = []
+    for ledger in (trusted, other):
+        index = ledger.add(statement)
+        ledger.fill(1)
+        receipts.append(ledger.receipt(index))
+    message = parse_sign1(receipts[1], frozenset())
+    if form == "untagged":
+        malformed = replace(message, tagged=False)
+    else:
+        headers = {label: value for label, value in message.protected.items() if label != 1}
+        malformed = replace(
+            message,
+            protected_bytes=cbor2.dumps(headers),
+            unprotected={**message.unprotected, 1: message.protected[1]},
+        )
+    unprotected = {394: [receipts[0], malformed.encode()]}
+    statement = replace(parse_sign1(statement), unprotected=unprotected).encode()
+    policy = Policy(keys=(signer.public_key,), log_keys=(trusted.key,))
+    with pytest.raises(VerificationFailed) as refusal:
+        verify(statement, policy, payload=b"{}", now=NOW)
+    assert refusal.value.reason == f"receipt-{form}"
+    (verdict,) = viewer.open_records(
+        b"{}",
+        statements=[statement],
+        keys=[encode_key(signer.public_key)],
+        logKeys=[encode_key(trusted.key)],
+    )["verdicts"]["verdicts"]
+    assert verdict["reason"] == f"receipt-{form}"
+
+
+def test_page_names_the_signer(viewer):
+    verdict = compute_verdict(viewer, VECTORS["store-valid"])
+    assert (verdict["state"], verdict["party"]) == ("trusted", "Alice")
+    bare = {**VECTORS["store-valid"], "policy": {"trust": ["store-alice.pub.pem"]}}
+    verdict = compute_verdict(viewer, bare)
+    assert (verdict["state"], "party" in verdict) == ("trusted", False)
+
+
+def find_check(verdict, name):
+    return next(check for check in verdict["checks"] if check["name"] == name)
+
+
+def test_page_passes_only_a_bound_issuer(viewer):
+    unbound = compute_verdict(viewer, VECTORS["store-valid-issuer-unbound-and-not-required"])
+    assert find_check(unbound, "claims")["outcome"] == "not decidable"
+    [vector] = [one for one in MANIFEST["vectors"] if one["name"] == "store-valid-issuer"]
+    bound = compute_verdict(viewer, vector)
+    assert (find_check(bound, "claims")["outcome"], bound["issuerBound"]) == ("passed", True)
+    bare = compute_verdict(viewer, VECTORS["valid-eddsa"])
+    assert find_check(bare, "claims")["outcome"] == "not decidable"
+
+
+def test_names_of_a_default_store_refuse_no_stranger(viewer):
+    """A statement of a stranger carries its key: the page says whose key it is not, and no more."""
+    signer = KeySigner(generate_key("eddsa"))
+    statement = sign(b"{}", signer)
+    store = describe_store(VECTORS["store-valid"]["policy"])
+    states = [
+        viewer.open_records(b"{}", statements=[statement], namesOnly=names_only, **store)[
+            "verdicts"
+        ]["verdicts"][0]["state"]
+        for names_only in (True, False)
+    ]
+    assert states == ["carried", "failed"]
+
+
+def test_page_cannot_judge_a_limited_party_by_a_timestamp(viewer):
+    vector = VECTORS["store-party-expired"]
+    message = parse_sign1((FILES / vector["statement"]).read_bytes())
+    stamped = replace(message, unprotected={270: b"a token"}).encode()
+    payload = read_payload(vector, stamped)
+    for timestamps, state in ((True, "carried"), (False, "failed")):
+        replies = viewer.open_records(
+            payload,
+            statements=[stamped],
+            timestamps=timestamps,
+            **describe_store(vector["policy"]),
+        )
+        assert replies["verdicts"]["verdicts"][0]["state"] == state
+
+
 def test_record_is_never_verified_without_a_trusted_key(viewer):
     for name, vector in VECTORS.items():
-        without_trust = {**vector, "policy": {**vector["policy"], "trust": []}}
+        policy = {**vector["policy"], "trust": []}
+        policy.pop("trust_store", None)
+        without_trust = {**vector, "policy": policy}
         assert compute_verdict(viewer, without_trust)["state"] != "trusted", name
 
 
@@ -167,7 +318,14 @@ def test_changed_byte_in_the_record_fails(viewer, vector):
     assert replies["verdicts"]["verdicts"][0]["state"] == "failed"
 
 
-@pytest.mark.parametrize("name", [name for name in VECTORS if "eddsa" in name or "ed25519" in name])
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name in VECTORS
+        if "eddsa" in name or "ed25519" in name or name.startswith("witness-")
+    ],
+)
 def test_browsers_without_ed25519_come_to_the_same_verdict(viewer, old_viewer, name):
     verdicts = [compute_verdict(process, VECTORS[name]) for process in (viewer, old_viewer)]
     assert verdicts[0]["state"] == verdicts[1]["state"]
@@ -201,7 +359,7 @@ def test_statement_with_another_key_fails_in_page_and_python(viewer, name, kind)
     assert replies["verdicts"]["verdicts"][0]["reason"] == "kccs-mismatch"
 
 
-@pytest.mark.parametrize("name", ["valid-eddsa", "valid-es256", "receipt-valid"])
+@pytest.mark.parametrize("name", ["valid-eddsa", "valid-es256", "receipt-valid", "witness-valid"])
 def test_python_verifies_all_that_the_page_verifies(viewer, name):
     """Change each byte of a statement. Changes of unsigned parts are harmless, and page and Python
     must agree about them.
@@ -217,7 +375,10 @@ def test_python_verifies_all_that_the_page_verifies(viewer, name):
         ]
         for which in ("trust", "log_trust")
     )
-    policy = Policy(keys=tuple(trusted), log_keys=tuple(logs))
+    store = None
+    if "trust_store" in vector["policy"]:
+        store = parse_trust_store((FILES / vector["policy"]["trust_store"]).read_bytes(), "")
+    policy = Policy(keys=tuple(trusted), log_keys=tuple(logs), trust_store=store)
     refused = 0
     for at in range(len(statement)):
         changed = bytearray(statement)
@@ -227,9 +388,147 @@ def test_python_verifies_all_that_the_page_verifies(viewer, name):
             statements=[bytes(changed)],
             keys=encode_keys(vector["policy"]["trust"]),
             logKeys=encode_keys(vector["policy"].get("log_trust", ())),
+            **describe_store(vector["policy"]),
         )
         (verdict,) = replies["verdicts"]["verdicts"]
         if verdict["state"] == "trusted":
             verify(bytes(changed), policy, payload=payload, now=NOW)
         refused += verdict["state"] != "trusted"
     assert refused > len(statement) * 0.9
+
+
+def make_certificate(signer):
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "Mallory")])
+    period = NOW - timedelta(days=1), NOW + timedelta(days=1)
+    builder = x509.CertificateBuilder(name, name, signer.public_key, 7, *period)
+    return builder.sign(signer.key, None).public_bytes(Encoding.DER)
+
+
+SIGNER = KeySigner(generate_key("eddsa"))
+CERTIFICATE = make_certificate(SIGNER)
+CERTIFICATE_HASH = hashlib.sha256(CERTIFICATE).digest()
+EQUAL_KEYS = {
+    "large numbers": "a2 1b1000000000000000 01 fb43b0000000000000 02",
+    "arrays": "a2 8101 01 81f93c00 02",
+    "tags": "a2 c501 01 c5f5 02",
+    "maps": "a2 a2 01 02 03 04 01 a2 03 04 f5 02 02",
+}
+HOSTILE_HEADERS = {
+    "claims are null": {15: None},
+    "claims are undefined": {15: cbor2.undefined},
+    "kccs is null": {14: None},
+    "x5chain is null": {33: None},
+    "x5chain is empty": {33: []},
+    "x5chain is too long": {33: [CERTIFICATE] * 17},
+    "second certificate is a number": {33: [CERTIFICATE, 1]},
+    "second certificate is cut off": {33: [CERTIFICATE, CERTIFICATE[:-1]]},
+    "hash of the certificate has a text as algorithm": {
+        33: CERTIFICATE,
+        34: ["-16", CERTIFICATE_HASH],
+    },
+    "hash of the certificate is null": {33: CERTIFICATE, 34: None},
+    "issuer is not a URI": {33: CERTIFICATE, 15: {1: "Mallory"}},
+    "issuer has a space": {33: CERTIFICATE, 15: {1: "https://example.org/a b"}},
+    "issuer has a malformed host": {33: CERTIFICATE, 15: {1: "https://[example.org]/"}},
+    "issuer is missing": {33: CERTIFICATE, 15: {2: "a record"}},
+    "hash algorithm is a text": {258: "-16"},
+    "hash algorithm is a float": {258: -16.0},
+    "hash algorithm is in a list": {258: [-16]},
+}
+
+
+@pytest.mark.parametrize("name", [*HOSTILE_HEADERS, *EQUAL_KEYS])
+def test_page_refuses_signed_headers_that_python_refuses(viewer, name):
+    """The signer is trusted, and the signature is valid: only the headers are wrong."""
+    headers = {1: SIGNER.algorithm, **HOSTILE_HEADERS.get(name, {})}
+    payload = hashlib.sha256(b"a file").digest() if 258 in headers else b"a file"
+    protected = cbor2.dumps(headers)
+    if name in EQUAL_KEYS:
+        protected = b"\xa2" + protected[1:] + b"\x61x" + bytes.fromhex(EQUAL_KEYS[name])
+    signature = SIGNER.sign(encode_sig_structure(protected, payload))
+    statement = cbor2.dumps(cbor2.CBORTag(18, [protected, {}, payload, signature]))
+    with pytest.raises(VerificationFailed) as refusal:
+        verify(statement, Policy(keys=(SIGNER.public_key,)), payload=b"a file", now=NOW)
+    replies = viewer.open_records(
+        b"a file", statements=[statement], keys=[encode_key(SIGNER.public_key)]
+    )
+    (verdict,) = replies["verdicts"]["verdicts"]
+    assert (verdict["state"], verdict["reason"]) == ("failed", refusal.value.reason)
+
+
+@pytest.mark.parametrize("bits", [2047, 2048])
+def test_page_trusts_no_rsa_key_that_python_finds_too_short(viewer, bits):
+    key = rsa.generate_private_key(65537, bits)
+    protected = cbor2.dumps({1: ALG_PS256})
+    pss = padding.PSS(padding.MGF1(hashes.SHA256()), 32)
+    signature = key.sign(encode_sig_structure(protected, b"{}"), pss, hashes.SHA256())
+    statement = cbor2.dumps(cbor2.CBORTag(18, [protected, {}, b"{}", signature]))
+    policy = Policy(keys=(key.public_key(),))
+    if bits < 2048:
+        with pytest.raises(VerificationFailed):
+            verify(statement, policy, payload=b"{}", now=NOW)
+    else:
+        verify(statement, policy, payload=b"{}", now=NOW)
+    replies = viewer.open_records(
+        b"{}", statements=[statement], keys=[encode_key(key.public_key())]
+    )
+    expected = "failed" if bits < 2048 else "trusted"
+    assert replies["verdicts"]["verdicts"][0]["state"] == expected
+
+
+def test_page_leaves_open_what_a_certificate_says(viewer):
+    """The page reads the key in a certificate, and not its dates, for example."""
+    statement = sign(
+        b"{}",
+        SIGNER,
+        chain=[x509.load_der_x509_certificate(CERTIFICATE)],
+        claims=StatementClaims(issuer="https://example.org"),
+    )
+    replies = viewer.open_records(
+        b"{}", statements=[statement], keys=[encode_key(SIGNER.public_key)]
+    )
+    (verdict,) = replies["verdicts"]["verdicts"]
+    assert verdict["state"] == "trusted"
+    assert find_check(verdict, "certificate")["outcome"] == "not decidable"
+
+
+def test_page_names_witnesses_and_marks_what_is_not_signed(viewer):
+    verdict = compute_verdict(viewer, VECTORS["witness-valid"])
+    checks = {check["name"]: check for check in verdict["checks"]}
+    assert checks["witnesses"]["told"] == (
+        "2 of 3 cosigned (Witness 1, Witness 2); entry 4 of 9 in Example log"
+    )
+    assert "entry" not in checks["receipt"]["told"]
+    assert verdict["unsigned"] == ["the receipt names entry 4 of 5"]
+
+
+def test_expired_witness_does_not_count_under_its_name_in_a_second_store(viewer):
+    time = int(NOW.timestamp())
+    log, witness, signer = WitnessedLog(), Cosigner("w.example"), KeySigner(generate_key("eddsa"))
+    log.fill(2)
+    statement = sign(b"{}", signer)
+    proof = log.proof(statement, witness, time=time - 5)
+    ended = {"valid_until": NOW - timedelta(days=1)}
+    other = TrustedParty("Another name", (ROLE_WITNESS,), note_key=witness.vkey)
+    store = combine_trust_stores(
+        [build_store(log, [witness], 1, validity=ended), TrustStore((other,))]
+    )
+    statement = add_tlog_proof(statement, proof, [log.vkey])
+    policy = Policy(keys=(signer.public_key,), trust_store=store)
+    with pytest.raises(VerificationFailed, match="too few witnesses"):
+        verify(statement, policy, payload=b"{}", now=NOW)
+    replies = viewer.open_records(
+        b"{}",
+        statements=[statement],
+        keys=[encode_key(signer.public_key)],
+        **describe_parties(store),
+    )
+    assert replies["verdicts"]["verdicts"][0]["reason"] == "witness-too-few"
+
+
+def test_default_store_requires_witnesses_only_of_signers_that_it_knows(viewer):
+    vector = VECTORS["witness-missing"]
+    assert compute_verdict(viewer, vector, namesOnly=True)["reason"] == "witness-missing"
+    stranger = {**vector, "policy": {**vector["policy"], "trust": [], "log_trust": []}}
+    verdict = compute_verdict(viewer, stranger, namesOnly=True)
+    assert verdict.get("reason") is None

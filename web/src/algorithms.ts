@@ -51,7 +51,7 @@ export function isSupported(number: unknown): boolean {
 
 /** Return whether a key is of a kind that a supported algorithm accepts, and not a weak one. */
 export function acceptsKey(number: unknown, key: Key): boolean {
-  const isStrong = !hasSmallOrder(key) && (key.kind !== "RSA" || key.x.length >= 256);
+  const isStrong = !hasSmallOrder(key) && (key.kind !== "RSA" || hasUsualSize(key));
   return ALGORITHMS[number as number].kinds.includes(key.kind) && isStrong;
 }
 
@@ -98,6 +98,12 @@ async function verifyEd25519(key: Key, signature: Bytes, data: Bytes): Promise<b
     return verifyAsync(signature, data, key.x, { zip215: false }).catch(() => false);
   }
   return crypto.subtle.verify({ name: "Ed25519" }, imported, signature, data);
+}
+
+/** Return whether an RSA key has 2048 to 8192 bits, and an exponent of at most 64. */
+function hasUsualSize({ x, y }: Key): boolean {
+  const bits = x.length * 8 - (Math.clz32(x[0]) - 24);
+  return bits >= 2048 && bits <= 8192 && y.length <= 8;
 }
 
 /** Return whether an Ed25519 key is a point of small order; false for other kinds of keys. */

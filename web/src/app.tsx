@@ -1,32 +1,40 @@
 /** The page of a record: verdict, conversation and files, with keyboard shortcuts and links to entries. */
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { Banner } from "./banner";
 import { Bars, Charts } from "./charts";
-import { describeLines, Files } from "./files";
+import { describeLines, Files, listFiles } from "./files";
+import { Header, nameAgent } from "./header";
 import { useKeyboard } from "./keyboard";
 import { Lines } from "./line-statistics";
 import { usePageState } from "./page-state";
-import { Facts, Help, Prompts, ThemeSwitch } from "./panels";
+import { Help, Prompts, ThemeSwitch } from "./panels";
 import type { Island, Overview, PageRow } from "./protocol";
+import { isFiltering, NO_FILTER } from "./row-filter";
 import { type Jump, RowList } from "./row-list";
-import { isOpenAtFirst, type WrittenLines } from "./row-view";
+import { isFoldable, isOpenAtFirst, type WrittenLines } from "./row-view";
+import { SummaryCard } from "./summary-card";
 import { makeVisible } from "./text";
-import { Timeline } from "./timeline";
 import { RowCount, Toolbar } from "./toolbar";
+import { buildItems, findTurns, type Item, rowKey, type Turns } from "./turns";
+import { Checks, summarizePage } from "./verdict";
 
 /** The whole page; it connects the state from the worker with the views. `openRecords` sends the records to the worker. */
 export function App({ island, worker, openRecords }: { island: Island; worker: Worker; openRecords: () => void }) {
   const state = usePageState(island, worker, openRecords);
   const { rows, shown, overview, filter } = state;
   const [tab, setTab] = useState<"conversation" | "files">("conversation");
-  const [selected, select] = useState(-1);
+  const [selected, select] = useState("");
   const [jump, setJump] = useState<Jump | null>(null);
-  const [opened, setOpened] = useState(new Map<number, boolean>());
+  /** A row to go to, as soon as it is in the list. */
+  const [wanted, setWanted] = useState(-1);
+  const [opened, setOpened] = useState(new Map<string, boolean>());
   const [rawRows, setRawRows] = useState(new Set<number>());
   const [file, setFile] = useState<string | null>(null);
   const [help, setHelp] = useState(false);
   const [menu, setMenu] = useState(false);
+  const [checks, setChecks] = useState(false);
+  /** Whether a phone shows the toolbar, which larger screens always show. */
+  const [tools, setTools] = useState(false);
   const [covered, setCovered] = useState(0);
   const [missing, setMissing] = useState("");
   const scroller = useRef<HTMLElement>(null);
@@ -35,28 +43,35 @@ export function App({ island, worker, openRecords }: { island: Island; worker: W
 
   const rowsByName = useMemo(() => indexRows(rows), [rows]);
   const wrote = useMemo(() => indexWrittenLines(overview), [overview]);
+  const turns = useMemo(() => findTurns(rows), [rows]);
+  const isFiltered = isFiltering(filter);
+  const list = useMemo(
+    () => buildItems(rows, shown, { flat: isFiltered, openAll: state.detail === "full", opened }),
+    [rows, shown, isFiltered, state.detail, opened],
+  );
+  const headline = summarizePage(island, state);
 
-  /** Select a row and scroll to it; a negative index does nothing. */
-  const go = (row: number, focus = true) => {
-    if (row < 0) return;
+  /** Select an item and scroll to it. */
+  const goToItem = (key: string) => {
     setTab("conversation");
     setMenu(false);
-    select(row);
-    setJump((last) => ({ row, count: (last?.count ?? 0) + 1, focus }));
+    select(key);
+    setJump((last) => ({ key, count: (last?.count ?? 0) + 1, focus: true }));
   };
-  /** Go to a row; if a filter hides it, remove the filter first. */
+  /** Go to a row; if a filter hides it, remove the filter first, and open what it is folded in. */
   const reveal = (row: number | undefined) => {
-    if (row === undefined) return;
-    if (!shown.includes(row)) {
-      state.setFilter({ ...filter, kinds: [], tools: [], text: "", errors: false, names: [], repeated: rows[row].isRepeated });
-      if (rows[row].kind === "event" || rows[row].kind === "reasoning") state.setDetail("full");
-      if (state.folded.has(rows[row].agent)) state.toggleFold(rows[row].agent);
-    }
-    setOpened((known) => new Map(known).set(row, true));
-    go(row);
+    if (row === undefined || !rows[row]) return;
+    if (!shown.includes(row)) state.setFilter({ ...NO_FILTER, repeated: rows[row].isRepeated });
+    if (rows[row].kind !== "event") setOpened((known) => new Map(known).set(rowKey(row), true));
+    setTab("conversation");
+    setWanted(row);
   };
-  const toggle = (row: number) =>
-    setOpened((known) => new Map(known).set(row, !(known.get(row) ?? isOpenAtFirst(rows[row], state.detail))));
+  const toggle = (item: Item) => {
+    if (item.is !== "row") setOpened((known) => new Map(known).set(item.key, !item.open));
+    else if (rows[item.at].kind === "event") toggleRaw(item.at);
+    else if (isFoldable(rows[item.at]))
+      setOpened((known) => new Map(known).set(item.key, !(known.get(item.key) ?? isOpenAtFirst(rows[item.at], state.detail))));
+  };
   const toggleRaw = (row: number) => {
     state.requestRaw(rows[row]);
     setRawRows((known) => (known.has(row) ? new Set([...known].filter((other) => other !== row)) : new Set([...known, row])));
@@ -67,34 +82,55 @@ export function App({ island, worker, openRecords }: { island: Island; worker: W
   };
 
   useEffect(() => {
+    if (wanted < 0) return;
+    if (list.positions.has(rowKey(wanted))) {
+      setWanted(-1);
+      goToItem(rowKey(wanted));
+      return;
+    }
+    const closed = list.containers.get(wanted)?.filter((key) => opened.get(key) !== true) ?? [];
+    if (closed.length) setOpened((known) => new Map([...known, ...closed.map((key): [string, boolean] => [key, true])]));
+    // The level of detail hides the row, or the reader closed an item around it.
+    else if (shown.includes(wanted) || state.detail === "brief") state.setDetail("full");
+  }, [wanted, list]);
+  useEffect(() => {
     if (!state.done) return;
     const followLink = () => {
       const name = decodeFragment(location.hash.slice(1));
-      setMissing(name && !rowsByName.has(name) ? name : "");
-      if (name) reveal(rowsByName.get(name));
+      const row = rowsByName.get(name) ?? findTurn(name, turns);
+      setMissing(name && row === undefined ? name : "");
+      if (name) reveal(row);
     };
     followLink();
     addEventListener("hashchange", followLink);
     return () => removeEventListener("hashchange", followLink);
   }, [state.done, rowsByName]);
   useEffect(() => {
+    // The matches may be below the screen, under the summary.
+    const top = scroller.current?.querySelector<HTMLElement>(".list")?.offsetTop;
+    if (isFiltered && state.done && top !== undefined) scroller.current!.scrollTo({ top: top - sticky.current!.offsetHeight });
+  }, [filter]);
+  useEffect(() => {
     if (tab !== "files" || file === null) return;
-    const section = [...document.querySelectorAll<HTMLElement>(".file")].find((element) => element.id.endsWith(`-${file}`));
+    const section = document.querySelector<HTMLElement>(".file.marked");
     section?.scrollIntoView();
     section?.focus({ preventScroll: true });
   }, [tab, file]);
   useEffect(() => {
+    const toolbar = sticky.current!;
     const observer = new ResizeObserver(() =>
-      setCovered(getComputedStyle(sticky.current!).position === "sticky" ? sticky.current!.offsetHeight : 0),
+      setCovered(getComputedStyle(toolbar).position === "sticky" ? toolbar.offsetHeight : 0),
     );
-    observer.observe(sticky.current!);
+    observer.observe(toolbar);
     return () => observer.disconnect();
   }, []);
   useKeyboard({
     state,
+    list,
     selected,
-    go,
-    toggle: (row) => (rows[row].kind === "event" ? toggleRaw(row) : toggle(row)),
+    go: (item) => item && goToItem(item.key),
+    reveal,
+    toggle,
     search,
     help: () => setHelp((on) => !on),
     files: () => setTab((current) => (current === "files" ? "conversation" : "files")),
@@ -112,43 +148,62 @@ export function App({ island, worker, openRecords }: { island: Island; worker: W
       >
         Skip to the conversation
       </a>
-      <header class="top">
-        <button type="button" class="menu" aria-expanded={menu} aria-controls="prompts" onClick={() => setMenu(!menu)}>
-          Prompts
-        </button>
-        {island.index && (
-          <a class="up" href={island.index} aria-label="All conversations">
-            All<span class="rest"> conversations</span>
-          </a>
-        )}
-        <h1>{island.title}</h1>
-        <button type="button" onClick={() => setHelp(true)} aria-label="Keyboard help">
-          ?
-        </button>
-        <ThemeSwitch />
-      </header>
+      <Header
+        {...{ island, state, headline, checks }}
+        toggleChecks={() => {
+          setChecks(!checks);
+          scroller.current?.scrollTo({ top: 0 });
+        }}
+        before={
+          <>
+            <button type="button" class="menu" aria-expanded={menu} aria-controls="prompts" onClick={() => setMenu(!menu)}>
+              Prompts
+            </button>
+            {island.index && (
+              <a class="up" href={island.index} aria-label="All conversations">
+                ‹ All<span class="rest"> conversations</span>
+              </a>
+            )}
+          </>
+        }
+        after={
+          <span class="tools">
+            <button type="button" onClick={() => setHelp(true)} aria-label="Keyboard help">
+              ?
+            </button>
+            <ThemeSwitch />
+          </span>
+        }
+      />
       <nav id="prompts" class={menu ? "side open" : "side"} aria-label="Prompts">
-        <Prompts state={state} go={reveal} selected={selected} />
+        <Prompts state={state} turns={turns} go={reveal} selected={list.items[list.positions.get(selected) ?? -1]?.at ?? -1} />
       </nav>
       <main id="main" ref={scroller} tabIndex={0} aria-label="Record">
-        <Banner island={island} state={state} />
-        {overview && <Facts overview={overview} />}
-        {overview && <Timeline overview={overview} go={reveal} />}
-        {overview && (
-          <Charts>
-            <Bars title="Calls by tool" bars={overview.totals.tools} />
-            <Bars title="Output tokens by model" bars={overview.totals.models} />
-          </Charts>
+        {checks && <Checks island={island} state={state} />}
+        {!state.failed && (
+          <SummaryCard island={island} state={state} go={reveal} showFile={showFile} showFiles={() => setTab("files")}>
+            {overview && (
+              <Charts>
+                <Bars title="Calls by tool" bars={overview.totals.tools} />
+                <Bars title="Output tokens by model" bars={overview.totals.models} />
+              </Charts>
+            )}
+            {island.lines && <Lines lines={island.lines} />}
+          </SummaryCard>
         )}
-        {island.lines && <Lines lines={island.lines} />}
-        <div class="sticky" ref={sticky}>
+        <div class={tools || isFiltered ? "sticky open" : "sticky"} ref={sticky}>
           <div class="tabs" role="group" aria-label="View">
             <button type="button" aria-pressed={tab === "conversation"} onClick={() => setTab("conversation")}>
               Conversation
             </button>
             <button type="button" aria-pressed={tab === "files"} onClick={() => setTab("files")}>
-              Attribution{overview ? ` (${overview.files.length})` : ""}
+              Files{overview ? ` (${listFiles(overview).length.toLocaleString("en")})` : ""}
             </button>
+            {tab === "conversation" && (
+              <button type="button" class="menu" aria-pressed={tools} onClick={() => setTools(!tools)}>
+                Search
+              </button>
+            )}
             {tab === "conversation" && <RowCount state={state} prefiltered={island.filter !== null} />}
           </div>
           {tab === "conversation" && <Toolbar state={state} search={search} />}
@@ -158,15 +213,32 @@ export function App({ island, worker, openRecords }: { island: Island; worker: W
             The link leads to entry {makeVisible(missing).slice(0, 100)}, but this record has no such entry.
           </p>
         )}
+        <h2 class="hidden">{tab === "files" ? "Files" : "Conversation"}</h2>
         {tab === "files" ? (
           <Files
-            state={state}
+            {...{ state, turns, reveal }}
             selected={file}
             go={(session, entry) => reveal(rowsByName.get(`${session}:${entry}`) ?? rowsByName.get(entry))}
           />
         ) : (
           <RowList
-            {...{ state, scroller, covered, selected, select, jump, opened, toggle, rawRows, toggleRaw, wrote, showFile }}
+            {...{
+              state,
+              list,
+              turns,
+              scroller,
+              covered,
+              selected,
+              select,
+              jump,
+              opened,
+              toggle,
+              rawRows,
+              toggleRaw,
+              wrote,
+              showFile,
+            }}
+            agent={nameAgent(state.sessions[0]) || "Assistant"}
           />
         )}
         {tab === "conversation" && state.done && !shown.length && (
@@ -192,6 +264,12 @@ function indexRows(rows: PageRow[]): Map<string, number> {
     for (const name of own) if (name && !index.has(name)) index.set(name, at);
   });
   return index;
+}
+
+/** Return the prompt of a turn by the name of a link such as "turn-3"; undefined if there is no such turn. */
+function findTurn(name: string, turns: Turns): number | undefined {
+  const number = Number(/^turn-(\d{1,9})$/.exec(name)?.[1]);
+  return [...turns.numbers].find(([, other]) => other === number)?.[0];
 }
 
 /** Return the attributed lines by the session and the entry that wrote them. */

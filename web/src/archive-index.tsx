@@ -60,7 +60,7 @@ function describeCounts(page: SitePage): string {
     page.errors > page.failed ? pluralize(page.errors - page.failed, "error event") : "",
     page.tokens ? pluralize(page.tokens, "token") : "",
     formatCost([page]),
-    page.isRepeated ? "another recording of a session that has a card" : "",
+    page.isRepeated ? "duplicate recording of a session, not counted" : "",
   ];
   return counts.filter(Boolean).join(", ");
 }

@@ -20,9 +20,12 @@ export function toHex(bytes: Bytes): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+export function toBase64(bytes: Bytes): string {
+  return btoa(String.fromCharCode(...bytes));
+}
+
 export function toBase64Url(bytes: Bytes): string {
-  const base64 = btoa(String.fromCharCode(...bytes));
-  return base64.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+  return toBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
 export function fromBase64(text: string): Bytes {

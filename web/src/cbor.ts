@@ -122,15 +122,10 @@ class Decoder {
   /** Read the members of a map; throws if two keys are equal. */
   private readMap(count: number, depth: number): Map<unknown, unknown> {
     const members = new Map<unknown, unknown>();
-    const seen = new Set<unknown>();
+    const seen = new Set<string>();
     for (let left = count; left > 0; left--) {
-      const start = this.offset;
       const key = this.readItem(depth + 1);
-      // 1, 1.0 and true are three keys in CBOR but one in Python, so they count as equal. Arrays and maps as keys are compared by
-      // their bytes.
-      const scalar = typeof key === "boolean" || key instanceof Float ? Number(key) : key;
-      const identity =
-        scalar !== null && typeof scalar === "object" ? `\0${this.data.subarray(start, this.offset).join()}` : scalar;
+      const identity = identifyKey(key);
       if (seen.has(identity)) throw new MalformedCbor("a key occurs more than once");
       seen.add(identity);
       members.set(key, this.readItem(depth + 1));
@@ -165,6 +160,18 @@ class Decoder {
     if (!Number.isFinite(value)) throw new MalformedCbor(`${value} is not a finite number`);
     return new Float(value);
   }
+}
+
+/** Return a text that two keys share if Python takes them for one: 1, 1.0 and true are three keys in CBOR, also inside arrays. */
+function identifyKey(key: unknown): string {
+  if (typeof key === "string") return JSON.stringify(key);
+  if (key instanceof Uint8Array) return `h'${key.join()}'`;
+  if (Array.isArray(key)) return `[${key.map(identifyKey).join()}]`;
+  if (key instanceof Tag) return `${key.tag}(${identifyKey(key.value)})`;
+  if (key instanceof Map) return `{${[...key].map((member) => member.map(identifyKey).join(":")).sort().join()}}`; // prettier-ignore
+  if (key === null || key === undefined || typeof key === "bigint") return String(key);
+  const number = Number(key);
+  return String(Number.isInteger(number) ? BigInt(number) : number);
 }
 
 /** A number encoded as a float. Unlike the integer 1, the float 1.0 is not a header label. */

@@ -1,9 +1,10 @@
 /** The CWT claims of a signer: issuer, subject and times. Follows RFC 8392. */
 
-import { Float } from "./cbor";
+import { Float, Tag } from "./cbor";
 import { VerificationError } from "./verification-error";
 
 const [ISS, SUB, EXP, NBF, IAT] = [1, 2, 4, 5, 6];
+const EPOCH_TAG = 1;
 /** Seconds that the clocks of signer and reader may differ. */
 const CLOCK_TOLERANCE = 300;
 const LAST_SECOND = Date.UTC(9999, 11, 31) / 1000;
@@ -34,8 +35,9 @@ export function readClaims(header: unknown, now: number): Claims {
   };
 }
 
-/** Return the time in a claim, in seconds since the epoch. */
-function readTime(value: unknown, label: number): number {
+/** Return the time in a claim, in seconds since the epoch. Some implementations write it with CBOR tag 1. */
+function readTime(claim: unknown, label: number): number {
+  const value = claim instanceof Tag && claim.tag === EPOCH_TAG ? claim.value : claim;
   if (typeof value !== "number" && typeof value !== "bigint" && !(value instanceof Float))
     throw new VerificationError(`Claim ${label} is not a time`, "claims-malformed");
   const time = Number(value);

@@ -19,7 +19,7 @@ export function listContentParts(content: Value): Part[] {
     .flatMap(parsePart);
 }
 
-/** Return the parts of a tool's output; empty if there is none. */
+/** Return the parts of a tool's output; empty without output. */
 export function listOutputParts(output: Value): Part[] {
   return listBlocks(output).flatMap(parsePart);
 }

@@ -27,6 +27,8 @@ export const HEADER = {
   RECEIPTS: 394,
   VDS: 395,
   VDP: 396,
+  /** Defined by vacr. */
+  TLOG_PROOFS: -75101,
 } as const;
 
 export type Headers = Map<unknown, unknown>;

@@ -6,10 +6,13 @@ import { type Key, parseCertificateKey, parseCoseKey, UNUSABLE_KEY } from "./key
 import { HASHES } from "./payload";
 import { VerificationError } from "./verification-error";
 
+const MAX_CHAIN_LENGTH = 16;
+
 /** Return the key in the kccs header; null if there is none, or if the page cannot read it but it may be the signer's. */
 export async function readKccsKey(message: Sign1): Promise<Key | null> {
-  const kccs = message.protected.get(HEADER.KCCS) ?? message.unprotected.get(HEADER.KCCS);
-  if (kccs === undefined) return null;
+  const headers = [message.protected, message.unprotected].find((map) => map.has(HEADER.KCCS));
+  if (headers === undefined) return null;
+  const kccs = headers.get(HEADER.KCCS);
   const confirmation = kccs instanceof Map ? kccs.get(8) : undefined;
   if (!(confirmation instanceof Map) || !(confirmation.get(1) instanceof Map))
     throw new VerificationError("The kccs header contains no key", "kccs-malformed");
@@ -24,17 +27,21 @@ export async function readKccsKey(message: Sign1): Promise<Key | null> {
 /** Return the key of the first certificate; null if there is none. Throws if the x5t header names another certificate. */
 export async function readCertificateKey(message: Sign1): Promise<Key | null> {
   if (message.unprotected.has(HEADER.X5T)) throw new VerificationError("The x5t header is not protected", "x5t-unprotected");
-  const chain = message.protected.get(HEADER.X5CHAIN) ?? message.unprotected.get(HEADER.X5CHAIN);
-  if (chain === undefined) return null;
-  const certificate = Array.isArray(chain) ? chain[0] : chain;
-  if (!isBytes(certificate)) throw new VerificationError("The x5chain header is not a list of certificates", "x5chain-malformed");
-  const x5t = message.protected.get(HEADER.X5T);
-  if (x5t !== undefined) {
-    const hash = Array.isArray(x5t) && x5t.length === 2 ? HASHES[x5t[0]] : undefined;
+  const headers = [message.protected, message.unprotected].find((map) => map.has(HEADER.X5CHAIN));
+  if (headers === undefined) return null;
+  const value = headers.get(HEADER.X5CHAIN);
+  const chain: unknown[] = Array.isArray(value) ? value : [value];
+  if (!chain.length || chain.length > MAX_CHAIN_LENGTH || !chain.every(isBytes))
+    throw new VerificationError(`The x5chain header is not a list of 1 to ${MAX_CHAIN_LENGTH} certificates`, "x5chain-malformed");
+  const [certificate] = chain;
+  if (message.protected.has(HEADER.X5T)) {
+    const x5t = message.protected.get(HEADER.X5T);
+    const hash = Array.isArray(x5t) && x5t.length === 2 ? HASHES.get(x5t[0]) : undefined;
     if (!hash || !isBytes((x5t as unknown[])[1]))
       throw new VerificationError("The x5t header is not a hash with a supported algorithm", "x5t-malformed");
     if (!areEqual(await computeHash(hash, certificate), (x5t as Bytes[])[1]))
       throw new VerificationError("The x5t header does not match the signer's certificate", "x5t-mismatch");
   }
-  return parseCertificateKey(certificate);
+  const keys = await Promise.all(chain.map(parseCertificateKey));
+  return keys[0];
 }

@@ -1,12 +1,20 @@
-/** The files that a conversation changed: for each range of lines its author, the evidence, the entries that wrote it, and its text. */
+/**
+ * The files that a conversation changed: the cumulative diff of each and, for each attributed range of lines, its author, the
+ * evidence, the entries that wrote it, and its text.
+ */
 
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
+import { CumulativeDiff } from "./cumulative-diff";
+import type { FileChange } from "./file-changes";
 import { linesKey, type PageState } from "./page-state";
-import type { AttributedFile, Range } from "./protocol";
+import type { AttributedFile, Overview, Range } from "./protocol";
 import { makeVisible, pluralize } from "./text";
+import type { Turns } from "./turns";
 
 const COLOURS = 6;
 const ENTRIES = "/session/entries/";
+/** Files are open at first if there are at most this many. */
+const MAX_OPEN = 8;
 const MAX_LINES = 500;
 const MAX_LINE_LENGTH = 500;
 
@@ -25,75 +33,153 @@ function chooseColour(range: Range, colours: Map<string, string>): string {
 
 interface Props {
   state: PageState;
+  turns: Turns;
+  /** Show a row in the conversation. */
+  reveal: (row: number) => void;
   /** Show an entry of a session in the conversation. */
   go: (session: number, entry: string) => void;
   /** The path of the file to highlight. */
   selected: string | null;
 }
 
-/** The files with attributed lines, and a legend of the colours. */
-export function Files({ state, go, selected }: Props) {
-  const files = state.overview?.files ?? [];
-  const colours = assignColours(files);
+/** A file of the session: its changes by calls, its attributed lines, or both. */
+interface SessionFile {
+  session: number;
+  path: string;
+  /** The number of the file among the changes, or -1. */
+  number: number;
+  change: FileChange | null;
+  attributed: AttributedFile | null;
+}
+
+/** Return the files that calls changed, then those that only have attributed lines. */
+export function listFiles(overview: Overview): SessionFile[] {
+  const left = new Set(overview.files);
+  const changed = overview.changes.map((change, number): SessionFile => {
+    const attributed = overview.files.find((file) => isSameFile(file, change)) ?? null;
+    if (attributed) left.delete(attributed);
+    return { session: change.session, path: change.path, number, change, attributed };
+  });
+  const others = [...left].map((attributed): SessionFile => ({ ...attributed, number: -1, change: null, attributed }));
+  return [...changed, ...others];
+}
+
+/** Return whether an attribution is about a changed file. Its path may begin in another folder. */
+function isSameFile(file: AttributedFile, change: FileChange): boolean {
+  if (file.session !== change.session) return false;
+  return file.path === change.path || file.path.endsWith(`/${change.path}`) || change.path.endsWith(`/${file.path}`);
+}
+
+/** The files of the session with their cumulative diffs and attributed lines, and a legend of the colours. */
+export function Files({ state, turns, reveal, go, selected }: Props) {
+  const { overview } = state;
+  const files = useMemo(() => (overview ? listFiles(overview) : []), [overview]);
+  const attributed = overview?.files ?? [];
+  const colours = assignColours(attributed);
   if (!files.length)
-    return (
-      <p class="empty">
-        The record has no file attribution. To find the lines that the agent wrote, run <code>vacr attribute</code>.
-      </p>
-    );
+    return <p class="empty">No call of this conversation changed a file, and the record has no file attribution.</p>;
   return (
     <div class="files">
-      <p class="legend">
-        {[...colours].map(([model, look]) => (
-          <span>
-            <i class={`swatch ${look}`} /> {makeVisible(model) || "AI"}
-          </span>
-        ))}
-        {["human", "mixed", "unknown"]
-          .filter((type) => files.some((file) => file.ranges.some((range) => range.type === type)))
-          .map((type) => (
+      {attributed.length > 0 ? (
+        <p class="legend">
+          {[...colours].map(([model, look]) => (
             <span>
-              <i class={`swatch ${type}`} /> {type}
+              <i class={`swatch ${look}`} /> {makeVisible(model) || "AI"}
             </span>
           ))}
-      </p>
+          {["human", "mixed", "unknown"]
+            .filter((type) => attributed.some((file) => file.ranges.some((range) => range.type === type)))
+            .map((type) => (
+              <span>
+                <i class={`swatch ${type}`} /> {type}
+              </span>
+            ))}
+          <span>● AI, ○ human, · unknown or not changed</span>
+        </p>
+      ) : (
+        <p class="note">
+          The changes that the tool calls made. To find out which of these lines are in the files, run <code>vacr attribute</code>
+          .
+        </p>
+      )}
       {files.map((file) => (
-        <File file={file} colours={colours} go={go} state={state} marked={file.path === selected} />
+        <File
+          {...{ file, colours, go, reveal, state, turns }}
+          marked={selected !== null && [file.path, file.attributed?.path].includes(selected)}
+          openAtFirst={files.length <= MAX_OPEN}
+        />
       ))}
     </div>
   );
 }
 
-/** A file: its path, a strip of its lines in the colours of their authors, and a table of its ranges. */
+/** A file: its path and, if it is open, its cumulative diff and its attribution. */
 function File({
   file,
   colours,
   go,
+  reveal,
   state,
+  turns,
   marked,
+  openAtFirst,
+}: Omit<Props, "selected"> & { file: SessionFile; colours: Map<string, string>; marked: boolean; openAtFirst: boolean }) {
+  const [chosen, setChosen] = useState<boolean | null>(null);
+  const open = chosen ?? (openAtFirst || marked);
+  const { change, attributed, path } = file;
+  return (
+    <section
+      class={`file${marked ? " marked" : ""}`}
+      id={`file-${file.session}-${attributed?.path ?? path}`}
+      data-path={path}
+      tabIndex={-1}
+      aria-label={makeVisible(path)}
+    >
+      <h3>
+        <button type="button" class="fold" aria-expanded={open} onClick={() => setChosen(!open)}>
+          <span class="path">{makeVisible(path)}</span>
+          {change && (
+            <small>
+              <span class="plus">+{change.added.toLocaleString("en")}</span>{" "}
+              <span class="minus">−{change.removed.toLocaleString("en")}</span> in {pluralize(change.rows.length, "call")}
+              {change.isDeleted ? ", deleted" : ""}
+            </small>
+          )}
+          {attributed && <small>{describeAttribution(attributed)}</small>}
+        </button>
+      </h3>
+      {open && change && <CumulativeDiff {...{ state, turns, path, attributed }} number={file.number} go={reveal} />}
+      {open && attributed && (
+        <details class="attribution" open={!change}>
+          <summary>Attribution: {pluralize(attributed.ranges.length, "range")} of lines</summary>
+          <Attribution file={attributed} colours={colours} go={go} state={state} />
+        </details>
+      )}
+    </section>
+  );
+}
+
+/** Return how many lines of a file are attributed, and whether the whole file is known. */
+function describeAttribution(file: AttributedFile): string {
+  const lines = file.ranges.reduce((sum, range) => sum + range.end - range.start + 1, 0);
+  return `${pluralize(lines, "attributed line")}${file.complete ? "" : ", file known only in part"}`;
+}
+
+/** The attribution of a file: a strip of its lines in the colours of their authors, and a table of its ranges. */
+function Attribution({
+  file,
+  colours,
+  go,
+  state,
 }: {
   file: AttributedFile;
   colours: Map<string, string>;
   go: Props["go"];
   state: PageState;
-  marked: boolean;
 }) {
   const last = file.ranges.reduce((largest, range) => Math.max(largest, range.end), 1);
-  const lines = file.ranges.reduce((sum, range) => sum + range.end - range.start + 1, 0);
   return (
-    <section
-      class={`file${marked ? " marked" : ""}`}
-      id={`file-${file.session}-${file.path}`}
-      tabIndex={-1}
-      aria-label={makeVisible(file.path)}
-    >
-      <h3>
-        {makeVisible(file.path)}{" "}
-        <small>
-          {pluralize(lines, "line")}
-          {file.complete ? "" : ", file known only in part"}
-        </small>
-      </h3>
+    <>
       <svg class="strip" viewBox={`0 0 ${last} 1`} preserveAspectRatio="none" aria-hidden="true">
         {file.ranges.map((range) => (
           <rect
@@ -131,7 +217,7 @@ function File({
           ))}
         </p>
       )}
-    </section>
+    </>
   );
 }
 

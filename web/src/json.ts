@@ -65,6 +65,14 @@ export function prettyJson(value: Value, indent = ""): string {
   return canonicalJson(value);
 }
 
+/** Return the value at a JSON Pointer, or undefined if there is none. */
+export function resolvePointer(record: Value, pointer: string): Value {
+  return pointer
+    .split("/")
+    .slice(1)
+    .reduce((value, name) => value?.[name.replaceAll("~1", "/").replaceAll("~0", "~")], record);
+}
+
 /** A JSON parser that keeps large integers as bigint, and throws a SyntaxError for members that occur twice. */
 class ExactParser {
   private at = 0;

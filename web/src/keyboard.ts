@@ -3,50 +3,64 @@
 import { useEffect } from "preact/hooks";
 import type { PageState } from "./page-state";
 import { isPrompt } from "./rows";
+import type { Item, ItemList } from "./turns";
 
 /** Keys, and what they do. */
 export const KEYS: [string, string][] = [
-  ["j, k", "next row, previous row"],
+  ["j, k", "next item, previous item"],
   ["], [", "next prompt, previous prompt"],
   ["e", "next failure"],
-  ["Enter, o", "open or close the row"],
+  ["Enter, o", "open or close the item"],
   ["/", "search"],
-  ["f", "show the attribution, or go back"],
-  ["g, G", "first row, last row"],
+  ["f", "show the files, or go back"],
+  ["g, G", "first item, last item"],
   ["Esc", "leave the search or close this help"],
   ["?", "show this help"],
 ];
 
 interface Props {
   state: PageState;
-  selected: number;
-  go: (row: number) => void;
-  toggle: (row: number) => void;
+  list: ItemList;
+  /** The key of the selected item, or "". */
+  selected: string;
+  go: (item: Item | undefined) => void;
+  /** Go to a row, and open what it is folded in. */
+  reveal: (row: number) => void;
+  toggle: (item: Item) => void;
   search: { current: HTMLInputElement | null };
   help: () => void;
   files: () => void;
 }
 
 /** Handle the shortcuts while the page is shown, except in text fields, in dialogs and with Ctrl, Alt or Meta. */
-export function useKeyboard({ state, selected, go, toggle, search, help, files }: Props): void {
+export function useKeyboard({ state, list, selected, go, reveal, toggle, search, help, files }: Props): void {
   const { shown, rows } = state;
-  /** Go to the next or previous row on the page that matches a condition. */
-  const move = (step: 1 | -1, wanted: (row: number) => boolean) => {
-    let position = shown.indexOf(selected);
-    if (position < 0) position = step > 0 ? -1 : shown.length;
-    for (position += step; position >= 0 && position < shown.length; position += step)
-      if (wanted(shown[position])) return go(shown[position]);
+  const { items } = list;
+  const position = list.positions.get(selected) ?? -1;
+  const current = items[position] as Item | undefined;
+  /** Go to the next or previous item that matches a condition. */
+  const move = (step: 1 | -1, wanted: (item: Item) => boolean) => {
+    let at = position < 0 && step < 0 ? items.length : position;
+    for (at += step; at >= 0 && at < items.length; at += step) if (wanted(items[at])) return go(items[at]);
   };
+  /** Go to the next failure, also inside a closed group. */
+  const findFailure = () => {
+    const isClosed = current !== undefined && current.is !== "row" && !current.open;
+    const from = current === undefined ? 0 : shown.indexOf(isClosed ? current.members[0] : current.at) + (isClosed ? 0 : 1);
+    const row = shown.slice(from).find((at) => rows[at].isError);
+    if (row !== undefined) reveal(row);
+  };
+  const isTurn = (item: Item) => item.is === "row" && isPrompt(rows[item.at]);
   const keys: Record<string, () => void> = {
     j: () => move(1, () => true),
     k: () => move(-1, () => true),
-    "]": () => move(1, (row) => isPrompt(rows[row])),
-    "[": () => move(-1, (row) => isPrompt(rows[row])),
-    e: () => move(1, (row) => rows[row].isError),
-    o: () => selected >= 0 && toggle(selected),
-    Enter: () => selected >= 0 && toggle(selected),
-    g: () => go(shown[0] ?? -1),
-    G: () => go(shown[shown.length - 1] ?? -1),
+    "]": () => move(1, isTurn),
+    "[": () => move(-1, isTurn),
+    e: findFailure,
+    o: () => current && toggle(current),
+    Enter: () => current && toggle(current),
+    g: () => go(items[0]),
+    G: () => go(items[items.length - 1]),
     "/": () => search.current?.focus(),
     f: files,
     "?": help,

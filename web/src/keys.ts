@@ -1,6 +1,6 @@
 /** Public keys, read from COSE parameters (RFC 9053 section 7) or from a certificate, with their thumbprints (RFC 9679). */
 
-import { toBase64Url, type Bytes, computeHash, concatBytes } from "./bytes";
+import { toBase64Url, type Bytes, computeHash, concatBytes, toHex } from "./bytes";
 import { decodeCbor, encodeByteString, encodeHead } from "./cbor";
 import { isBytes } from "./cose";
 import { VerificationError } from "./verification-error";
@@ -14,16 +14,27 @@ export interface Key {
   /** The second coordinate, if the curve has one; for RSA the exponent. */
   y: Bytes;
   thumbprint: Bytes;
+  /** The hash of its SubjectPublicKeyInfo in hexadecimal: the key id in receipts of CCF. Empty for other kinds. */
+  fingerprint: string;
 }
 
-const CURVES: Record<number, { kind: Key["kind"]; size: number }> = {
+const CURVES: Record<number, { kind: "P-256" | "P-384" | "P-521"; size: number }> = {
   1: { kind: "P-256", size: 32 },
   2: { kind: "P-384", size: 48 },
   3: { kind: "P-521", size: 66 },
 };
 const EMPTY: Bytes = new Uint8Array();
 /** A key of a kind that the page does not support: it equals no other key and verifies no signature. */
-export const UNUSABLE_KEY: Key = { kind: "other", x: EMPTY, y: EMPTY, thumbprint: EMPTY };
+export const UNUSABLE_KEY: Key = { kind: "other", x: EMPTY, y: EMPTY, thumbprint: EMPTY, fingerprint: "" };
+/** The content of the AlgorithmIdentifier of each kind of key: the object identifiers, in DER. */
+const ALGORITHM_IDS: Record<Exclude<Key["kind"], "other">, number[]> = {
+  Ed25519: [6, 3, 43, 101, 112],
+  "P-256": [6, 7, 42, 134, 72, 206, 61, 2, 1, 6, 8, 42, 134, 72, 206, 61, 3, 1, 7],
+  "P-384": [6, 7, 42, 134, 72, 206, 61, 2, 1, 6, 5, 43, 129, 4, 0, 34],
+  "P-521": [6, 7, 42, 134, 72, 206, 61, 2, 1, 6, 5, 43, 129, 4, 0, 35],
+  RSA: [6, 9, 42, 134, 72, 134, 247, 13, 1, 1, 1, 5, 0],
+};
+const [DER_INTEGER, DER_BIT_STRING, DER_SEQUENCE] = [0x02, 0x03, 0x30];
 
 export function thumbprintUri(key: Key): string {
   return THUMBPRINT_URI + toBase64Url(key.thumbprint);
@@ -66,9 +77,33 @@ function readBytes(value: Map<unknown, unknown>, label: number, size?: number): 
   return bytes;
 }
 
-/** Return a key with its thumbprint, the hash of its encoded parameters. */
-async function addThumbprint(key: Omit<Key, "thumbprint">, encoded: Bytes): Promise<Key> {
-  return { ...key, thumbprint: await computeHash("SHA-256", encoded) };
+type UnnamedKey = Pick<Key, "x" | "y"> & { kind: keyof typeof ALGORITHM_IDS };
+
+/** Return a key with its thumbprint, the hash of its encoded parameters, and its fingerprint. */
+async function addThumbprint(key: UnnamedKey, encoded: Bytes): Promise<Key> {
+  const [thumbprint, fingerprint] = await Promise.all([encoded, encodeSpki(key)].map((data) => computeHash("SHA-256", data)));
+  return { ...key, thumbprint, fingerprint: toHex(fingerprint) };
+}
+
+/** Encode a key as SubjectPublicKeyInfo (RFC 5280). */
+function encodeSpki({ kind, x, y }: UnnamedKey): Bytes {
+  let bits = kind === "Ed25519" ? x : concatBytes(Uint8Array.of(4), x, y);
+  if (kind === "RSA") bits = encodeDer(DER_SEQUENCE, encodeDerInteger(x), encodeDerInteger(y));
+  const algorithm = encodeDer(DER_SEQUENCE, Uint8Array.from(ALGORITHM_IDS[kind]));
+  return encodeDer(DER_SEQUENCE, algorithm, encodeDer(DER_BIT_STRING, Uint8Array.of(0), bits));
+}
+
+/** Encode a positive integer, given in big-endian order. */
+function encodeDerInteger(value: Bytes): Bytes {
+  return encodeDer(DER_INTEGER, value[0] & 0x80 ? Uint8Array.of(0) : EMPTY, value);
+}
+
+function encodeDer(tag: number, ...contents: Bytes[]): Bytes {
+  const content = concatBytes(...contents);
+  const length: number[] = [];
+  for (let rest = content.length; rest; rest >>= 8) length.unshift(rest & 0xff);
+  if (content.length >= 0x80) length.unshift(0x80 | length.length);
+  return concatBytes(Uint8Array.of(tag, ...(length.length ? length : [0])), content);
 }
 
 /** Encode the parameters of a key as a CBOR map, in the order given. */

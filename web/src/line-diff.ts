@@ -6,20 +6,25 @@
 /** A run of equal lines: where it begins in each text, and its length. */
 type Block = [a: number, b: number, size: number];
 /** A change of lines a1 to a2 into lines b1 to b2; the ends are not included. */
-type Change = [kind: "equal" | "replace" | "delete" | "insert", a1: number, a2: number, b1: number, b2: number];
+export type Change = [kind: "equal" | "replace" | "delete" | "insert", a1: number, a2: number, b1: number, b2: number];
 
 /** In texts with at least this many lines, difflib ignores lines that make up more than 1 % of the text. */
 const POPULAR_FROM = 200;
 
 /** Return the lines of a unified diff, each with its marker, without hunk headers. */
 export function diffLines(a: string[], b: string[], context: number): string[] {
-  return groupChanges(listChanges(a, b), context).flatMap((group) =>
+  return diffChanges(a, b, context).flatMap((group) =>
     group.flatMap(([kind, a1, a2, b1, b2]) =>
       kind === "equal"
         ? a.slice(a1, a2).map((line) => ` ${line}`)
         : [...a.slice(a1, a2).map((line) => `-${line}`), ...b.slice(b1, b2).map((line) => `+${line}`)],
     ),
   );
+}
+
+/** Return the changes that turn one text into the other, in groups with some lines of context. */
+export function diffChanges(a: string[], b: string[], context: number): Change[][] {
+  return groupChanges(listChanges(a, b), context);
 }
 
 /** Return the positions of each line in a text, without the lines that difflib ignores. */
@@ -52,7 +57,7 @@ function findLongestMatch(a: string[], b: string[], positions: Map<string, numbe
 }
 
 /** Return all runs of equal lines in order; the last is an empty run at the ends of both texts. */
-function listMatches(a: string[], b: string[]): Block[] {
+export function listMatches(a: string[], b: string[]): Block[] {
   const positions = indexLines(b);
   const open = [[0, a.length, 0, b.length]];
   const matches: Block[] = [];

@@ -118,7 +118,7 @@ function GroupTable({ groups }: { groups: LineGroups }) {
   );
 }
 
-/** A bar whose parts are the lines of each kind of contributor. The numbers beside it say the same. */
+/** A bar whose parts are the lines of each kind of contributor. The numbers next to it say the same. */
 function SplitBar({ counts, largest }: { counts: LineCounts; largest: number }) {
   let start = 0;
   return (

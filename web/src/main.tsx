@@ -2,7 +2,9 @@
 
 import { render } from "preact";
 import { App } from "./app";
+import { takeToken } from "./app-server";
 import { ArchiveIndex } from "./archive-index";
+import { Home } from "./home";
 import type { Island, WorkerReply, WorkerRequest } from "./protocol";
 import { createResponder } from "./worker";
 
@@ -26,7 +28,7 @@ function sendRecords(worker: Worker, island: Island): void {
   worker.postMessage({ do: "open", island, records, statements } satisfies WorkerRequest);
 }
 
-/** Show the page of a record or the index of an archive, by the description in the document. */
+/** Show the page of a record, the index of an archive, or the local app, by the description in the document. */
 function renderPage(): void {
   const root = document.getElementById("app")!;
   const description = readText("#vacr-page");
@@ -37,6 +39,10 @@ function renderPage(): void {
   }
   const island: Island = JSON.parse(description);
   document.title = island.title;
+  if (island.app) {
+    render(<Home startWorker={startWorker} first={takeToken()} />, root);
+    return;
+  }
   if (island.site) {
     render(<ArchiveIndex site={island.site} {...island} />, root);
     return;

@@ -40,11 +40,13 @@ const TAGS = [
   "ul",
 ];
 const SAFE_ADDRESS = /^(?:https?:\/\/|mailto:)/i;
-/** The page's own headings use levels 1 to 3. */
-const HEADING_OFFSET = 3;
+/** The page's own headings above the content use levels 1 and 2. */
+const HEADING_OFFSET = 2;
 const MAX_TARGET_LENGTH = 80;
 
 let hasHooks = false;
+/** The levels of the headings around the current place of a text. */
+let openHeadings: number[] = [];
 
 /** Make the sanitizer escape control characters, restrict links, and lower the levels of headings. */
 function addHooks(): void {
@@ -55,10 +57,16 @@ function addHooks(): void {
   });
   DOMPurify.addHook("afterSanitizeAttributes", (node) => {
     if (node.nodeName === "A") restrictLink(node as HTMLAnchorElement);
-    // Headings in the content get lower levels than headings of the page, for the outline in screen readers.
-    if (/^H[1-6]$/.test(node.nodeName))
-      node.setAttribute("aria-level", String(Math.min(6, Number(node.nodeName[1]) + HEADING_OFFSET)));
+    if (/^H[1-6]$/.test(node.nodeName)) node.setAttribute("aria-level", String(nestHeading(Number(node.nodeName[1]))));
+    // The corner of a table is often empty, and then heads nothing.
+    if (node.nodeName === "TH" && !node.textContent?.trim()) node.setAttribute("role", "cell");
   });
+}
+
+/** Return the level of a heading below the headings of the page and of its own text, without gaps, for screen readers. */
+function nestHeading(level: number): number {
+  openHeadings = [...openHeadings.filter((other) => other < level), level];
+  return Math.min(6, openHeadings.length + HEADING_OFFSET);
 }
 
 /** Make a link show its target; remove its address if that is not safe. */
@@ -100,6 +108,7 @@ function escapeHtml(text: string): string {
 /** Return Markdown as HTML that is safe to insert into the page. */
 export function renderMarkdown(text: string): string {
   if (!hasHooks) addHooks();
+  openHeadings = [];
   return DOMPurify.sanitize(marked.parse(text, { async: false }), {
     ALLOWED_TAGS: TAGS,
     ALLOWED_ATTR: ["href", "start", "align"],

@@ -1,7 +1,8 @@
 /** The overview of a page: sessions, totals, a timeline, and the files that the sessions changed. */
 
 import { isObject, type Value } from "./json";
-import type { AttributedFile, Bucket, Overview, PageRow, Range, Session, Totals } from "./protocol";
+import { collectFileChanges } from "./file-changes";
+import type { AttributedFile, Bucket, Overview, PageRow, Range, Session, Story, Totals } from "./protocol";
 import { isPrompt } from "./rows";
 import { formatTime, toMilliseconds } from "./time";
 
@@ -20,6 +21,8 @@ export function buildOverview(
   const [buckets, span] = buildTimeline(rows, collectOutputTokens(records));
   return {
     sessions: records.map((record, index) => describeSession(record, names[index], sizes[index])),
+    story: tellStory(rows),
+    changes: collectFileChanges(records, rows),
     totals: totals ?? NO_TOTALS,
     buckets,
     span,
@@ -29,11 +32,41 @@ export function buildOverview(
   };
 }
 
+/** Find the rows that tell what was asked, what came of it, and how it was checked. Sub-agents and repeated rows do not count. */
+function tellStory(rows: PageRow[]): Story {
+  const story: Story = { asked: -1, outcome: -1, unanswered: 0, tests: -1, testRuns: 0, commits: [] };
+  let firstPrompt = -1;
+  let lastPrompt = -1;
+  rows.forEach((row, at) => {
+    if (row.isRepeated) return;
+    if (row.tests) [story.tests, story.testRuns] = [at, story.testRuns + 1];
+    if (row.commit) story.commits.push(at);
+    if (row.agent) return;
+    if (isPrompt(row) && hasText(row)) {
+      if (firstPrompt < 0) firstPrompt = at;
+      lastPrompt = at;
+      story.unanswered += 1;
+    } else if (row.kind !== "event" && row.kind !== "user") {
+      // The agent acts: so the prompt before it was a request, and not a command to the program such as /model.
+      if (story.asked < 0) story.asked = lastPrompt;
+      if (row.kind === "assistant" && hasText(row)) [story.outcome, story.unanswered] = [at, 0];
+    }
+  });
+  if (story.asked < 0) story.asked = firstPrompt;
+  return story;
+}
+
+/** Return whether a row has a text that is not blank. */
+function hasText(row: PageRow): boolean {
+  return row.prompt !== "" || row.parts.some((part) => part.is === "text" && part.text.trim() !== "");
+}
+
 /** Return the facts about the session of a record; unknown ones are "". */
-function describeSession(record: Value, name: string, size: number): Session {
+export function describeSession(record: Value, name: string, size: number): Session {
   const session = isObject(record.session) ? record.session : {};
   const meta = isObject(session["agent-meta"]) ? session["agent-meta"] : {};
   const recorder = isObject(record["recording-agent"]) ? record["recording-agent"] : {};
+  const vcs = [record.vcs, session.environment?.vcs].find(isObject) ?? {};
   const text = (value: Value) => (value === undefined || value === null ? "" : String(value));
   return {
     name,
@@ -41,6 +74,8 @@ function describeSession(record: Value, name: string, size: number): Session {
     sessionId: text(session["session-id"]),
     agent: [meta["cli-name"], meta["cli-version"]].map(text).filter(Boolean).join(" "),
     models: (Array.isArray(meta.models) && meta.models.length ? meta.models : [meta["model-id"]]).map(text).filter(Boolean),
+    branch: text(vcs.branch),
+    revision: text(vcs.revision),
     folder: text(session.environment?.["working-dir"]),
     start: formatTime(session["session-start"]),
     recorder: [recorder.name, recorder.version].map(text).filter(Boolean).join(" "),
@@ -101,7 +136,14 @@ function buildTimeline(rows: PageRow[], outputTokens: Map<string, number>): [Buc
   const [first, last] = known.reduce(([low, high], time) => [Math.min(low, time), Math.max(high, time)], [Infinity, -Infinity]);
   const timed = known.length > rows.length / 2 && last > first;
   const count = Math.min(BUCKETS, rows.length);
-  const buckets: Bucket[] = Array.from({ length: count }, () => ({ first: -1, rows: 0, tokens: 0, errors: 0, prompts: 0 }));
+  const buckets: Bucket[] = Array.from({ length: count }, () => ({
+    first: -1,
+    rows: 0,
+    tokens: 0,
+    errors: 0,
+    prompts: 0,
+    commits: 0,
+  }));
   let position = 0;
   rows.forEach((row, at) => {
     const time = times[at];
@@ -111,7 +153,8 @@ function buildTimeline(rows: PageRow[], outputTokens: Map<string, number>): [Buc
     if (bucket.first < 0) bucket.first = at;
     bucket.rows += 1;
     bucket.errors += Number(row.isError);
-    bucket.prompts += Number(isPrompt(row));
+    bucket.prompts += Number(isPrompt(row) && !row.isRepeated);
+    bucket.commits += Number(row.commit !== null);
     // An entry may have several rows; its tokens count once.
     const key = `${row.session}:${row.place.replace(/\/children\/.*$/, "")}`;
     bucket.tokens += outputTokens.get(key) ?? 0;

@@ -1,7 +1,8 @@
 /** The state of the page: the data from its worker, and the reader's choices. */
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { AttributedFile, Island, Overview, PageRow, Range, WorkerReply, WorkerRequest } from "./protocol";
+import type { Hunk } from "./file-changes";
+import type { AttributedFile, Island, Overview, PageRow, Range, Session, WorkerReply, WorkerRequest } from "./protocol";
 import { type Filter, NO_FILTER } from "./row-filter";
 import type { Input } from "./tool-calls";
 import type { Verdict } from "./verify";
@@ -13,6 +14,8 @@ export interface PageState {
   rows: PageRow[];
   /** Whether all rows have arrived. */
   done: boolean;
+  /** The facts about the sessions; they come before the rows. */
+  sessions: Session[];
   overview: Overview | null;
   verdicts: Verdict[] | null;
   /** Why the records cannot be read, or "". */
@@ -32,9 +35,9 @@ export interface PageState {
   /** The text of attributed lines, after a request; null if it is unknown. */
   lines: Map<string, string[] | null>;
   requestLines: (file: AttributedFile, range: Range) => void;
-  /** The sub-agents whose rows are hidden. */
-  folded: Set<string>;
-  toggleFold: (agent: string) => void;
+  /** The cumulative diffs of changed files, by their number, after a request. */
+  hunks: Map<number, Hunk[]>;
+  requestHunks: (file: number) => void;
 }
 
 /** Return the key of entries in the maps `raw` and `inputs`. */
@@ -52,11 +55,15 @@ export function placesOf(row: PageRow): string[] {
   return row.result ? [row.place, row.result.place] : [row.place];
 }
 
-/** Return the state of the page. `openRecords` sends the worker the records, once its answers have a listener. */
-/** Return the state of the page; it changes as the worker sends data, and as the reader chooses. */
+/**
+ * Return the state of the page; it changes as the worker sends data, and as the reader chooses.
+ *
+ * `openRecords` sends the worker the records, once its answers have a listener.
+ */
 export function usePageState(island: Island, worker: Worker, openRecords: () => void): PageState {
   const [rows, setRows] = useState<PageRow[]>([]);
   const [done, setDone] = useState(false);
+  const [sessions, setSessions] = useState<Session[]>([]);
   const [overview, setOverview] = useState<Overview | null>(null);
   const [verdicts, setVerdicts] = useState<Verdict[] | null>(null);
   const [failed, setFailed] = useState("");
@@ -66,7 +73,7 @@ export function usePageState(island: Island, worker: Worker, openRecords: () => 
   const [raw, setRaw] = useState(new Map<string, string>());
   const [inputs, setInputs] = useState(new Map<string, Input[]>());
   const [lines, setLines] = useState(new Map<string, string[] | null>());
-  const [folded, setFolded] = useState(new Set<string>());
+  const [hunks, setHunks] = useState(new Map<number, Hunk[]>());
   // Numbers the filter requests: only the answer to the latest counts.
   const filterNumber = useRef(0);
 
@@ -75,6 +82,7 @@ export function usePageState(island: Island, worker: Worker, openRecords: () => 
     const received: PageRow[] = [];
     worker.onmessage = ({ data }: MessageEvent<WorkerReply>) => {
       if (data.is === "verdicts") setVerdicts(data.verdicts);
+      else if (data.is === "sessions") setSessions(data.sessions);
       else if (data.is === "overview") setOverview(data.overview);
       else if (data.is === "rows") {
         for (const row of data.rows) received.push(row);
@@ -83,6 +91,7 @@ export function usePageState(island: Island, worker: Worker, openRecords: () => 
       } else if (data.is === "matches") {
         if (data.number === filterNumber.current) setMatches(data.rows);
       } else if (data.is === "lines") setLines((known) => new Map(known).set(data.key, data.lines));
+      else if (data.is === "hunks") setHunks((known) => new Map(known).set(data.file, data.hunks));
       else if (data.is === "inputs") setInputs((known) => new Map(known).set(rawKey(data.session, [data.place]), data.inputs));
       else if (data.is === "raw") setRaw((known) => new Map(known).set(rawKey(data.session, data.places), data.text));
       else setFailed(data.message);
@@ -99,16 +108,13 @@ export function usePageState(island: Island, worker: Worker, openRecords: () => 
 
   const shown = useMemo(() => {
     const candidates = matches ?? rows.flatMap((row, at) => (row.isRepeated ? [] : [at]));
-    return omitFolded(
-      candidates.filter((at) => rows[at] && isWithinDetail(rows[at], detail, filter)),
-      rows,
-      folded,
-    );
-  }, [rows, matches, detail, filter, folded]);
+    return candidates.filter((at) => rows[at] && isWithinDetail(rows[at], detail, filter));
+  }, [rows, matches, detail, filter]);
 
   return {
     rows,
     done,
+    sessions,
     overview,
     verdicts,
     failed,
@@ -120,7 +126,7 @@ export function usePageState(island: Island, worker: Worker, openRecords: () => 
     raw,
     inputs,
     lines,
-    folded,
+    hunks,
     requestInputs: (row) => send({ do: "inputs", session: row.session, place: row.place }),
     requestRaw: (row) => send({ do: "raw", session: row.session, places: placesOf(row) }),
     requestLines: (file, range) =>
@@ -132,25 +138,12 @@ export function usePageState(island: Island, worker: Worker, openRecords: () => 
         count: range.end - range.start + 1,
         hash: range.hash,
       }),
-    toggleFold: (agent) =>
-      setFolded((known) =>
-        known.has(agent) ? new Set([...known].filter((folded) => folded !== agent)) : new Set([...known, agent]),
-      ),
+    requestHunks: (file) => send({ do: "hunks", file }),
   };
 }
 
 /** Return whether a level of detail includes a row. A filter for its kind, a name or a text includes it always. */
 function isWithinDetail(row: PageRow, detail: Detail, filter: Filter): boolean {
   if (detail === "full" || filter.kinds.includes(row.kind) || filter.names.length || filter.text) return true;
-  if (row.kind === "event") return row.isError && detail === "normal";
-  return row.kind !== "reasoning" || detail === "normal";
-}
-
-/** Remove the rows of folded sub-agents, except for the first of each run, which shows the button to unfold it. */
-function omitFolded(candidates: number[], rows: PageRow[], folded: Set<string>): number[] {
-  if (!folded.size) return candidates;
-  return candidates.filter((at, position) => {
-    const { agent } = rows[at];
-    return !folded.has(agent) || position === 0 || rows[candidates[position - 1]].agent !== agent;
-  });
+  return detail === "normal" || (row.kind !== "reasoning" && row.kind !== "event");
 }

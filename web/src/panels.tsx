@@ -3,16 +3,27 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { KEYS } from "./keyboard";
 import type { PageState } from "./page-state";
-import type { Overview, PageRow } from "./protocol";
+import type { PageRow } from "./protocol";
 import { isPrompt, shownParts } from "./rows";
-import { makeVisible, pluralize } from "./text";
-import { formatDuration } from "./time";
+import { makeVisible } from "./text";
+import type { Turns } from "./turns";
 
 const MAX_PROMPTS = 1000;
 const MAX_PROMPT_LENGTH = 120;
 
 /** The list of prompts; a click goes to the prompt. */
-export function Prompts({ state, go, selected }: { state: PageState; go: (row: number) => void; selected: number }) {
+export function Prompts({
+  state,
+  turns,
+  go,
+  selected,
+}: {
+  state: PageState;
+  turns: Turns;
+  go: (row: number) => void;
+  /** The index of the selected row, or -1. */
+  selected: number;
+}) {
   const prompts = state.rows.flatMap((row, at) => (isPrompt(row) && !row.isRepeated && firstText(row) ? [at] : []));
   const current = prompts.findLast((at) => at <= selected);
   return (
@@ -22,6 +33,7 @@ export function Prompts({ state, go, selected }: { state: PageState; go: (row: n
         {prompts.slice(0, MAX_PROMPTS).map((at) => (
           <li class={state.rows[at].agent ? "inner" : ""}>
             <button type="button" aria-current={at === current ? "true" : undefined} onClick={() => go(at)}>
+              {turns.numbers.has(at) && <span class="turn">{turns.numbers.get(at)!.toLocaleString("en")}</span>}{" "}
               {firstText(state.rows[at])}
             </button>
           </li>
@@ -37,46 +49,6 @@ export function Prompts({ state, go, selected }: { state: PageState; go: (row: n
 function firstText(row: PageRow): string {
   const text = shownParts(row).find((part) => part.is === "text");
   return text?.is === "text" ? makeVisible(text.text.trim().slice(0, MAX_PROMPT_LENGTH)).replaceAll("\n", " ") : "";
-}
-
-/** Facts about the session: agent, models, folder, time, tokens, cost and record. */
-export function Facts({ overview }: { overview: Overview }) {
-  const { totals } = overview;
-  const [session] = overview.sessions;
-  const facts: [string, string][] = [
-    ["Agent", session.agent],
-    ["Models", session.models.join(", ")],
-    ["Folder", session.folder],
-    ["Started", session.start],
-    ["Duration", totals.milliseconds ? formatDuration(totals.milliseconds) : ""],
-    [
-      "Tokens",
-      totals.input || totals.output ? `${totals.input.toLocaleString("en")} in, ${totals.output.toLocaleString("en")} out` : "",
-    ],
-    ["Cost", totals.cost],
-    ["Calls", `${totals.calls.toLocaleString("en")}${totals.failed ? `, ${totals.failed.toLocaleString("en")} failed` : ""}`],
-    ["Errors", totals.errors > totals.failed ? pluralize(totals.errors - totals.failed, "error event") : ""],
-    [
-      "Files",
-      totals.files
-        ? `${totals.files.toLocaleString("en")} edited (+${totals.added.toLocaleString("en")} -${totals.removed.toLocaleString("en")})`
-        : "",
-    ],
-    ["Recorded by", session.recorder],
-    ["Record", session.id],
-  ];
-  return (
-    <dl class="facts">
-      {facts
-        .filter(([, value]) => value)
-        .map(([name, value]) => (
-          <div>
-            <dt>{name}</dt>
-            <dd>{makeVisible(value)}</dd>
-          </div>
-        ))}
-    </dl>
-  );
 }
 
 /** The dialog with the keyboard shortcuts. */
@@ -96,7 +68,9 @@ export function Help({ close }: { close: () => void }) {
           </div>
         ))}
       </dl>
-      <p>To link to an entry, add # and its id or JSON Pointer to the address of this page.</p>
+      <p>
+        To link to an entry, add # and its id or JSON Pointer to the address of this page. To link to the third turn, add #turn-3.
+      </p>
       <button type="button" onClick={() => dialog.current?.close()}>
         Close
       </button>

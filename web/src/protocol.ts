@@ -1,10 +1,13 @@
 /** The data in the page (the island), and the messages between the page and its worker. */
 
+import type { Act } from "./acts";
+import type { FileChange, Hunk } from "./file-changes";
 import type { NamedCount } from "./named-counts";
 import type { Filter } from "./row-filter";
 import type { Row } from "./rows";
+import type { Commit, TestRun } from "./shell-facts";
 import type { Input } from "./tool-calls";
-import type { Check, Verdict } from "./verify";
+import type { Check, Party, Verdict } from "./verify";
 
 /** The description of the page, written by `vacr.viewer.page`. The page computes everything it can from the records instead. */
 export interface Island {
@@ -16,6 +19,13 @@ export interface Island {
   logKeys: string[];
   roots: boolean;
   entryRule: string;
+  /** The signers and logs in the trust store of the author. */
+  parties: StoredParty[];
+  logs: StoredParty[];
+  witnesses: StoredParty[];
+  witnessesRequired: number;
+  timestamps: boolean;
+  namesOnly: boolean;
   filter: Filter | null;
   /** The totals, counted when the page was made, so that page and terminal show the same numbers. */
   totals: Totals | null;
@@ -25,6 +35,15 @@ export interface Island {
   /** The address of the archive index, or "" if the page is not part of an archive. */
   index: string;
   site?: Site;
+  /** Whether this is the local app, which asks its server for conversations. */
+  app?: boolean;
+}
+
+/** A person or a service in the trust store; its keys in COSE form, base64. */
+export interface StoredParty extends Omit<Party, "keys" | "noteKey"> {
+  keys: string[];
+  /** The key of a log's checkpoints or of a witness, as it is published. */
+  noteKey: string | null;
 }
 
 /** The result of the verification by `vacr view` when it made the page. */
@@ -110,6 +129,12 @@ export interface PageRow extends Row {
   session: number;
   /** The fragment of a link to it. */
   anchor: string;
+  /** What a call does; an ordinary call for all other rows. */
+  act: Act;
+  /** The tests that a shell call ran, or null. */
+  tests: TestRun | null;
+  /** The commit that a shell call made, or null. */
+  commit: Commit | null;
 }
 
 export interface Totals {
@@ -123,6 +148,8 @@ export interface Totals {
   output: number;
   /** The cost as text: stated, estimated with the date of the prices, and models without a price. */
   cost: string;
+  /** The cost in short, such as "~1.20 $"; "" if it is not known. */
+  price?: string;
   milliseconds: number;
   files: number;
   added: number;
@@ -139,6 +166,8 @@ export interface Session {
   agent: string;
   models: string[];
   folder: string;
+  branch: string;
+  revision: string;
   start: string;
   recorder: string;
   version: string;
@@ -177,10 +206,29 @@ export interface Bucket {
   tokens: number;
   errors: number;
   prompts: number;
+  commits: number;
+}
+
+/** The story of the conversation, by the indexes of its rows; -1 if there is no such row. */
+export interface Story {
+  /** The first prompt that got an answer, or else the first prompt. */
+  asked: number;
+  /** The last answer. */
+  outcome: number;
+  /** The number of prompts after the last answer. */
+  unanswered: number;
+  /** The last run of tests, and the number of runs. */
+  tests: number;
+  testRuns: number;
+  /** The commits, in order. */
+  commits: number[];
 }
 
 export interface Overview {
   sessions: Session[];
+  story: Story;
+  /** The files that the calls changed, with their changes over the whole session. */
+  changes: FileChange[];
   totals: Totals;
   buckets: Bucket[];
   /** The first and the last time, if the buckets are spans of time. */
@@ -195,16 +243,19 @@ export type WorkerRequest =
   | { do: "open"; island: Island; records: string[]; statements: (string | null)[] }
   | { do: "filter"; number: number; filter: Filter }
   | { do: "lines"; key: string; session: number; entries: string[]; count: number; hash: string }
+  | { do: "hunks"; file: number }
   | { do: "inputs"; session: number; place: string }
   | { do: "raw"; session: number; places: string[] };
 
 /** A message from the worker to the page. */
 export type WorkerReply =
   | { is: "verdicts"; verdicts: Verdict[] }
+  | { is: "sessions"; sessions: Session[] }
   | { is: "overview"; overview: Overview }
   | { is: "rows"; rows: PageRow[]; done: boolean }
   | { is: "matches"; number: number; rows: number[] }
   | { is: "lines"; key: string; lines: string[] | null }
+  | { is: "hunks"; file: number; hunks: Hunk[] }
   | { is: "inputs"; session: number; place: string; inputs: Input[] }
   | { is: "raw"; session: number; places: string[]; text: string }
   | { is: "failed"; message: string };

@@ -20,6 +20,15 @@ export interface Filter {
 
 export const NO_FILTER: Filter = { kinds: [], tools: [], text: "", errors: false, names: [], repeated: false };
 
+/** How many characters of a match's surroundings to show. */
+const SNIPPET_BEFORE = 60;
+const SNIPPET_AFTER = 160;
+
+/** Return whether a filter selects some rows. Repeated rows alone do not count. */
+export function isFiltering(filter: Filter): boolean {
+  return filter.kinds.length > 0 || filter.tools.length > 0 || filter.text !== "" || filter.errors || filter.names.length > 0;
+}
+
 /** Return the indexes of the rows that match. The inputs of a call are not part of its row; `inputsOf` returns them. */
 export function filterRows<R extends Row>(rows: R[], filter: Filter, inputsOf: (row: R) => Input[]): number[] {
   const wanted = filter.text.toLowerCase();
@@ -52,6 +61,26 @@ function rowContains(row: Row, wanted: string): boolean {
     parts.some((part) => contains(searchableText(part))) ||
     row.diffs.some((diff) => contains(diff.path) || diff.lines.some(contains))
   );
+}
+
+/** Return the first place of a searched text in the content of a row: the words before it, itself, and the words after it. */
+export function findSnippet(row: Row, wanted: string): [string, string, string] | null {
+  const lower = wanted.toLowerCase();
+  if (!lower) return null;
+  for (const text of listTexts(row)) {
+    const at = text.toLowerCase().indexOf(lower);
+    if (at < 0) continue;
+    const end = at + wanted.length;
+    const before = text.slice(Math.max(0, at - SNIPPET_BEFORE), at);
+    return [at > SNIPPET_BEFORE ? `…${before}` : before, text.slice(at, end), text.slice(end, end + SNIPPET_AFTER)];
+  }
+  return null;
+}
+
+/** Yield the texts of a row that are hidden while it is closed. */
+function* listTexts(row: Row): Generator<string> {
+  for (const part of [...row.parts, ...(row.result?.parts ?? [])]) yield searchableText(part);
+  for (const diff of row.diffs) yield* diff.lines;
 }
 
 /** Return the text of a part; other values become JSON, and images have no text. */

@@ -2,68 +2,65 @@
 
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
 import { useEffect, useLayoutEffect, useReducer, useRef } from "preact/hooks";
+import { FoldedItem } from "./group-view";
 import type { PageState } from "./page-state";
 import type { PageRow } from "./protocol";
-import { AssistantHead, RowView, type WrittenLines } from "./row-view";
-import { isSilentStart } from "./rows";
+import { RowView, type WrittenLines } from "./row-view";
 import { makeVisible } from "./text";
+import { formatDay } from "./time";
+import { type Item, type ItemList, measureSince, type Turns } from "./turns";
 
-/** The height of a row in pixels until it is measured. */
-const ESTIMATES = { user: 90, assistant: 150, reasoning: 40, tool: 44, event: 40 } as const;
+/** The height of an item in pixels until it is measured. */
+const ROW_ESTIMATES = { user: 110, assistant: 110, reasoning: 34, tool: 34, event: 34 } as const;
+const FOLDED_ESTIMATE = 36;
+const MAX_INDENT = 6;
 
-/** A request to scroll to a row. */
+/** A request to scroll to an item. */
 export interface Jump {
-  /** The index of the row among all rows. */
-  row: number;
-  /** Grows with each jump, so that a second jump to the same row takes effect. */
+  key: string;
+  /** Grows with each jump, so that a second jump to the same item takes effect. */
   count: number;
-  /** Whether the row also gets the keyboard focus. */
+  /** Whether the item also gets the keyboard focus. */
   focus: boolean;
 }
 
 interface Props {
   state: PageState;
+  list: ItemList;
+  turns: Turns;
   scroller: { current: HTMLElement | null };
   /** The height of the sticky toolbar, which covers the top of the list. */
   covered: number;
-  selected: number;
-  select: (row: number) => void;
+  /** The key of the selected item, or "". */
+  selected: string;
+  select: (key: string) => void;
   jump: Jump | null;
-  /** The rows that the reader opened (true) or closed (false). */
-  opened: Map<number, boolean>;
-  toggle: (row: number) => void;
+  /** The items that the reader opened (true) or closed (false). */
+  opened: Map<string, boolean>;
+  toggle: (item: Item) => void;
   rawRows: Set<number>;
   toggleRaw: (row: number) => void;
   /** The lines that each entry wrote, by session and entry. */
   wrote: Map<string, WrittenLines[]>;
   showFile: (path: string) => void;
+  /** The name of the agent, as a heading. */
+  agent: string;
 }
 
-/** The rows near the screen, at their positions in the list. */
-export function RowList({
-  state,
-  scroller,
-  covered,
-  selected,
-  select,
-  jump,
-  opened,
-  toggle,
-  rawRows,
-  toggleRaw,
-  wrote,
-  showFile,
-}: Props) {
+/** The items near the screen, at their positions in the list. */
+export function RowList(props: Props) {
+  const { state, list, scroller, covered, selected, select, jump } = props;
   const [, renderAgain] = useReducer((count: number) => count + 1, 0);
-  const list = useRef<HTMLDivElement>(null);
-  const { rows, shown } = state;
+  const element = useRef<HTMLDivElement>(null);
+  const { rows } = state;
+  const { items } = list;
   const options = {
-    count: shown.length,
+    count: items.length,
     getScrollElement: () => scroller.current,
-    estimateSize: (at: number) => ESTIMATES[rows[shown[at]].kind],
-    getItemKey: (at: number) => shown[at],
+    estimateSize: (at: number) => (items[at].is === "row" ? ROW_ESTIMATES[rows[items[at].at].kind] : FOLDED_ESTIMATE),
+    getItemKey: (at: number) => items[at].key,
     overscan: 6,
-    scrollMargin: list.current?.offsetTop ?? 0,
+    scrollMargin: element.current?.offsetTop ?? 0,
     scrollPaddingStart: covered,
     observeElementRect,
     observeElementOffset,
@@ -79,64 +76,48 @@ export function RowList({
 
   useEffect(() => {
     if (!jump) return;
-    const position = shown.indexOf(jump.row);
-    if (position < 0) return;
+    const position = list.positions.get(jump.key);
+    if (position === undefined) return;
     virtual.scrollToIndex(position, { align: "start" });
     if (jump.focus)
       requestAnimationFrame(() =>
         requestAnimationFrame(() =>
-          list.current?.querySelector<HTMLElement>(`[data-row="${jump.row}"]`)?.focus({ preventScroll: true }),
+          element.current?.querySelector<HTMLElement>(`[data-key="${jump.key}"]`)?.focus({ preventScroll: true }),
         ),
       );
-  }, [jump, shown]);
+  }, [jump]);
 
   return (
     <div
-      ref={list}
+      ref={element}
       class="list"
       role="feed"
       aria-label="Conversation"
       aria-busy={!state.done}
       style={{ height: `${virtual.getTotalSize()}px` }}
     >
-      {virtual.getVirtualItems().map((item) => {
-        const at = shown[item.index];
-        const row = rows[at];
-        const previous = item.index ? rows[shown[item.index - 1]] : undefined;
+      {virtual.getVirtualItems().map((virtualItem) => {
+        const item = items[virtualItem.index];
+        const row = rows[item.at];
         return (
           <article
-            key={item.key}
+            key={virtualItem.key}
             ref={virtual.measureElement}
-            data-index={item.index}
-            data-row={at}
-            data-anchor={row.anchor}
-            class={`row ${row.kind}${row.isError ? " failed" : ""}${at === selected ? " selected" : ""}${row.agent ? " nested" : ""}${row.superseded || row.isInherited ? " past" : ""}`}
-            aria-posinset={item.index + 1}
-            aria-setsize={shown.length}
-            aria-label={`${row.kind} ${makeVisible(row.tool)} ${makeVisible(row.summary)}`.slice(0, 200)}
+            data-index={virtualItem.index}
+            data-key={item.key}
+            data-anchor={item.is === "row" ? row.anchor : undefined}
+            class={`row ${chooseLook(item, row)}${item.key === selected ? " selected" : ""}${item.level ? " nested" : ""}`}
+            aria-posinset={virtualItem.index + 1}
+            aria-setsize={items.length}
+            aria-label={nameItem(item, row)}
             tabIndex={-1}
             style={{
-              transform: `translateY(${item.start - virtual.options.scrollMargin}px)`,
-              paddingInlineStart: `${Math.min(6, row.agent ? Math.max(1, row.depth) : row.depth ? 0.6 : 0) * 1.1}rem`,
+              transform: `translateY(${virtualItem.start - virtual.options.scrollMargin}px)`,
+              paddingInlineStart: `${Math.min(MAX_INDENT, item.level) * 1.2}rem`,
             }}
-            onFocusIn={() => select(at)}
+            onFocusIn={() => select(item.key)}
           >
-            {row.agent && row.agent !== previous?.agent && <AgentHeader row={row} state={state} />}
-            {!(row.agent && state.folded.has(row.agent)) && isSilentStart(row, findPrevious(rows, shown, item.index)) && (
-              <AssistantHead row={row} />
-            )}
-            {!(row.agent && state.folded.has(row.agent)) && (
-              <RowView
-                row={row}
-                state={state}
-                open={opened.get(at)}
-                toggle={() => toggle(at)}
-                raw={rawRows.has(at)}
-                toggleRaw={() => toggleRaw(at)}
-                wrote={listWrittenLines(row, wrote)}
-                showFile={showFile}
-              />
-            )}
+            <ItemView item={item} {...props} />
           </article>
         );
       })}
@@ -144,11 +125,49 @@ export function RowList({
   );
 }
 
-/** Return the last row shown before a position, apart from events; undefined if there is none. */
-function findPrevious(rows: PageRow[], shown: number[], position: number): PageRow | undefined {
-  let at = position - 1;
-  while (at >= 0 && rows[shown[at]].kind === "event") at--;
-  return at < 0 ? undefined : rows[shown[at]];
+/** Return the CSS classes of an item. */
+function chooseLook(item: Item, row: PageRow): string {
+  if (item.is !== "row") return item.is;
+  return `${row.kind}${row.isError ? " failed" : ""}${row.superseded || row.isInherited ? " past" : ""}`;
+}
+
+/** Return the name of an item for screen readers. */
+function nameItem(item: Item, row: PageRow): string {
+  if (item.is !== "row") return `${item.is}, ${item.members.length} rows`;
+  return `${row.kind} ${makeVisible(row.tool)} ${makeVisible(row.summary)}`.slice(0, 200);
+}
+
+/** The content of an item, with the day and the speaker above it where they change. */
+function ItemView({ item, ...props }: Props & { item: Item }) {
+  const { state, turns, agent } = props;
+  const row = state.rows[item.at];
+  return (
+    <>
+      {item.day && <div class="day">{formatDay(item.day)}</div>}
+      {(item.isFirst || item.model) && (
+        <div class="speaker">
+          {item.isFirst && <span class="who">{row.agent ? "Sub-agent" : agent}</span>}
+          {item.model && <span class="model">{makeVisible(item.model)}</span>}
+        </div>
+      )}
+      {item.is === "row" ? (
+        <RowView
+          row={row}
+          state={state}
+          open={props.opened.get(item.key)}
+          toggle={() => props.toggle(item)}
+          raw={props.rawRows.has(item.at)}
+          toggleRaw={() => props.toggleRaw(item.at)}
+          turn={turns.numbers.get(item.at) ?? 0}
+          since={measureSince(state.rows, turns, item.at)}
+          wrote={listWrittenLines(row, props.wrote)}
+          showFile={props.showFile}
+        />
+      ) : (
+        <FoldedItem item={item} state={state} toggle={() => props.toggle(item)} />
+      )}
+    </>
+  );
 }
 
 /** Return the lines that the call or the result of a row wrote, each once. */
@@ -157,15 +176,4 @@ function listWrittenLines(row: PageRow, wrote: Map<string, WrittenLines[]>): Wri
   const lines = [...new Set(names)].flatMap((name) => wrote.get(`${row.session}:${name}`) ?? []);
   // The attribution may name both a call and its result for the same lines.
   return [...new Map(lines.map((item) => [`${item.lines} ${item.path}`, item])).values()];
-}
-
-/** The button above the rows of a sub-agent, which folds and unfolds them. */
-function AgentHeader({ row, state }: { row: PageRow; state: PageState }) {
-  const folded = state.folded.has(row.agent);
-  return (
-    <button type="button" class="agent" aria-expanded={!folded} onClick={() => state.toggleFold(row.agent)}>
-      Sub-agent {makeVisible(row.agent).slice(0, 60)}
-      {folded ? ", folded" : ""}
-    </button>
-  );
 }

@@ -1,17 +1,21 @@
 /** A row of the conversation. */
 
 import { useEffect } from "preact/hooks";
+import { ACT_ICONS, describeAct } from "./acts";
 import { Content, PlainText } from "./content-view";
 import { Changes, Diff } from "./diff-view";
 import { type Detail, type PageState, placesOf, rawKey } from "./page-state";
+import { shortenPath } from "./file-changes";
 import type { PageRow } from "./protocol";
+import { findSnippet } from "./row-filter";
 import { describeOutcome, describeSpeaker, isPrompt, shownParts } from "./rows";
 import { makeVisible } from "./text";
-import { formatTime } from "./time";
+import { formatDuration, formatSince, formatTime, toMilliseconds } from "./time";
 
-const TITLES = { user: "", assistant: "Assistant", reasoning: "Reasoning", tool: "", event: "Event" } as const;
-const DIFF_LINES = { brief: 0, normal: 12, full: Infinity };
+const DIFF_LINES = 200;
 const OUTPUT_LINES = 40;
+/** Calls that took at least this long show their duration, in milliseconds. */
+const LONG_CALL = 1000;
 
 /** Lines of a file, such as "lines 3–7". */
 export interface WrittenLines {
@@ -28,6 +32,10 @@ interface Props {
   /** Whether the row also shows its entry as JSON. */
   raw: boolean;
   toggleRaw: () => void;
+  /** The number of the turn that the row begins; 0 for all other rows. */
+  turn: number;
+  /** The milliseconds since the prompt of its turn, or null. */
+  since: number | null;
   /** The lines of files that the row wrote. */
   wrote: WrittenLines[];
   showFile: (path: string) => void;
@@ -35,8 +43,19 @@ interface Props {
 
 /** Return whether a row is open before the reader opens or closes it. */
 export function isOpenAtFirst(row: PageRow, detail: Detail): boolean {
-  if (isPrompt(row) || row.kind === "assistant") return true;
+  if (isPrompt(row) || row.kind === "assistant" || row.speaker === "parent-agent") return true;
   return detail === "full" || (row.kind === "tool" && row.isError && detail === "normal");
+}
+
+/** Return whether a reader can open and close a row. Messages of people and answers are always open. */
+export function isFoldable(row: PageRow): boolean {
+  if (row.kind === "user") return !isPrompt(row) && row.speaker !== "parent-agent";
+  return row.kind === "tool" || (row.kind === "reasoning" && !isEncrypted(row));
+}
+
+/** Return whether the provider encrypted a thought, so that nothing of it can be shown. */
+function isEncrypted(row: PageRow): boolean {
+  return row.kind === "reasoning" && !row.parts.length;
 }
 
 /** A row: its head and, if it is open, its content. */
@@ -44,46 +63,54 @@ export function RowView(props: Props) {
   const { row, state } = props;
   const open = props.open ?? isOpenAtFirst(row, state.detail);
   const body = `body-${row.session}${row.place}`;
+  const hasBody = props.raw || (open && row.kind !== "event" && !isEncrypted(row));
   return (
     <>
       <Head {...props} opened={open} body={body} />
-      <div class="body" id={body}>
-        {row.kind === "tool" ? (
-          <Call {...props} opened={open} />
-        ) : (
-          open &&
-          row.kind !== "event" && (
-            <Content
-              parts={shownParts(row)}
-              marked={row.kind === "assistant"}
-              lines={row.kind === "reasoning" ? OUTPUT_LINES : undefined}
-            />
-          )
-        )}
-        {props.raw && <Raw {...props} />}
-      </div>
+      {!open && state.filter.text && <Snippet row={row} wanted={state.filter.text} />}
+      {hasBody && (
+        <div class="body" id={body}>
+          {row.kind === "tool" ? (
+            <Call {...props} opened={open} />
+          ) : (
+            open && (
+              <Content
+                parts={shownParts(row)}
+                marked={row.kind === "assistant"}
+                lines={row.kind === "reasoning" ? OUTPUT_LINES : undefined}
+              />
+            )
+          )}
+          {props.raw && <Raw {...props} />}
+        </div>
+      )}
     </>
   );
 }
 
-/** The line at the top of a row: kind or tool, summary, marks, the button for JSON, and a link with the time. */
-function Head({ row, toggle, raw, toggleRaw, opened, body }: Props & { opened: boolean; body: string }) {
-  const folds = row.kind === "tool" || row.kind === "reasoning" || (row.kind === "user" && !isPrompt(row));
-  const title = (
-    <>
-      {TITLES[row.kind] && <span class="who">{TITLES[row.kind]}</span>}
-      {row.kind === "user" && <span class="who">{describeSpeaker(row)}</span>}
-      {row.kind === "tool" && <span class="tool">{makeVisible(row.tool) || "result without a call"}</span>}
-      {row.summary && <span class="summary">{makeVisible(row.summary)}</span>}
-      {row.reason && <span class="summary">{makeVisible(row.reason)}</span>}
-      {row.kind === "reasoning" && !opened && <span class="summary">{previewText(row) || "encrypted by the provider"}</span>}
-      {row.kind === "user" && folds && !opened && <span class="summary">{previewText(row)}</span>}
-    </>
+/** The place of a searched text in a closed row; null if the row has it elsewhere, such as in its summary. */
+function Snippet({ row, wanted }: { row: PageRow; wanted: string }) {
+  const snippet = findSnippet(row, wanted);
+  if (!snippet) return null;
+  const [before, match, after] = snippet.map((text) => makeVisible(text).replaceAll("\n", " "));
+  return (
+    <div class="snippet">
+      {before}
+      <mark>{match}</mark>
+      {after}
+    </div>
   );
+}
+
+/** The line at the top of a row: who or what, a summary, marks, the button for JSON, and a link with the time. */
+function Head({ row, state, turn, since, toggle, raw, toggleRaw, opened, body }: Props & { opened: boolean; body: string }) {
+  const folds = isFoldable(row);
+  const title = <Title row={row} folder={state.sessions[row.session]?.folder ?? ""} turn={turn} opened={opened} folds={folds} />;
+  const time = formatTime(row.time);
   return (
     <div class="head">
       {folds ? (
-        <button type="button" class="fold" aria-expanded={opened} aria-controls={body} onClick={toggle}>
+        <button type="button" class="fold" aria-expanded={opened} aria-controls={opened ? body : undefined} onClick={toggle}>
           {title}
         </button>
       ) : (
@@ -93,23 +120,71 @@ function Head({ row, toggle, raw, toggleRaw, opened, body }: Props & { opened: b
       <button type="button" class="json" aria-pressed={raw} aria-label="Entry as JSON" onClick={toggleRaw}>
         {"{}"}
       </button>
-      <a class="when" href={`#${encodeURIComponent(row.anchor)}`} aria-label={`Link to this entry, ${formatTime(row.time)}`}>
-        {formatTime(row.time) || "#"}
+      <a
+        class="when"
+        href={`#${encodeURIComponent(row.anchor)}`}
+        title={time}
+        aria-label={`Link to this entry, ${since === null || turn ? "" : `${formatSince(since)} in the turn, `}${time}`}
+      >
+        {turn || since === null ? time.slice(11) || "#" : formatSince(since)}
       </a>
     </div>
   );
 }
 
-/** The head above the calls of a model that said nothing before them: who makes them. */
-export function AssistantHead({ row }: { row: PageRow }) {
+/** The words of a head, by the kind of the row. */
+function Title({
+  row,
+  folder,
+  turn,
+  opened,
+  folds,
+}: Pick<Props, "row" | "turn"> & { folder: string; opened: boolean; folds: boolean }) {
+  if (row.kind === "tool")
+    return (
+      <>
+        <span class={`icon ${row.act}`} aria-hidden="true">
+          {ACT_ICONS[row.act]}
+        </span>
+        <span class="verb" title={makeVisible(row.tool)}>
+          {makeVisible(describeAct(row))}
+        </span>
+        {row.summary && (
+          <span class="summary" title={makeVisible(row.summary)}>
+            {makeVisible(row.diffs.length || row.act === "read" ? shortenPath(row.summary, folder) : row.summary)}
+          </span>
+        )}
+      </>
+    );
+  if (row.kind === "reasoning")
+    return isEncrypted(row) ? (
+      <span class="sealed">thought, encrypted by the provider</span>
+    ) : (
+      <>
+        <span class="who">Thought</span>
+        {!opened && <span class="summary">{previewText(row)}</span>}
+      </>
+    );
+  if (row.kind === "assistant") return null;
   return (
-    <div class="head silent">
-      <span class="title">
-        <span class="who">{TITLES.assistant}</span>
-      </span>
-      <span class="marks">{row.model && <span class="chip model">{makeVisible(row.model)}</span>}</span>
-    </div>
+    <>
+      {turn > 0 && (
+        <a class="turn" href={`#turn-${turn}`} aria-label={`Link to turn ${turn}`}>
+          {turn.toLocaleString("en")}
+        </a>
+      )}
+      <span class="who">{row.kind === "user" ? describeSpeaker(row) : "Event"}</span>
+      {row.summary && <span class="summary">{makeVisible(row.summary)}</span>}
+      {row.reason && <span class="summary">{makeVisible(row.reason)}</span>}
+      {folds && !opened && <span class="summary">{previewText(row)}</span>}
+    </>
   );
+}
+
+/** Return how long a call took, such as "12 s"; "" if that is not known, or short. */
+function describeDuration(row: PageRow): string {
+  const [begin, end] = [toMilliseconds(row.time), toMilliseconds(row.result?.time)];
+  return begin === null || end === null || end - begin < LONG_CALL ? "" : formatDuration(end - begin);
 }
 
 /** Return the beginning of a thought or a message; "" if it has no text. A thought without text was encrypted. */
@@ -118,16 +193,20 @@ function previewText(row: PageRow): string {
   return text?.is === "text" ? makeVisible(text.text.slice(0, 160)).replaceAll("\n", " ") : "";
 }
 
-/** Marks of a row: changed lines, failure, missing result, origin, model. */
+/** Marks of a row: changed lines, commit, tests, failure, missing result, origin, duration. */
 function Marks({ row }: { row: PageRow }) {
   return (
     <span class="marks">
       {row.diffs.length > 0 && <Changes diffs={row.diffs} />}
+      {row.commit?.id && <span class="chip">commit {row.commit.id}</span>}
+      {row.tests && row.tests.passed !== null && !row.isError && (
+        <span class={row.tests.passed ? "chip passed" : "chip error"}>tests {row.tests.passed ? "passed" : "failed"}</span>
+      )}
       {row.isError && <span class="chip error">failed</span>}
       {describeOutcome(row) && <span class="chip">{makeVisible(describeOutcome(row))}</span>}
       {row.isInherited && <span class="chip">inherited</span>}
       {row.superseded && <span class="chip">{makeVisible(row.superseded)}</span>}
-      {row.model && row.kind === "assistant" && <span class="chip model">{makeVisible(row.model)}</span>}
+      {describeDuration(row) && <span class="took">{describeDuration(row)}</span>}
     </span>
   );
 }
@@ -137,15 +216,11 @@ function Call({ row, state, opened, wrote, showFile }: Props & { opened: boolean
   const output = row.result?.parts ?? row.parts;
   return (
     <>
-      {(opened || state.detail !== "brief") &&
+      {opened &&
         row.diffs.map((diff) => (
-          <Diff
-            diff={diff}
-            named={row.diffs.length > 1 || diff.path !== row.summary}
-            maxLines={opened ? 200 : DIFF_LINES[state.detail]}
-          />
+          <Diff diff={diff} named={row.diffs.length > 1 || diff.path !== row.summary} maxLines={DIFF_LINES} />
         ))}
-      {wrote.length > 0 && (
+      {opened && wrote.length > 0 && (
         <div class="wrote">
           {wrote.map(({ path, lines }) => (
             <button type="button" class="chip link" onClick={() => showFile(path)}>

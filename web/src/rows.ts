@@ -271,15 +271,6 @@ export function isPrompt(row: Row): boolean {
   return row.kind === "user" && ["", "human", "unknown"].includes(row.speaker);
 }
 
-/**
- * Return whether a call follows a prompt or a thought: the model said nothing before it, and the call needs a heading.
- *
- * `previous` is the last row shown before it, apart from events.
- */
-export function isSilentStart(row: Row, previous: Row | undefined): boolean {
-  return row.kind === "tool" && row.tool !== "" && (previous?.kind === "user" || previous?.kind === "reasoning");
-}
-
 /** Return who wrote a user message, as a heading. */
 export function describeSpeaker(row: Row): string {
   return SPEAKER_NAMES[row.speaker] ?? "User";

@@ -1,26 +1,39 @@
 /** The rows of a session and of its sub-agents in one list: each sub-agent follows the call that started it. */
 
-import { canonicalJson, type Value } from "./json";
+import { classifyTool } from "./acts";
+import { canonicalJson, resolvePointer, type Value } from "./json";
 import type { PageRow } from "./protocol";
 import { buildRows, type Row } from "./rows";
+import { findCommit, findTestRun } from "./shell-facts";
 import { toMilliseconds } from "./time";
+import { extractCommand } from "./tool-calls";
 
 const STARTING_TOOLS = new Set(["task", "agent", "spawn_agent", "subagent"]);
 
 /** Yield the rows of all records. The rows of a single record come as soon as each is built. */
 export function* buildAllRows(records: Value[]): Generator<PageRow> {
-  if (records.length === 1) for (const row of buildRows(records[0])) yield toPageRow(row, 0);
+  if (records.length === 1) for (const row of buildRows(records[0])) yield toPageRow(row, 0, records[0]);
   else yield* nestSubAgents(records);
 }
 
-/** Return a row with the index of its record, and the fragment of a link to it. */
-function toPageRow(row: Row, session: number): PageRow {
-  return { ...row, session, anchor: session && row.name === row.place ? `${session}:${row.place}` : row.name };
+/** Return a row with its session, the fragment of a link to it, and what its call did. */
+function toPageRow(row: Row, session: number, record: Value): PageRow {
+  const anchor = session && row.name === row.place ? `${session}:${row.place}` : row.name;
+  const act = row.tool ? classifyTool(String(record.session["agent-meta"]?.["cli-name"] ?? ""), row.tool) : "call";
+  const command = act === "command" && row.result ? extractCommand(resolvePointer(record, row.place)?.input) : "";
+  return {
+    ...row,
+    session,
+    anchor,
+    act,
+    tests: command ? findTestRun(command, row) : null,
+    commit: command ? findCommit(command, row) : null,
+  };
 }
 
 /** Return the rows of the first record, with the rows of each sub-agent after the call that started it, or at the end. */
 function nestSubAgents(records: Value[]): PageRow[] {
-  const rowsBySession = records.map((record, session) => Array.from(buildRows(record), (row) => toPageRow(row, session)));
+  const rowsBySession = records.map((record, session) => Array.from(buildRows(record), (row) => toPageRow(row, session, record)));
   // The rows of the sub-agents, by the row that started them; null if that row is unknown.
   const started = new Map<PageRow | null, PageRow[]>();
   records.forEach((record, session) => {

@@ -13,9 +13,29 @@ export function formatTime(time: unknown): string {
   return value === null || Math.abs(value) > 8.64e15 ? "" : new Date(value).toISOString().slice(0, 19).replace("T", " ");
 }
 
-/** Return a duration as "3 min 20 s", or from an hour on as "1 h 5 min". */
+/** Return a day such as "2026-03-14" as "Saturday 14 March 2026"; the text itself if it is not a day. */
+export function formatDay(day: string): string {
+  const time = Date.parse(`${day}T00:00:00Z`);
+  if (!Number.isFinite(time)) return day;
+  const [weekday, month] = ["weekday", "month"].map((part) =>
+    new Date(time).toLocaleDateString("en", { [part]: "long", timeZone: "UTC" }),
+  );
+  return `${weekday} ${Number(day.slice(8, 10))} ${month} ${day.slice(0, 4)}`;
+}
+
+/** Return a time since the start of a turn as "+12 s", "+3:20" or "+1:05:00". */
+export function formatSince(milliseconds: number): string {
+  const seconds = Math.floor(milliseconds / 1000);
+  if (seconds < 60) return `+${seconds} s`;
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60)];
+  const rest = String(seconds % 60).padStart(2, "0");
+  return hours ? `+${hours}:${String(minutes).padStart(2, "0")}:${rest}` : `+${minutes}:${rest}`;
+}
+
+/** Return a duration as "18 s", "3 min 20 s", or from an hour on as "1 h 5 min". */
 export function formatDuration(milliseconds: number): string {
   const seconds = Math.floor(milliseconds / 1000);
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60)];
-  return hours ? `${hours} h ${minutes} min` : `${minutes} min ${seconds % 60} s`;
+  if (hours) return `${hours} h ${minutes} min`;
+  return minutes ? `${minutes} min ${seconds % 60} s` : `${seconds} s`;
 }

@@ -25,6 +25,7 @@ export function Timeline({ overview, go }: { overview: Overview; go: (row: numbe
               {bucket.prompts > 0 && (
                 <rect class="prompt" x={at * width} y={HEIGHT - 6} width={Math.max(1, width - 1)} height={3} />
               )}
+              {bucket.commits > 0 && <rect class="commit" x={at * width} y={0} width={Math.max(1, width - 1)} height={4} />}
               {bucket.errors > 0 && (
                 <rect class="error" x={at * width} y={HEIGHT - 3} width={Math.max(1, width - 1)} height={3} />
               )}
@@ -35,7 +36,7 @@ export function Timeline({ overview, go }: { overview: Overview; go: (row: numbe
       <figcaption>
         {span ? (
           <>
-            <span>{span[0]}</span>
+            <span title={span[0]}>{shortenSpan(span)[0]}</span>
             <span>
               {hasTokens ? "output tokens" : "rows"} ·{" "}
               <span class="key">
@@ -45,8 +46,17 @@ export function Timeline({ overview, go }: { overview: Overview; go: (row: numbe
               <span class="key">
                 <i class="error" /> failures
               </span>
+              {buckets.some((bucket) => bucket.commits) && (
+                <>
+                  {" "}
+                  ·{" "}
+                  <span class="key">
+                    <i class="commit" /> commits
+                  </span>
+                </>
+              )}
             </span>
-            <span>{span[1]}</span>
+            <span title={span[1]}>{shortenSpan(span)[1]}</span>
           </>
         ) : (
           label
@@ -54,4 +64,10 @@ export function Timeline({ overview, go }: { overview: Overview; go: (row: numbe
       </figcaption>
     </figure>
   );
+}
+
+/** Return the times at both ends in short: without seconds, and without the date if it is the same. */
+function shortenSpan(span: [string, string]): string[] {
+  const isOneDay = span[0].slice(0, 10) === span[1].slice(0, 10);
+  return span.map((time) => (isOneDay ? time.slice(11) : time.slice(0, 16)));
 }

@@ -15,6 +15,16 @@ export interface FileDiff {
   lines: string[];
 }
 
+/** The change of one file that a call asks for, as texts. */
+export interface FileEdit {
+  path: string;
+  /** The old and the new text of each place that it replaces. */
+  pairs: [string, string][];
+  /** The whole new text, or null. */
+  whole: string | null;
+  isDelete: boolean;
+}
+
 /** A member of an input: its name and its value as text. */
 export type Input = [string, string];
 
@@ -86,6 +96,26 @@ export function buildDiffs(agent: string, tool: string, input: Value): FileDiff[
   if ((effect === "write" || effect === "sketch") && text !== null)
     return [{ path, what: "write", lines: splitLines(text).map((line) => `+${line}`) }];
   return effect === "delete" ? [{ path, what: "delete", lines: [] }] : [];
+}
+
+/** Return the file changes that a call asks for as texts; empty if its tool does not change files. */
+export function listFileEdits(agent: string, tool: string, input: Value): FileEdit[] {
+  const effect = findEffect(agent, tool);
+  if (effect === "patch") {
+    const text = typeof input === "string" ? input : findText(input, tables.patches);
+    return parseApplyPatch(text ?? "").map((file) => ({
+      path: file.to ?? file.path,
+      pairs: file.parts.map((part) => [part.old.join("\n"), part.new.join("\n")]),
+      whole: file.kind === "add" ? file.text : null,
+      isDelete: file.kind === "delete",
+    }));
+  }
+  const path = findText(input, tables.paths);
+  if (path === null) return [];
+  const none: FileEdit = { path, pairs: [], whole: null, isDelete: false };
+  if (effect === "replace") return [{ ...none, pairs: listEdits(input) }];
+  if (effect === "write" || effect === "sketch") return [{ ...none, whole: findText(input, tables.contents) }];
+  return effect === "delete" ? [{ ...none, isDelete: true }] : [];
 }
 
 /** Return the diff of one file in a patch; a moved file has the path "old → new". */

@@ -3,7 +3,7 @@
 import type { Ref } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { type Detail, DETAILS, type PageState } from "./page-state";
-import { NO_FILTER } from "./row-filter";
+import { isFiltering, NO_FILTER } from "./row-filter";
 import { makeVisible } from "./text";
 
 const KIND_LABELS = { prompt: "Prompts", assistant: "Answers", reasoning: "Reasoning", tool: "Tools", event: "Events" } as const;
@@ -69,7 +69,7 @@ export function Toolbar({ state, search }: { state: PageState; search: Ref<HTMLI
 /** The number of rows on the page, and a button to remove the filter; `prefiltered` if the page opened with one. */
 export function RowCount({ state, prefiltered }: { state: PageState; prefiltered: boolean }) {
   const { filter, shown, rows, setFilter } = state;
-  const filtered = JSON.stringify({ ...NO_FILTER, repeated: filter.repeated }) !== JSON.stringify(filter);
+  const filtered = isFiltering(filter);
   return (
     <p class="count" role="status">
       {!state.done ? "Reading …" : `${shown.length.toLocaleString("en")} of ${rows.length.toLocaleString("en")} rows`}

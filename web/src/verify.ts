@@ -12,7 +12,8 @@ import { buildSignedBytes, HEADER, parseSign1, type Sign1 } from "./cose";
 import { readCertificateKey, readKccsKey } from "./embedded-keys";
 import { type Key, THUMBPRINT_URI, thumbprintUri } from "./keys";
 import { checkContent, determineProfile } from "./payload";
-import { buildLogEntry, checkReceipt, listReceipts, matchesKeyId, nameLog } from "./receipts";
+import { buildLogEntry, checkReceipt, listReceipts, matchesKeyId, nameLog, type Registration } from "./receipts";
+import { listProofs, type NoteParty, parseProof, type TlogProof, verifyProof, type WitnessedEntry } from "./tlog-proof";
 import { VerificationError } from "./verification-error";
 
 /** The outcome of a check. The members have the names that `vacr verify --format json` uses. */
@@ -24,10 +25,27 @@ export interface Check {
   reason?: string;
 }
 
+/** A person or a service in the trust store of the page's author. */
+export interface Party extends NoteParty {
+  keys: Key[];
+  /** The issuers that the party's statements may name. */
+  issuers: string[];
+}
+
 export interface Policy {
-  /** The keys that the author of the page trusts. */
+  /** The keys that the author of the page trusts without a name. */
   keys: Key[];
   logKeys: Key[];
+  /** The signers and logs that the author trusts by name. */
+  parties: Party[];
+  logs: Party[];
+  /** The witnesses, and how many of them must have cosigned a log entry. */
+  witnesses: Party[];
+  witnessesRequired: number;
+  /** Whether the author trusts timestamp authorities. The page does not check timestamps. */
+  timestamps: boolean;
+  /** Whether the parties only lend their names, and other signers are not refused. */
+  namesOnly: boolean;
   /** Whether the author trusts root certificates, too. The page does not follow certificate chains. */
   roots: boolean;
   entryRule: string;
@@ -39,9 +57,15 @@ export interface Verdict {
   checks: Check[];
   contentHash: string;
   signer?: string;
+  /** The name of the signer in the trust store of the page's author. */
+  party?: string;
   claims?: Claims;
+  /** Whether the trust store or the thumbprint of the key confirms the issuer; a certificate is left to vacr verify. */
+  issuerBound?: boolean;
   /** When a log with a trusted key registered the statement. */
   loggedAt?: string;
+  /** Facts of the receipts that nobody signed. */
+  unsigned?: string[];
   reason?: string;
 }
 
@@ -92,7 +116,7 @@ class Verification {
 
   /** Run the checks in order, and set the state of the verdict; throws at the first failure. */
   private async runChecks(statement: Bytes): Promise<void> {
-    const { record, now, verdict } = this;
+    const { record, now, policy, verdict } = this;
     const message = parseSign1(statement);
     const profile = determineProfile(message);
     this.pass("structure", `COSE_Sign1, ${profile}`);
@@ -101,7 +125,8 @@ class Verification {
     if (algorithms.isSupported(algorithm)) this.pass("algorithm", algorithms.nameAlgorithm(algorithm));
     else this.leaveOpen("signature", `browsers do not support ${algorithms.nameAlgorithm(algorithm)}; run vacr verify`);
 
-    const [signer, trusted] = await this.checkSigner(message, algorithm);
+    const [signer, isTrusted] = await this.checkSigner(message, algorithm);
+    const party = isTrusted && signer ? findParty(this.policy.parties, signer) : null;
 
     this.current = "content";
     await checkContent(message, profile, record);
@@ -112,13 +137,18 @@ class Verification {
     const subject = verdict.claims.subject?.toLowerCase();
     if (subject?.startsWith(DIGEST_URN) && subject !== DIGEST_URN + verdict.contentHash)
       throw new VerificationError("The statement is about a file with another hash", "subject-mismatch");
-    this.pass(
-      "claims",
-      verdict.claims.issuer === undefined ? "the statement names no issuer" : `issuer ${verdict.claims.issuer}`,
-    );
+    this.reportIssuer(verdict.claims.issuer, party);
 
     this.current = "receipt";
-    verdict.loggedAt = await this.checkReceipts(message);
+    const registrations = await this.checkReceipts(message);
+    const times = registrations.flatMap(({ claims }) => (claims.issuedAt === undefined ? [] : [claims.issuedAt]));
+    const loggedAt = times.length ? Math.min(...times) : undefined;
+    verdict.loggedAt = loggedAt === undefined ? undefined : formatSeconds(loggedAt);
+    const placed = registrations.filter(({ index }) => index !== null);
+    verdict.unsigned = placed.map(({ index, size }) => `the receipt names entry ${index} of ${size}`);
+
+    this.current = "witnesses";
+    await this.checkWitnesses(message, registrations, policy.namesOnly && !isTrusted ? 0 : policy.witnessesRequired);
 
     this.current = "timestamp";
     if (message.protected.has(HEADER.CTT) || message.unprotected.has(HEADER.TTC))
@@ -127,7 +157,33 @@ class Verification {
       this.leaveOpen("timestamp", "the page does not check timestamps; run vacr verify");
     if (message.protected.has(HEADER.TRACE_METADATA) || message.unprotected.has(HEADER.TRACE_METADATA))
       this.leaveOpen("metadata", "the page neither compares nor shows the session metadata of the statement");
+
+    this.current = "trust";
+    const trusted = isTrusted && (party === null || this.checkParty(party, message, loggedAt));
     verdict.state = signer === null ? "not-here" : trusted ? "trusted" : "carried";
+  }
+
+  /** Add the check of the issuer: it passes only if something other than the statement binds it to the signer. */
+  private reportIssuer(issuer: string | undefined, party: Party | null): void {
+    const { verdict } = this;
+    if (issuer === undefined) return this.pass("claims", "the statement names no issuer");
+    verdict.issuerBound = issuer === verdict.signer || (party !== null && party.issuers.includes(issuer));
+    if (verdict.issuerBound) this.pass("claims", `issuer ${issuer}`);
+    else this.leaveOpen("claims", `the statement claims the issuer ${issuer}; nothing binds it to the signer`);
+  }
+
+  /** Check that the author trusted a party when it signed; false if only a timestamp can prove the time. Throws if not. */
+  private checkParty(party: Party, message: Sign1, loggedAt: number | undefined): boolean {
+    if (party.validFrom === null && party.validUntil === null) return true;
+    if (this.policy.timestamps && message.unprotected.has(HEADER.CTT)) {
+      this.leaveOpen("trust", `${party.name} is trusted for a time, and the page does not check timestamps; run vacr verify`);
+      return false;
+    }
+    const claimed = this.verdict.claims?.issuedAt;
+    const times = loggedAt !== undefined ? [loggedAt] : claimed === undefined ? [this.now] : [this.now, claimed];
+    for (const time of times) checkValidity(party, time, "party");
+    this.pass("trust", `${party.name} is trusted ${loggedAt !== undefined ? "at the time of the receipt" : "now"}`);
+    return true;
   }
 
   /** Check the signature; return the key that verified it, if any, and whether the author of the page trusts that key. */
@@ -138,15 +194,19 @@ class Verification {
     const carried = await readKccsKey(message);
     if (!algorithms.isSupported(algorithm)) return [null, false];
 
-    const usable = policy.keys.filter(
-      (key) => algorithms.acceptsKey(algorithm, key) && (!certified || areEqual(certified.thumbprint, key.thumbprint)),
+    const own = certified ?? carried;
+    const keys = [...policy.parties.flatMap((party) => party.keys), ...policy.keys];
+    const isUnknown = policy.namesOnly && own !== null && !keys.some((key) => areEqual(key.thumbprint, own.thumbprint));
+    const usable = keys.filter(
+      (key) =>
+        !isUnknown && algorithms.acceptsKey(algorithm, key) && (!certified || areEqual(certified.thumbprint, key.thumbprint)),
     );
-    if (policy.keys.length && !usable.length && !policy.roots)
+    if (keys.length && !usable.length && !policy.roots && !isUnknown)
       throw new VerificationError("No trusted key can be used with this algorithm", "untrusted");
     const trusted = usable.length > 0;
     const candidates = trusted
       ? usable.sort((left, right) => Number(matchesKeyId(right, message)) - Number(matchesKeyId(left, message)))
-      : [certified ?? carried].filter((key): key is Key => key !== null && key.kind !== "other");
+      : [own].filter((key): key is Key => key !== null && key.kind !== "other");
     if (!candidates.length) {
       this.leaveOpen(
         "signature",
@@ -161,42 +221,123 @@ class Verification {
     this.current = "trust";
     if (carried !== null && !areEqual(carried.thumbprint, signer.thumbprint))
       throw new VerificationError("The key in the statement is not the key that signed it", "kccs-mismatch");
-    if (trusted) this.pass("trust", "the author of this page trusts the key");
+    const party = trusted ? findParty(policy.parties, signer) : null;
+    if (party) {
+      verdict.party = party.name;
+      this.pass("trust", `signed by ${party.name}, a name that the author of this page trusts`);
+    } else if (trusted) this.pass("trust", "the author of this page trusts the key");
     else if (policy.roots) this.leaveOpen("trust", "the page does not follow certificates; run vacr verify");
     else this.leaveOpen("trust", "the key is part of the statement; compare it with a key that you know");
     this.pass("signature", `${message.signature.length} bytes`);
+    if (trusted && certified) this.leaveOpen("certificate", "the page takes only the key from a certificate; run vacr verify");
     return [signer, trusted];
   }
 
-  /** Check the receipts; return the earliest time that a log with a trusted key states, if any. */
-  private async checkReceipts(message: Sign1): Promise<string | undefined> {
+  /** Check the receipts; return the ones of trusted logs. */
+  private async checkReceipts(message: Sign1): Promise<Registration[]> {
     const { policy, now } = this;
     const receipts = listReceipts(message);
-    if (!policy.logKeys.length) {
+    const keys = [...policy.logKeys, ...policy.logs.flatMap((log) => log.keys)];
+    if (!keys.length) {
       if (receipts.length)
         this.leaveOpen("receipt", `not checked: claims to be from ${nameLog(receipts[0])}, but this page has no key of a log`);
-      return undefined;
+      return [];
     }
-    if (!receipts.length) throw new VerificationError("The statement has no receipt of a log", "receipt-missing");
+    const isRequired = policy.logKeys.length > 0;
+    if (!receipts.length && isRequired) throw new VerificationError("The statement has no receipt of a log", "receipt-missing");
     const entry = await buildLogEntry(message, policy.entryRule);
-    const times: number[] = [];
-    let otherLogs = 0;
+    const registrations: Registration[] = [];
+    let [otherLogs, isProven] = [0, false];
+    let firstError: VerificationError | undefined;
     for (const receipt of receipts) {
-      const registration = await checkReceipt(receipt, entry, policy.logKeys, now);
+      const registration = await checkReceipt(receipt, entry, keys, now);
       if (registration === null) {
         otherLogs += 1;
         continue;
       }
-      const { claims, index, size } = registration;
-      if (claims.issuedAt !== undefined) times.push(claims.issuedAt);
+      const { claims, key } = registration;
+      const log = findParty(policy.logs, key);
+      try {
+        if (log) checkValidity(log, claims.issuedAt ?? now, "log");
+      } catch (error) {
+        if (!(error instanceof VerificationError)) throw error;
+        firstError ??= error;
+        continue;
+      }
+      isProven ||= policy.logKeys.some((one) => areEqual(one.thumbprint, key.thumbprint));
+      registrations.push(registration);
       const time = claims.issuedAt === undefined ? "" : `, ${formatSeconds(claims.issuedAt)}`;
-      this.pass("receipt", `in ${claims.issuer}, entry ${index} of ${size}${time}`);
+      const name = log?.name ?? claims.issuer ?? `the log of key ${toHex(key.thumbprint).slice(0, 16)}`;
+      const place = registration.transaction && `, transaction ${registration.transaction}`;
+      this.pass("receipt", `in ${name}${place}${time}`);
     }
-    if (otherLogs === receipts.length)
-      throw new VerificationError(`No receipt is from a trusted log: ${receipts.map(nameLog).join(", ")}`, "receipt-untrusted");
+    if (isRequired && !isProven)
+      throw (
+        firstError ??
+        new VerificationError(`No receipt is from a trusted log: ${receipts.map(nameLog).join(", ")}`, "receipt-untrusted")
+      );
+    if (firstError) this.leaveOpen("receipt", `does not count: ${firstError.message}`);
     if (otherLogs) this.leaveOpen("receipt", `${otherLogs} more from logs without a trusted key`);
-    return times.length ? formatSeconds(Math.min(...times)) : undefined;
+    return registrations;
   }
+
+  /** Check the proofs of witnesses, of which `required` must have cosigned. */
+  private async checkWitnesses(message: Sign1, registrations: Registration[], required: number): Promise<void> {
+    const { policy, now } = this;
+    const encoded = listProofs(message);
+    if (!required) {
+      if (encoded.length) this.leaveOpen("witnesses", "not checked: the author of this page requires no witnesses");
+      return;
+    }
+    if (!encoded.length)
+      throw new VerificationError("The statement has no proof that witnesses saw its log entry", "witness-missing");
+    const { entry } = await buildLogEntry(message, policy.entryRule);
+    const proofs = encoded.map(parseProof);
+    const verify = (proof: TlogProof) => verifyProof(proof, entry, policy.logs, policy.witnesses, required, now);
+    let otherLogs = 0;
+    for (const proof of proofs) {
+      let witnessed: WitnessedEntry;
+      try {
+        witnessed = await verify(proof);
+      } catch (error) {
+        if (!(error instanceof VerificationError) || error.reason !== "witness-origin") throw error;
+        otherLogs += 1;
+        continue;
+      }
+      checkReceiptsAgree(witnessed, registrations);
+      const { cosigned, index, checkpoint, log } = witnessed;
+      const known = policy.witnesses.length;
+      this.pass(
+        "witnesses",
+        `${cosigned.length} of ${known} cosigned (${cosigned.join(", ")}); entry ${index} of ${checkpoint.size} in ${log.name}`,
+      );
+    }
+    if (otherLogs === proofs.length) await verify(proofs[0]); // Throws the error about the unknown log.
+    if (otherLogs) this.leaveOpen("witnesses", `${otherLogs} more proofs of logs without a trusted key`);
+  }
+}
+
+/** Check that receipts of the same log have the cosigned root for the cosigned size. */
+function checkReceiptsAgree({ checkpoint }: WitnessedEntry, registrations: Registration[]): void {
+  for (const { claims, size, root } of registrations)
+    if (claims.subject === checkpoint.origin && size === checkpoint.size && !areEqual(root, checkpoint.root))
+      throw new VerificationError(
+        "The log contradicts itself: its receipt and its cosigned checkpoint have different roots for one size",
+        "witness-inconsistent",
+      );
+}
+
+/** Return the first party with a key; null if none has it. */
+function findParty(parties: Party[], key: Key): Party | null {
+  return parties.find((party) => party.keys.some((own) => areEqual(own.thumbprint, key.thumbprint))) ?? null;
+}
+
+/** Check that the author trusts a party at a time; throws with a reason that starts with `kind`. */
+function checkValidity(party: Party, time: number, kind: "party" | "log"): void {
+  if (party.validFrom !== null && time < party.validFrom)
+    throw new VerificationError(`${party.name} is not trusted before ${formatSeconds(party.validFrom)}`, `${kind}-not-yet-valid`);
+  if (party.validUntil !== null && time > party.validUntil)
+    throw new VerificationError(`${party.name} is not trusted after ${formatSeconds(party.validUntil)}`, `${kind}-expired`);
 }
 
 /** Return the COSE number of the algorithm; throws if it is missing, unprotected or unknown. */
@@ -223,11 +364,21 @@ async function findSigner(message: Sign1, algorithm: unknown, payload: Bytes, ke
   throw firstError;
 }
 
+/** Return whether an issuer is a URI of visible ASCII characters, at most 8192 long. */
+function isUri(issuer: string | undefined): boolean {
+  if (issuer === undefined || issuer.length > 8192 || !/^[a-z][a-z0-9+.-]*:[\x21-\x7e]*$/i.test(issuer)) return false;
+  // Brackets must be around an IPv6 address, if they are in the host.
+  return !/[[\]]/.test(issuer) || URL.canParse(issuer);
+}
+
 /** Return the claims of a statement; throws if they are unprotected, or if the issuer is the thumbprint of another key. */
 function checkClaims(message: Sign1, signer: Key | null, now: number): Claims {
   if (message.unprotected.has(HEADER.CWT_CLAIMS))
     throw new VerificationError("The claims are not protected", "claims-unprotected");
-  const claims = readClaims(message.protected.get(HEADER.CWT_CLAIMS) ?? new Map(), now);
+  const claims = readClaims(message.protected.has(HEADER.CWT_CLAIMS) ? message.protected.get(HEADER.CWT_CLAIMS) : new Map(), now);
+  const hasCertificate = message.protected.has(HEADER.X5CHAIN) || message.protected.has(HEADER.X5T);
+  if (hasCertificate && !isUri(claims.issuer))
+    throw new VerificationError("The issuer must be a URI if the statement has certificates", "issuer-not-uri");
   if (signer !== null && claims.issuer?.startsWith(THUMBPRINT_URI) && claims.issuer !== thumbprintUri(signer))
     throw new VerificationError("The issuer is the thumbprint of another key", "issuer-unbound");
   return claims;

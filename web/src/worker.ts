@@ -2,14 +2,16 @@
 
 import { findLinesByHash } from "./attributed-lines";
 import { type Bytes, fromBase64, gunzip } from "./bytes";
-import { canonicalJson, prettyJson, readRecord, type Value } from "./json";
+import { buildHunks, type FileChange } from "./file-changes";
+import { canonicalJson, prettyJson, readRecord, resolvePointer, type Value } from "./json";
 import { parseStoredKey } from "./keys";
-import { buildOverview } from "./overview";
-import type { Island, PageRow, WorkerReply, WorkerRequest } from "./protocol";
+import { buildOverview, describeSession } from "./overview";
+import type { Island, PageRow, StoredParty, WorkerReply, WorkerRequest } from "./protocol";
 import { filterRows } from "./row-filter";
 import { buildAllRows } from "./sub-agents";
+import { parseNoteKey } from "./tlog-proof";
 import { type Input, listInputs } from "./tool-calls";
-import { type Policy, verify } from "./verify";
+import { type Party, type Policy, verify } from "./verify";
 
 const CHUNK_SIZE = 1000;
 const FIRST_ROWS = 100;
@@ -18,6 +20,7 @@ const FIRST_ROWS = 100;
 export function createResponder(reply: (message: WorkerReply) => void): (request: WorkerRequest) => Promise<void> {
   let records: Value[] = [];
   let rows: PageRow[] = [];
+  let changes: FileChange[] = [];
 
   /** Unpack and verify the records, then send the verdicts, the overview and all rows to the page. */
   async function openRecords(island: Island, packed: string[], statements: (string | null)[]): Promise<void> {
@@ -26,6 +29,9 @@ export function createResponder(reply: (message: WorkerReply) => void): (request
     // The rows are built from exactly the bytes that are verified here.
     await verifyRecords(island, data, signed);
     records = data.map(readRecord);
+    const names = island.records.map((record) => record.name);
+    const sizes = data.map((bytes) => bytes.length);
+    reply({ is: "sessions", sessions: records.map((record, at) => describeSession(record, names[at], sizes[at])) });
     rows = [];
     let sent = 0;
     for (const row of buildAllRows(records)) {
@@ -33,9 +39,9 @@ export function createResponder(reply: (message: WorkerReply) => void): (request
       // Send the first rows early, so that the page shows them while the rest is built.
       if (rows.length === FIRST_ROWS) sent = sendRows(0, false);
     }
-    const names = island.records.map((record) => record.name);
-    const sizes = data.map((bytes) => bytes.length);
-    reply({ is: "overview", overview: buildOverview(records, names, sizes, rows, island.totals ?? null) });
+    const overview = buildOverview(records, names, sizes, rows, island.totals ?? null);
+    changes = overview.changes;
+    reply({ is: "overview", overview });
     do sent = sendRows(sent, sent + CHUNK_SIZE >= rows.length);
     while (sent < rows.length);
   }
@@ -49,10 +55,25 @@ export function createResponder(reply: (message: WorkerReply) => void): (request
 
   /** Verify each record against its statement with the keys in the island, and send the verdicts. */
   async function verifyRecords(island: Island, data: Bytes[], signed: (Bytes | null)[]): Promise<void> {
-    const [keys, logKeys] = await Promise.all(
-      [island.keys, island.logKeys].map((encoded) => Promise.all(encoded.map((text) => parseStoredKey(fromBase64(text))))),
-    );
-    const policy: Policy = { keys, logKeys, roots: island.roots, entryRule: island.entryRule };
+    const parseKeys = (encoded: string[]) => Promise.all(encoded.map((text) => parseStoredKey(fromBase64(text))));
+    const parseParty = async (party: StoredParty): Promise<Party> => ({
+      ...party,
+      keys: await parseKeys(party.keys),
+      noteKey: party.noteKey === null ? null : await parseNoteKey(party.noteKey),
+    });
+    const { roots, entryRule, timestamps, namesOnly, witnessesRequired } = island;
+    const policy: Policy = {
+      keys: await parseKeys(island.keys),
+      logKeys: await parseKeys(island.logKeys),
+      parties: await Promise.all(island.parties.map(parseParty)),
+      logs: await Promise.all(island.logs.map(parseParty)),
+      witnesses: await Promise.all(island.witnesses.map(parseParty)),
+      witnessesRequired,
+      roots,
+      entryRule,
+      timestamps,
+      namesOnly,
+    };
     const verdicts = await Promise.all(data.map((bytes, index) => verify(bytes, signed[index], policy, Date.now() / 1000)));
     reply({ is: "verdicts", verdicts });
   }
@@ -80,6 +101,8 @@ export function createResponder(reply: (message: WorkerReply) => void): (request
     } else if (request.do === "lines") {
       const calls = findRows(request.session, request.entries);
       reply({ is: "lines", key: request.key, lines: await findLinesByHash(calls, request.count, request.hash) });
+    } else if (request.do === "hunks") {
+      reply({ is: "hunks", file: request.file, hunks: buildHunks(changes[request.file], records, rows) });
     } else if (request.do === "inputs") {
       const { session, place } = request;
       reply({ is: "inputs", session, place, inputs: readInputs(session, place) });
@@ -97,12 +120,4 @@ export function createResponder(reply: (message: WorkerReply) => void): (request
       reply({ is: "failed", message: error instanceof Error ? error.message : canonicalJson(String(error)) });
     }
   };
-}
-
-/** Return the value at a JSON Pointer, or undefined if there is none. */
-function resolvePointer(record: Value, pointer: string): Value {
-  return pointer
-    .split("/")
-    .slice(1)
-    .reduce((value, name) => value?.[name.replaceAll("~1", "/").replaceAll("~0", "~")], record);
 }

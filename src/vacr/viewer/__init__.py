@@ -17,14 +17,18 @@ if TYPE_CHECKING:
     from vacr.viewer.content import make_visible_line as make_visible_line
     from vacr.viewer.costs import Cost as Cost
     from vacr.viewer.costs import PriceTable as PriceTable
+    from vacr.viewer.costs import count_cost as count_cost
     from vacr.viewer.costs import format_cost as format_cost
+    from vacr.viewer.costs import is_inherited as is_inherited
     from vacr.viewer.costs import list_cost_facts as list_cost_facts
     from vacr.viewer.costs import list_cost_marks as list_cost_marks
     from vacr.viewer.costs import load_price_table as load_price_table
     from vacr.viewer.costs import parse_price_table as parse_price_table
     from vacr.viewer.page import Page as Page
+    from vacr.viewer.page import PageParty as PageParty
     from vacr.viewer.page import PageRecord as PageRecord
     from vacr.viewer.page import PageTrust as PageTrust
+    from vacr.viewer.page import render_app_page as render_app_page
     from vacr.viewer.page import render_site_index as render_site_index
     from vacr.viewer.rows import ASSISTANT_ROW as ASSISTANT_ROW
     from vacr.viewer.rows import EVENT_ROW as EVENT_ROW
@@ -39,11 +43,14 @@ if TYPE_CHECKING:
     from vacr.viewer.rows import build_rows as build_rows
     from vacr.viewer.rows import format_changes as format_changes
     from vacr.viewer.rows import is_silent_start as is_silent_start
+    from vacr.viewer.rows import list_row_bodies as list_row_bodies
     from vacr.viewer.terminal import DETAIL_LEVELS as DETAIL_LEVELS
     from vacr.viewer.terminal import NORMAL_DETAIL as NORMAL_DETAIL
     from vacr.viewer.terminal import RowFormatter as RowFormatter
     from vacr.viewer.terminal import TerminalLine as TerminalLine
     from vacr.viewer.totals import BY_AGENT as BY_AGENT
+    from vacr.viewer.totals import BY_DAY as BY_DAY
+    from vacr.viewer.totals import BY_MODEL as BY_MODEL
     from vacr.viewer.totals import COUNTED_TOKENS as COUNTED_TOKENS
     from vacr.viewer.totals import GROUPINGS as GROUPINGS
     from vacr.viewer.totals import VERDICT_FAILED as VERDICT_FAILED
@@ -59,6 +66,7 @@ if TYPE_CHECKING:
     from vacr.viewer.totals import format_record_title as format_record_title
     from vacr.viewer.totals import get_session_key as get_session_key
     from vacr.viewer.totals import get_working_folder as get_working_folder
+    from vacr.viewer.totals import resolve_changed_path as resolve_changed_path
     from vacr.viewer.totals import sum_tokens as sum_tokens
 
 __getattr__, __dir__, __all__ = export_lazily(
@@ -83,11 +91,15 @@ __getattr__, __dir__, __all__ = export_lazily(
             "list_cost_marks",
             "load_price_table",
             "parse_price_table",
+            "count_cost",
+            "is_inherited",
         ),
         "page": (
             "Page",
+            "PageParty",
             "PageRecord",
             "PageTrust",
+            "render_app_page",
             "render_site_index",
         ),
         "rows": (
@@ -104,6 +116,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "build_rows",
             "format_changes",
             "is_silent_start",
+            "list_row_bodies",
         ),
         "terminal": (
             "DETAIL_LEVELS",
@@ -113,6 +126,8 @@ __getattr__, __dir__, __all__ = export_lazily(
         ),
         "totals": (
             "BY_AGENT",
+            "BY_DAY",
+            "BY_MODEL",
             "COUNTED_TOKENS",
             "GROUPINGS",
             "SessionGroups",
@@ -129,6 +144,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "get_session_key",
             "get_working_folder",
             "sum_tokens",
+            "resolve_changed_path",
         ),
     },
 )

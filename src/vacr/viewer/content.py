@@ -77,7 +77,10 @@ ContentPart = TextPart | ImagePart | OtherPart
 
 
 def list_content_parts(content: Any) -> list[ContentPart]:
-    """Return the parts of an entry's content, without blocks that have entries of their own."""
+    """Return the parts of an entry's content, without blocks that have entries of their own.
+
+    The content may be a text, a block or a list of blocks; for `None`, return an empty list.
+    """
     return [
         part
         for block in _list_blocks(content)
@@ -87,12 +90,12 @@ def list_content_parts(content: Any) -> list[ContentPart]:
 
 
 def list_output_parts(output: Any) -> list[ContentPart]:
-    """Return the parts of a tool's output; empty if there is no output."""
+    """Return the parts of a tool's output: a text, an object or a list; empty for `None`."""
     return [part for block in _list_blocks(output) for part in _parse_block(block)]
 
 
 def join_texts(parts: list[ContentPart]) -> str:
-    """Return the texts of parts, one per line, without images and other values."""
+    """Return the texts of parts, one per line, without images and other values; empty if none."""
     return "\n".join(part.text for part in parts if isinstance(part, TextPart))
 
 
@@ -137,7 +140,7 @@ def _parse_block(block: Any) -> Iterator[ContentPart]:
 
 
 def _find_part_response(block: dict[str, Any]) -> Any:
-    """Return the response in a block without a type; `None` if it has none."""
+    """Return the response in an untyped block of Google's API, or `None`."""
     for name in UNTYPED_PART_VIEWS:
         if isinstance(block.get(name), dict):
             return block[name].get("response")
@@ -145,7 +148,7 @@ def _find_part_response(block: dict[str, Any]) -> Any:
 
 
 def _get_block_text(block: dict[str, Any]) -> str | None:
-    """Return the text of a block; `None` if it has none, or other members worth showing."""
+    """Return the text of a block; `None` if it has none, or also has members worth showing."""
     text = block.get("text", block.get("refusal"))
     if not isinstance(text, str):
         return None
@@ -195,7 +198,10 @@ def _parse_image(block: dict[str, Any]) -> ImagePart | None:
 
 
 def _parse_image_address(address: str, media_type: str = "", name: str = "") -> ImagePart:
-    """Return the image at an address; the bytes of a base64 `data:` address are extracted."""
+    """Return the image at an address; the bytes of a base64 `data:` address are extracted.
+
+    Such an address may state its media type, which replaces `media_type`.
+    """
     head, comma, data = address.partition(",")
     if comma and head.startswith("data:") and head.endswith(";base64"):
         stated_type = head.removeprefix("data:").removesuffix(";base64")
@@ -213,7 +219,10 @@ def _get_text_member(block: dict[str, Any], name: str) -> str:
 
 
 def format_json(value: Any) -> str:
-    """Return a value as a line of JSON, for display; bytes become `h'01ff'`, tags an object."""
+    """Return a value as a line of JSON, for display.
+
+    Types that JSON lacks are converted: bytes become `h'01ff'`, a tag an object, others null.
+    """
     try:
         return encode_canonical_json(value).decode()
     except InvalidRecord:
@@ -244,7 +253,10 @@ def format_value(value: Any) -> str:
 
 
 def make_visible(text: str) -> str:
-    """Return a text with control characters escaped; line ends stay, and tabs become blanks."""
+    """Return a text whose invisible characters are escaped, except line feeds and blanks.
+
+    CR LF becomes LF. A tab becomes blanks up to the next multiple of 4 columns.
+    """
     if text.isascii() and text.isprintable():
         return text
     lines = text.replace("\r\n", "\n").expandtabs(_TAB_WIDTH).split("\n")

@@ -103,10 +103,10 @@ class ModelPrice:
         time: datetime | None,
         writes: CacheWrites = NO_CACHE_WRITES,
     ) -> float:
-        """Return what a call with this usage cost at a time, in dollars.
+        """Return the estimated cost of a call with this usage at a time, in dollars.
 
-        `usage` has the canonical counters: `input` includes cached tokens and cache writes, and
-        `output` includes reasoning. Without a time, the latest price counts.
+        `usage` has the canonical counters, missing ones count as 0: `input` includes cached tokens
+        and cache writes, and `output` includes reasoning. Without a time, the latest price counts.
         """
         price = self._choose_price(time)
         total = get_count(usage, "input")
@@ -126,7 +126,10 @@ class ModelPrice:
         return cost / _MILLION
 
     def _choose_price(self, time: datetime | None) -> JsonObject:
-        """Return the last price whose condition holds; without a time, days count and hours not."""
+        """Return the last price whose condition holds, or the first price if none does.
+
+        Without a time, the condition `from` (a day) holds, and `between` (hours) does not.
+        """
         chosen = self.prices[0]
         for price in self.prices:
             if "from" in price and time is not None and f"{time:%Y-%m-%d}" < price["from"]:
@@ -173,6 +176,11 @@ class PriceTable:
         return self._found[key]
 
     def _search(self, model: str, provider: str) -> ModelPrice | None:
+        """Return the prices of a model, or None; both names are in lower case.
+
+        The provider may also stand before the model, as in `anthropic/model`. Without a provider,
+        the name of the model decides.
+        """
         prefix, _, name = model.rpartition("/")
         provider = prefix.rpartition("/")[2] if provider in ("", _UNKNOWN) and prefix else provider
         is_unnamed = provider in ("", _UNKNOWN)
@@ -216,7 +224,7 @@ def count_cost(
 
     If the agent states the cost of the whole session, that counts; if that is zero, all calls are
     stated as free, and estimated as well. With `call_by_call` it does not count, because the record
-    is only a part of a session.
+    is only a part of a session. `prices` replace the price table of the package.
     """
     prices = prices or load_price_table()
     session = record["session"]
@@ -292,7 +300,10 @@ def list_cost_facts(cost: Cost, date: str) -> list[str]:
 
 
 def list_cost_marks(costs: Iterable[Cost]) -> list[str]:
-    """Return an explanation of each mark that `format_cost` puts before these costs."""
+    """Return an explanation of each mark that `format_cost` puts before these costs.
+
+    Return an empty list if none of them has a mark.
+    """
     shown = "".join(map(format_cost, costs))
     explained = {
         "~": "~ is or contains an estimate",
@@ -318,7 +329,10 @@ def _add_call(
     time: datetime | None,
     writes: CacheWrites,
 ) -> None:
-    """Add one call: its stated cost, or else the estimate, or else its tokens as unpriced."""
+    """Add one call: its stated cost, or else the estimate, or else its tokens as unpriced.
+
+    `priced` has the prices of the model, if known, and `writes` the tokens written to caches.
+    """
     stated = usage.get("cost")
     tokens = get_count(usage, "input") + get_count(usage, "output")
     is_stated = False
@@ -346,6 +360,11 @@ def _add_call(
 
 
 def _read_maker(maker: JsonObject) -> _Maker:
+    """Return the maker in a price file.
+
+    Raises:
+        KeyError, TypeError, ValueError, AttributeError: it does not have the form.
+    """
     return _Maker(
         str(maker["id"]),
         _compile_match(maker.get("provider-match")),
@@ -355,6 +374,11 @@ def _read_maker(maker: JsonObject) -> _Maker:
 
 
 def _read_model(model: JsonObject) -> ModelPrice:
+    """Return the prices of a model in a price file.
+
+    Raises:
+        KeyError, TypeError, ValueError, AttributeError: it does not have the form, or no price.
+    """
     prices = tuple(_check_price(price) for price in model["prices"])
     if not prices:
         raise ValueError(f"the model {model['id']!r} has no price")
@@ -391,11 +415,18 @@ def _is_amount(value: Any) -> bool:
 
 
 def _is_price(value: Any) -> bool:
+    """Return whether a value is a finite number of at least zero."""
     return type(value) in (int, float) and 0 <= value <= _MAX_COST
 
 
 def _compile_match(clause: JsonObject | None) -> Callable[[str], bool]:
-    """Return a function that tells whether a name meets a condition; without one, none does."""
+    """Return a function that checks whether a name in lower case meets a condition.
+
+    Without a condition, no name does.
+
+    Raises:
+        ValueError: the condition is unknown or malformed.
+    """
     if clause is None:
         return lambda _: False
     ((kind, value),) = clause.items()
@@ -428,10 +459,11 @@ def _compile_match(clause: JsonObject | None) -> Callable[[str], bool]:
 
 
 def _get_rate(price: JsonObject, kind: str, input_tokens: int) -> float:
-    """Return the price of a million tokens of a kind.
+    """Return the price of a million tokens of a kind, such as `input`, in dollars.
 
-    A long cache write without a price costs what a short one does; cached input and cache writes
-    without a price cost what other input does.
+    `input_tokens` selects the price of longer prompts. A long cache write without a price costs
+    what a short one does; cached input and cache writes without a price cost what other input does.
+    An output without a price costs 0.
     """
     amount = price.get(kind)
     if amount is None and kind == "cache-write-1h":
@@ -448,12 +480,16 @@ def _get_rate(price: JsonObject, kind: str, input_tokens: int) -> float:
 
 
 def _is_between(time: datetime, start: str, end: str) -> bool:
-    """Return whether a time of the day is in a span, which may go past midnight."""
+    """Return whether a time of the day is in a span from `start`, such as `22:30`, until `end`.
+
+    The end does not count. The span may go past midnight.
+    """
     moment = f"{time:%H:%M}"
     return start <= moment < end if start <= end else moment >= start or moment < end
 
 
 def _parse_time(stamp: Any) -> datetime | None:
+    """Return a timestamp, text or milliseconds, in UTC, or None if it is unreadable."""
     milliseconds = get_epoch_milliseconds(stamp) if isinstance(stamp, str | int) else None
     if milliseconds is None:
         return None

@@ -47,7 +47,10 @@ _MAX_COMMAND_LENGTH = 10_000
 
 
 def explain_exit_code(command: str, code: int) -> str:
-    """Return what the exit code of a command means, or an empty text if that is not certain."""
+    """Return what the exit code of a command means, such as `no match` for `grep` and 1.
+
+    Return an empty text if that is not certain, and for any other code than 1.
+    """
     if code != 1 or len(command) > _MAX_COMMAND_LENGTH:
         return ""
     bare = _QUOTED.sub("Q", command.strip())

@@ -19,6 +19,7 @@ import gzip
 import html
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from vacr.errors import VacrError
@@ -28,7 +29,7 @@ from vacr.signing import PublicKey, build_cose_key
 from vacr.transparency import ENTRY_RULE_STATEMENT
 from vacr.version import __version__
 from vacr.viewer.content import make_visible
-from vacr.viewer.costs import PriceTable, list_cost_facts, load_price_table
+from vacr.viewer.costs import PriceTable, format_cost, list_cost_facts, load_price_table
 from vacr.viewer.rows import RowFilter
 from vacr.viewer.totals import Totals, count_totals
 
@@ -48,6 +49,24 @@ class PageRecord:
     record: JsonObject | None = None
     """The decoded record, where the caller has it; otherwise the bytes are decoded."""
 
+    def compress(self) -> bytes:
+        """Return the bytes of the record as gzip; the same bytes give the same result."""
+        return gzip.compress(self.data, _COMPRESSION_LEVEL, mtime=0)
+
+
+@dataclass(frozen=True, slots=True)
+class PageParty:
+    """A person or a service that the page names: an entry of the trust store."""
+
+    name: str
+    keys: Sequence[PublicKey]
+    issuers: Sequence[str] = ()
+    """The issuers that its statements may claim."""
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    note_key: str | None = None
+    """The key of a log's checkpoints, or of a witness, as it is published."""
+
 
 @dataclass(frozen=True, slots=True)
 class PageTrust:
@@ -58,6 +77,18 @@ class PageTrust:
     roots: bool = False
     """Whether certificates are trusted too; the page does not check those."""
     entry_rule: str = ENTRY_RULE_STATEMENT
+    parties: Sequence[PageParty] = ()
+    """The signers of the trust store, with their names."""
+    logs: Sequence[PageParty] = ()
+    """The logs of the trust store."""
+    witnesses: Sequence[PageParty] = ()
+    """The witnesses of the trust store."""
+    witnesses_required: int = 0
+    """How many witnesses must have cosigned a log entry."""
+    timestamps: bool = False
+    """Whether timestamp authorities are trusted; the page does not check timestamps."""
+    names_only: bool = False
+    """Whether the parties only lend their names, and other signers are not refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +107,21 @@ class Page:
     lines: Mapping[str, Any] | None = None
     """The lines of a range of commits, if they are to be shown."""
 
-    def pieces(self, template: str) -> Iterator[bytes]:
-        """Yield the HTML of the page, piece by piece, from the template `page.html`."""
-        description = {
+    def describe(self) -> dict[str, Any]:
+        """Return the description of the page: trust, totals and verdicts, without the records."""
+        return {
             "title": make_visible(self.title),
             "producer": f"vacr {__version__}",
             "keys": [_encode_key(key) for key in self.trust.keys],
             "logKeys": [_encode_key(key) for key in self.trust.log_keys],
             "roots": self.trust.roots,
             "entryRule": self.trust.entry_rule,
+            "parties": [_describe_party(party) for party in self.trust.parties],
+            "logs": [_describe_party(party) for party in self.trust.logs],
+            "witnesses": [_describe_party(party) for party in self.trust.witnesses],
+            "witnessesRequired": self.trust.witnesses_required,
+            "timestamps": self.trust.timestamps,
+            "namesOnly": self.trust.names_only,
             "index": self.index,
             "filter": _describe_filter(self.filter) if self.filter is not None else None,
             "totals": _describe_totals(self.records, self.prices),
@@ -94,10 +131,12 @@ class Page:
                 for record in self.records
             ],
         }
-        islands = [_encode_description(description)]
+
+    def pieces(self, template: str) -> Iterator[bytes]:
+        """Yield the HTML of the page, piece by piece, from the template `page.html`."""
+        islands = [_encode_description(self.describe())]
         for number, record in enumerate(self.records):
-            compressed = gzip.compress(record.data, _COMPRESSION_LEVEL, mtime=0)
-            islands.append(_encode_island(f"record-{number}", compressed))
+            islands.append(_encode_island(f"record-{number}", record.compress()))
             if record.statement is not None:
                 islands.append(_encode_island(f"statement-{number}", record.statement))
         yield from _fill_template(template, self.title, islands)
@@ -107,7 +146,7 @@ def _describe_totals(records: Sequence[PageRecord], prices: PriceTable | None) -
     """Return the totals of a page for its description; the duration is that of the first record.
 
     They are computed here and not in the page, so that page and terminal show the same numbers. A
-    record that cannot be decoded has no totals; the page reports why.
+    record that cannot be decoded is left out; the page reports why.
     """
     total, milliseconds = Totals(), 0
     for number, shown in enumerate(records):
@@ -127,6 +166,7 @@ def _describe_totals(records: Sequence[PageRecord], prices: PriceTable | None) -
         "input": total.tokens["input"],
         "output": total.tokens["output"],
         "cost": "; ".join(facts),
+        "price": format_cost(total.cost),
         "milliseconds": milliseconds,
         "files": len(total.files),
         "added": total.added,
@@ -141,6 +181,14 @@ def _describe_totals(records: Sequence[PageRecord], prices: PriceTable | None) -
             if count
         ],
     }
+
+
+def render_app_page(template: str) -> bytes:
+    """Return the HTML of the local app, which asks its own server for everything it shows."""
+    description = {"title": "vacr", "producer": f"vacr {__version__}", "records": [], "app": True}
+    filled = b"".join(_fill_template(template, "vacr", [_encode_description(description)]))
+    policy, addition = b"default-src 'none'", b"default-src 'none'; connect-src 'self'"
+    return filled.replace(policy, addition, 1)
 
 
 def render_site_index(
@@ -202,6 +250,19 @@ def _encode_island(name: str, data: bytes) -> bytes:
 def _encode_key(key: PublicKey) -> str:
     """Return a public key as COSE_Key in base64."""
     return base64.b64encode(encode_deterministic_cbor(build_cose_key(key))).decode()
+
+
+def _describe_party(party: PageParty) -> dict[str, Any]:
+    """Return a party for the description of the page; times are in seconds since 1970, or None."""
+    begin, end = party.valid_from, party.valid_until
+    return {
+        "name": make_visible(party.name),
+        "keys": [_encode_key(key) for key in party.keys],
+        "issuers": list(party.issuers),
+        "noteKey": party.note_key,
+        "validFrom": begin.timestamp() if begin is not None else None,
+        "validUntil": end.timestamp() if end is not None else None,
+    }
 
 
 def _describe_filter(chosen: RowFilter) -> dict[str, Any]:

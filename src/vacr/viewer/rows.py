@@ -125,7 +125,8 @@ class FileDiff:
 def format_changes(diffs: Sequence[FileDiff]) -> str:
     """Return the changes of diffs together: `+6 -1`, `deleted`, or `+6 -1, 1 deleted`.
 
-    The number of lines in a deleted file is known only if the call contains them.
+    The number of lines in a deleted file is known only if the call contains them. Without diffs,
+    return `+0 -0`.
     """
     added, removed = sum(diff.added for diff in diffs), sum(diff.removed for diff in diffs)
     deleted = sum(diff.is_deletion for diff in diffs)
@@ -183,7 +184,10 @@ class Row:
 
     @property
     def shown_parts(self) -> list[ContentPart]:
-        """The parts to show: of a prompt that the host added to, the person's words and files."""
+        """The parts to show: of a prompt that the host added to, only the person's words and files.
+
+        All parts of any other row.
+        """
         if not self.prompt:
             return self.parts
         files = [part for part in self.parts if not isinstance(part, TextPart)]
@@ -191,14 +195,17 @@ class Row:
 
     @property
     def speaker_name(self) -> str:
-        """Who wrote a user message, as a heading such as `User`, `Host` or `Parent agent`."""
+        """Who wrote a user message, as a heading such as `User`, `Host` or `Parent agent`.
+
+        `User` if the speaker is unknown to this version.
+        """
         return _SPEAKER_NAMES.get(self.speaker, "User")
 
     @property
     def outcome(self) -> str:
         """How a call ended, such as `exit 2`, `denied`, `running` or `no result`.
 
-        It is empty for a plain success or failure.
+        It is empty for a plain success or failure, and for rows that are not calls.
         """
         if self.exit_code:
             return f"exit {self.exit_code}{f', {self.meaning}' if self.meaning else ''}"
@@ -270,13 +277,16 @@ def is_silent_start(row: Row, previous: Row | None) -> bool:
 
 
 def _find_reason(entry: JsonObject) -> str:
-    """Return the message of an error event in one line of at most 200 characters, or nothing."""
+    """Return the message of an error event in a line of up to 200 characters, or an empty text."""
     text = _find_message(entry.get("data"), _MAX_REASON_DEPTH)
     return _shorten_line(text or _find_message(entry, _MAX_REASON_DEPTH))
 
 
 def _find_message(value: Any, depth: int) -> str:
-    """Return the first text among the members of a value that may have a message, or nothing."""
+    """Return the first text among the members that may have a message, or an empty text.
+
+    Members are searched down to `depth` levels.
+    """
     if isinstance(value, str):
         return value if value.strip() else ""
     if not isinstance(value, dict) or not depth:
@@ -526,9 +536,9 @@ def _list_part_texts(parts: Iterable[ContentPart]) -> Iterator[str]:
 
 
 def summarise_tool_call(tool: str, arguments: Any) -> str:
-    """Return a line of at most 200 characters about a tool call.
+    """Return a line of at most 200 characters about a tool call; empty without arguments.
 
-    It is the command, the pattern or the file of the call, or else all its arguments.
+    It is the command, the pattern or the file of the call, or else all its arguments as JSON.
     """
     return _shorten_line(_choose_summary(tool, arguments))
 
@@ -578,7 +588,10 @@ def list_input_texts(arguments: Any) -> Iterator[tuple[str, str]]:
 
 
 def build_diffs(agent: str, tool: str, arguments: Any) -> list[FileDiff]:
-    """Return the changes that a call requests; an empty list if it does not change files."""
+    """Return the changes that a call requests; an empty list if it does not change files.
+
+    `agent` and `tool` decide the meaning of the arguments.
+    """
     effect = find_tool_effect(agent, tool, arguments)
     if effect is ToolEffect.PATCH:
         return [_build_patch_diff(file) for file in parse_apply_patch(_get_patch_text(arguments))]

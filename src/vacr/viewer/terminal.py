@@ -176,7 +176,8 @@ class RowFormatter:
     def _format_matches(self, row: Row) -> Iterator[TerminalLine]:
         """Yield up to three lines of a call's input and output that contain the text sought.
 
-        Yield nothing if no text is sought, or if the line of the call contains it.
+        A line with the number of further matches follows. Yield nothing if no text is sought, or if
+        the line of the call contains it.
         """
         matches = make_text_matcher(self.sought)
         if matches is None or matches(f"{row.tool} {row.summary}"):
@@ -259,7 +260,10 @@ def _format_parts(parts: Iterable[ContentPart]) -> Iterator[str]:
 
 
 def _cut_around_match(line: str, sought: str) -> str:
-    """Return the text sought with 60 characters of the line on both sides of it."""
+    """Return the text sought, ignoring case, with up to 60 characters on both sides of it.
+
+    `…` marks a cut. The line must contain the text.
+    """
     match = max(0, line.lower().find(sought.lower()))
     start = max(0, match - _MATCH_CONTEXT_LENGTH)
     end = match + len(sought) + _MATCH_CONTEXT_LENGTH

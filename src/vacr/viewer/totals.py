@@ -141,13 +141,16 @@ def _count_row(row: Row, totals: Totals, folder: str) -> None:
         totals.failed_tools[row.tool] += row.is_error
         totals.outcomes[row.meaning or row.status or _UNKNOWN] += 1
     for diff in row.diffs if not row.is_error else ():
-        totals.files[_resolve_path(diff.path, folder)] += 1
+        totals.files[resolve_changed_path(diff.path, folder)] += 1
         totals.added += diff.added
         totals.removed += diff.removed
 
 
-def _resolve_path(path: str, folder: str) -> str:
-    """Return the absolute path of a file, of a moved one the new path."""
+def resolve_changed_path(path: str, folder: str) -> str:
+    """Return the absolute path of a file, of a moved one the new path.
+
+    A relative path is one in `folder`; if that is empty, it stays relative.
+    """
     return make_absolute_path(path.rpartition(MOVE_ARROW)[2], folder)
 
 
@@ -157,7 +160,8 @@ def add_usage(
     """Add the entries, tokens, cost and models of a record to `totals`.
 
     `totals.milliseconds` becomes the duration of the session, 0 if it is unknown. Entries inherited
-    from another session are counted, but not their tokens and cost.
+    from another session are counted, but not their tokens and cost. `prices` replace the price
+    table of the package. `is_part` means that the record has only a part of its session's entries.
     """
     session = record["session"]
     default_model = session.get("agent-meta", {}).get("model-id", _UNKNOWN)
@@ -193,9 +197,10 @@ def sum_tokens(totals: Totals) -> int:
 
 
 def format_record_title(record: JsonObject, otherwise: str) -> str:
-    """Return the title of a conversation, as in `vacr list`, in at most 100 characters.
+    """Return the title of a conversation, as in `vacr list`, cut to 100 characters.
 
-    It is the agent's title, or the first prompt, or `otherwise` if there is neither.
+    It is the agent's title, or the first prompt, or `otherwise` if there is neither. Control
+    characters are escaped.
     """
     line = make_visible(find_session_title(record["session"]) or otherwise)
     return line if len(line) <= _MAX_TITLE_LENGTH else f"{line[: _MAX_TITLE_LENGTH - 1]}…"
@@ -302,7 +307,10 @@ class SessionGroups:
 
 
 def get_session_key(record: JsonObject) -> tuple[str, str]:
-    """Return the agent and the id of a session: two agents may use one id."""
+    """Return the agent and the id of a session: two agents may use one id.
+
+    The agent is `unknown` if the record does not name it.
+    """
     return _get_group(record, BY_AGENT), str(record["session"]["session-id"])
 
 
@@ -325,7 +333,10 @@ def _split_totals(record: JsonObject, by: str, prices: PriceTable | None) -> dic
 
 
 def _get_group(record: JsonObject, by: str) -> str:
-    """Return the agent, the project or the day of a record; `unknown` if it has none."""
+    """Return the agent, the project or the day (in UTC, `2026-03-14`) of a record.
+
+    Return `unknown` if the record does not have it.
+    """
     session = record["session"]
     if by == BY_AGENT:
         return str(session.get("agent-meta", {}).get("cli-name", _UNKNOWN))

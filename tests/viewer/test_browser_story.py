@@ -1,0 +1,315 @@
+"""The page tells the story: request, outcome, figures, turns, and folded actions."""
+
+import pytest
+
+from tests.viewer.browser import (
+    AXE,
+    DESKTOP,
+    NEEDS_CHROMIUM,
+    PHONE,
+    build_record,
+    open_page,
+    start_browser,
+    wait_for_count,
+    write_page,
+)
+from vacr.record.encoding import encode
+from vacr.viewer.page import PageRecord
+
+pytestmark = [pytest.mark.component, NEEDS_CHROMIUM]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with start_browser() as running:
+        yield running
+
+
+def call(number, name, arguments, output="", second=0, *, is_error=False):
+    """Return a call and its result."""
+    return [
+        {
+            "type": "tool-call",
+            "id": f"c{number}",
+            "call-id": f"k{number}",
+            "name": name,
+            "input": arguments,
+            "timestamp": f"2026-03-14T09:26:{second:02d}Z",
+        },
+        {
+            "type": "tool-result",
+            "call-id": f"k{number}",
+            "output": output,
+            "is-error": is_error,
+            "timestamp": f"2026-03-14T09:26:{second + 2:02d}Z",
+        },
+    ]
+
+
+def say(role, name, text, second=0, day=14, **members):
+    time = f"2026-03-{day}T09:26:{second:02d}Z"
+    return {"type": role, "id": name, "content": text, "timestamp": time, **members}
+
+
+EDIT = {"file_path": "/w/src/total.py", "old_string": "a\nb\n", "new_string": "a\nc\nd\n"}
+ENTRIES = [
+    {"type": "system-event", "id": "e1", "event-type": "mode"},
+    say("user", "h1", "<local-command-stdout>x</local-command-stdout>", vacr={"speaker": "host"}),
+    say(
+        "user",
+        "u0",
+        "<command-name>/model</command-name>",
+        vacr={"speaker": "human", "prompt": "/model"},
+    ),
+    say(
+        "user",
+        "u1",
+        "<command-name>/fix</command-name><command-args>the total</command-args>",
+        vacr={"speaker": "human", "prompt": "/fix the total"},
+    ),
+    {**say("assistant", "a1", "I will look.", 2), "model-id": "model-x"},
+    say("reasoning", "r1", "Probably a rounding error.", 3),
+    *call(1, "Read", {"file_path": "/w/src/total.py"}, "a\nb\n", 4),
+    {"type": "system-event", "id": "e2", "event-type": "token-count"},
+    *call(2, "Edit", EDIT, "ok", 6),
+    *call(3, "Bash", {"command": "pytest -q"}, "1 failed, 2 passed", 8, is_error=True),
+    *call(4, "Bash", {"command": "git commit -am Fix"}, "[main 4f2c1e9] Fix the total", 11),
+    {**say("assistant", "a2", "The **total** is right now.", 15), "model-id": "model-y"},
+    say("user", "u2", "thanks", day=15),
+]
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    record = build_record(*ENTRIES)
+    record["session"]["environment"] = {
+        "working-dir": "/w",
+        "vcs": {"type": "git", "branch": "main", "revision": "a" * 40},
+    }
+    record["session"]["session-start"] = "2026-03-14T09:26:00Z"
+    return write_page(tmp_path_factory.mktemp("story"), record)
+
+
+@pytest.fixture
+def page(browser, address):
+    page = open_page(browser, address)
+    yield page
+    assert not page.complaints
+    page.close()
+
+
+def test_header_has_one_line_of_facts(page):
+    facts = page.inner_text(".line-of-facts")
+    expected = "Claude Code · model-x · w (main@aaaaaaa) · Saturday 14 March 2026, 09:26"
+    assert facts.startswith(expected)
+
+
+def test_card_shows_request_outcome_and_figures(page):
+    asked, outcome = page.locator(".story dd").all_inner_texts()
+    assert asked == "/fix the total"
+    assert outcome == "The total is right now."
+    figures = page.locator(".figures li").all_inner_texts()
+    assert figures[0] == "3 prompts"
+    assert figures[1] == "1 file +2 −1"
+    assert figures[2] == "4 tool calls, 1 failed"
+    assert figures[3] == "✗ last test run failed (pytest, 1 failed, 2 passed, 09:26:08)"
+    assert figures[4].split() == ["1", "commit", "4f2c1e9"]
+    assert page.inner_text(".card > .note") == "1 later prompt has no answer."
+
+
+def test_figures_lead_to_their_rows(page):
+    page.click(".figures button:has-text('last test run')")
+    page.wait_for_selector('.row.selected[data-anchor="c3"]')
+    page.click(".figures button.commit")
+    page.wait_for_selector('.row.selected[data-anchor="c4"]')
+    page.click(".story dt button:has-text('Outcome')")
+    page.wait_for_selector('.row.selected[data-anchor="a2"]')
+
+
+def test_actions_are_folded_into_one_line(page):
+    group = page.locator(".row.group .fold")
+    assert group.locator(".what").inner_text() == "1 read · 1 edit · 2 commands, 1 failed"
+    assert group.locator(".touched").inner_text().split("\n") == ["pytest ✗", "total.py +2 −1"]
+    assert page.locator('.row[data-anchor="c1"]').count() == 0
+    group.click()
+    page.wait_for_selector('.row[data-anchor="c4"]')
+    read = page.inner_text('.row[data-anchor="c1"] .fold')
+    assert read.split("\n") == ["≡", "Read", "src/total.py"]
+    assert "commit 4f2c1e9" in page.inner_text('.row[data-anchor="c4"]')
+    assert "2 s" in page.inner_text('.row[data-anchor="c1"] .marks')
+    # A failed call is open at first.
+    page.wait_for_selector('.row[data-anchor="c3"] [aria-label=Output]:has-text("1 failed")')
+    group.click()
+    page.wait_for_selector('.row[data-anchor="c4"]', state="detached")
+
+
+def test_rows_of_the_host_are_one_line(page):
+    first = page.locator(".row.context .fold").first
+    assert first.inner_text().split("\n") == ["context (2)", "mode, host"]
+    first.click()
+    page.wait_for_selector('.row[data-anchor="h1"]')
+    page.wait_for_selector('.row.event[data-anchor="e1"]')
+
+
+def test_slash_command_is_shown_as_it_was_typed(page):
+    assert page.inner_text('.row[data-anchor="u1"] .body') == "/fix the total"
+    names = page.locator("#prompts li button").all_inner_texts()
+    assert [name.split(maxsplit=1) for name in names] == [
+        ["1", "/model"],
+        ["2", "/fix the total"],
+        ["3", "thanks"],
+    ]
+
+
+def test_times_are_relative_to_the_turn_and_each_day_is_named_once(page):
+    assert page.inner_text('.row[data-anchor="u1"] .when') == "09:26:00"
+    assert page.inner_text('.row[data-anchor="a2"] .when') == "+15 s"
+    title = page.get_attribute('.row[data-anchor="a2"] .when', "title")
+    assert title == "2026-03-14 09:26:15"
+    days = page.locator(".day").all_inner_texts()
+    assert days == ["Saturday 14 March 2026", "Sunday 15 March 2026"]
+
+
+def test_model_is_named_where_it_changes(page):
+    assert page.locator(".speaker .model").all_inner_texts() == ["model-x", "model-y"]
+    assert page.locator(".speaker .who").all_inner_texts() == ["Claude Code"]
+
+
+def test_keyboard_opens_a_group_and_enters_it(page):
+    for key, selected in [("]", "u0"), ("]", "u1"), ("j", "a1"), ("j", None), ("o", None)]:
+        page.keyboard.press(key)
+        page.wait_for_selector(
+            f'.row.selected[data-anchor="{selected}"]:focus'
+            if selected
+            else ".row.group.selected:focus"
+        )
+    page.keyboard.press("j")
+    page.wait_for_selector('.row.selected[data-anchor="r1"]:focus')
+    page.keyboard.press("k")
+    page.keyboard.press("o")
+    page.wait_for_selector('.row[data-anchor="r1"]', state="detached")
+
+
+def test_next_failure_opens_its_group(page):
+    page.keyboard.press("e")
+    page.wait_for_selector('.row.selected.failed[data-anchor="c3"]:focus')
+
+
+@pytest.mark.parametrize(
+    ("name", "anchor"), [("c2", "c2"), ("e2", "e2"), ("r1", "r1"), ("turn-3", "u2")]
+)
+def test_link_opens_what_the_entry_is_folded_in(browser, address, name, anchor):
+    page = open_page(browser, f"{address}#{name}")
+    page.wait_for_selector(f'.row.selected[data-anchor="{anchor}"]')
+    page.close()
+
+
+def test_link_to_a_missing_turn_is_reported(browser, address):
+    page = open_page(browser, f"{address}#turn-9")
+    page.wait_for_selector("[role=alert]:has-text('turn-9')")
+    page.close()
+
+
+def test_search_shows_its_matches_without_folding(page):
+    page.keyboard.press("/")
+    page.keyboard.type("rounding error")
+    page.wait_for_selector('.row.reasoning[data-anchor="r1"]')
+    wait_for_count(page, ".row", 1)
+    assert page.inner_text(".row .snippet") == "Probably a rounding error."
+    assert page.inner_text(".row .snippet mark") == "rounding error"
+    page.click("text=Show all")
+    page.wait_for_selector(".row.group")
+
+
+def test_search_scrolls_to_its_matches(browser, tmp_path):
+    entries = [say("assistant", f"a{number}", f"word {number}") for number in range(200)]
+    page = open_page(browser, write_page(tmp_path, build_record(say("user", "u", "go"), *entries)))
+    page.fill("input[type=search]", "word")
+    page.wait_for_selector(".count:has-text('200 of 201')")
+    top = page.locator('.row[data-anchor="a0"]').bounding_box()["y"]
+    bottom = page.locator(".sticky").bounding_box()
+    assert 0 <= top - bottom["y"] - bottom["height"] < 60
+    page.close()
+
+
+def test_hostile_match_is_shown_as_text(browser, tmp_path):
+    text = "before \u202e<img src=x onerror=trap()> after"
+    entries = [say("user", "u", "go"), say("reasoning", "r", text)]
+    page = open_page(browser, write_page(tmp_path, build_record(*entries)))
+    page.fill("input[type=search]", "<IMG src")
+    page.wait_for_selector(".row .snippet mark:text-is('<img src')")
+    assert "\\u202e" in page.inner_text(".row .snippet")
+    assert page.evaluate("window.trapped") is None
+    page.close()
+
+
+def test_encrypted_thought_is_one_faint_mark(browser, tmp_path):
+    entries = [say("user", "u", "go"), {"type": "reasoning", "id": "r"}, say("assistant", "a", "x")]
+    page = open_page(browser, write_page(tmp_path, build_record(*entries)))
+    row = page.locator('.row[data-anchor="r"]')
+    assert row.locator(".sealed").inner_text() == "thought, encrypted by the provider"
+    assert row.locator(".body, .fold").count() == 0
+    page.close()
+
+
+def test_message_without_text_has_no_empty_box(browser, tmp_path):
+    entries = [say("user", "u", "go"), say("user", "h", "note", vacr={"speaker": "hook"})]
+    page = open_page(browser, write_page(tmp_path, build_record(*entries)))
+    page.click(".row.context .fold")
+    page.wait_for_selector('.row[data-anchor="h"] .fold:has-text("note")')
+    assert page.locator('.row[data-anchor="h"] .body').count() == 0
+    page.close()
+
+
+def test_one_bad_record_makes_the_whole_page_bad(browser, tmp_path):
+    verification = {"verified": False, "message": "", "checks": [], "modified": "its id is 'X'"}
+    data = b'{"session": {"session-id": "s", "entries": []}}'
+    good, bad = PageRecord("one", data), PageRecord("two", data, None, verification)
+    page = open_page(browser, write_page(tmp_path, good, bad))
+    page.wait_for_selector(".verdict.bad:has-text('✗ Modified (1 of 2 records)')")
+    assert page.inner_text(".top.bad .why").startswith("two: The record was modified")
+    page.close()
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_tabs_stay_visible_while_scrolling(browser, tmp_path, size):
+    entries = [say("assistant", f"a{number}", "word " * 50) for number in range(60)]
+    page = open_page(browser, write_page(tmp_path, build_record(say("user", "u", "go"), *entries)))
+    page.set_viewport_size(size)
+    page.keyboard.press("G")
+    page.wait_for_selector('.row.selected[data-anchor="a59"]')
+    box = page.locator(".tabs").bounding_box()
+    assert 0 <= box["y"] < size["height"] / 3
+    page.close()
+
+
+FORMATTED = "Intro\n\n## Second\n\n#### Fourth\n\n# First\n\n|  | b |\n|---|---|\n| 1 | 2 |\n"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_bad_record_with_sub_agents_is_accessible(browser, tmp_path, size, scheme):
+    if not AXE.exists():
+        pytest.skip("needs axe-core: run npm ci in web/")
+    parent = build_record(*ENTRIES, say("assistant", "a9", FORMATTED, day=15))
+    child = build_record(say("user", "cu", "look", vacr={"speaker": "parent-agent"}), *ENTRIES[4:9])
+    child["session"]["session-id"] = "s/agent-7"
+    verification = {"verified": False, "message": "", "checks": [], "modified": "its id is 'X'"}
+    records = [
+        PageRecord(name, encode(record), None, verification)
+        for name, record in (("one", parent), ("two", child))
+    ]
+    page = open_page(browser, write_page(tmp_path, *records), size, color_scheme=scheme)
+    page.wait_for_selector(".top.bad .why")
+    page.locator(".row.group .fold").first.click()
+    page.locator(".row.agent .fold").first.click()
+    page.wait_for_selector('.row[data-anchor="cu"]')
+    page.evaluate(AXE.read_text())
+    violations = page.evaluate("axe.run()")["violations"]
+    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in violations] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+    levels = page.locator(".card .marked [aria-level]").evaluate_all(
+        "all => all.map(one => one.getAttribute('aria-level'))"
+    )
+    assert levels == ["3", "4", "3"]
+    page.close()

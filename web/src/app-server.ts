@@ -1,0 +1,118 @@
+/** The server of the local app: its answers, and the token that it wants to see. */
+
+import type { Island } from "./protocol";
+
+const TOKEN_NAME = "vacr-token";
+
+/** A conversation in the list. Times are in milliseconds since 1970, costs in dollars. */
+export interface Conversation {
+  record: number;
+  session: string;
+  agent: string;
+  model: string;
+  title: string;
+  project: string;
+  repo: string;
+  branch: string;
+  start_ms: number | null;
+  end_ms: number | null;
+  duration_ms: number;
+  prompts: number;
+  calls: number;
+  failed: number;
+  added: number;
+  removed: number;
+  input: number;
+  output: number;
+  cost: number;
+  is_estimated: number;
+  is_unpriced: number;
+}
+
+export interface Facet {
+  name: string;
+  count: number;
+}
+
+/** The sums of a day. */
+export interface Day {
+  day: string;
+  output: number;
+  cost: number;
+  sessions: number;
+}
+
+export interface ConversationList {
+  conversations: Conversation[];
+  count: number;
+  totals: { input: number; output: number; cost: number; is_estimated: boolean };
+  facets: Record<"agent" | "repo" | "project" | "model", Facet[]>;
+  days: Day[];
+}
+
+/** An entry that contains the words of a search. */
+export interface Hit {
+  record: number;
+  session: string;
+  place: string;
+  kind: string;
+  tool: string;
+  time_ms: number | null;
+  is_error: boolean;
+  title: string;
+  agent: string;
+  project: string;
+  snippet: { text: string; isWord: boolean }[];
+}
+
+export interface SearchResult {
+  hits: Hit[];
+  count: number;
+  conversations: number;
+}
+
+/** How far the index is. */
+export interface AppState {
+  version: number;
+  done: number;
+  total: number;
+  is_ready: boolean;
+  skipped: number;
+  problem: string;
+}
+
+/** The data of a conversation's page. */
+export interface ConversationData {
+  island: Island;
+  records: string[];
+  statements: (string | null)[];
+}
+
+/** Take the token out of the address, so that nobody copies it by accident; return the session that the address names. */
+export function takeToken(): string {
+  const given = new URLSearchParams(location.hash.slice(1));
+  const token = given.get("token");
+  if (token === null) return "";
+  localStorage.setItem(TOKEN_NAME, token);
+  history.replaceState(null, "", location.pathname);
+  return given.get("session") ?? "";
+}
+
+/** Ask the server for data.
+ *
+ * @throws Error with a message for the reader, if the server is gone, the token is old, or the data cannot be read. */
+export async function ask<Answer>(path: string, query: Record<string, string | number | null> = {}): Promise<Answer> {
+  const given = Object.entries(query).filter(([, value]) => value !== null && value !== "");
+  const words = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
+  let answer: Response;
+  try {
+    answer = await fetch(`${path}?${words}`, { headers: { Authorization: `Bearer ${localStorage.getItem(TOKEN_NAME) ?? ""}` } });
+  } catch {
+    throw new Error("The app has ended. To start it again, run: vacr");
+  }
+  if (answer.status === 403)
+    throw new Error("This address is from an earlier run. Run vacr again, and use the page that it opens.");
+  const data = await answer.json();
+  if (!answer.ok) throw new Error(data.error);
+  return data;
+}

@@ -1,0 +1,122 @@
+/** Facts about shell calls that a reader looks for: test runs with their results, and commits. */
+
+import type { Part } from "./content-parts";
+import type { Row } from "./rows";
+import { truncate } from "./text";
+
+/** A run of tests. */
+export interface TestRun {
+  /** The command that ran them, such as `cargo test`. */
+  program: string;
+  /** Whether they passed; null if neither the exit code nor the output tells. */
+  passed: boolean | null;
+  /** The line of the output with the result, such as "3 failed, 12 passed"; "" if there is none. */
+  line: string;
+}
+
+/** A commit: its id and its subject as git printed them; "" if it printed none. */
+export interface Commit {
+  id: string;
+  subject: string;
+}
+
+// Limits, so that no text of a stranger makes a pattern slow.
+const MAX_SCRIPT_LENGTH = 4000;
+const MAX_COMMAND_LENGTH = 300;
+const MAX_OUTPUT_LENGTH = 50_000;
+const MAX_OUTPUT_LINE = 300;
+const MAX_LINE_LENGTH = 90;
+/** Words before a program that do not matter: variables, wrappers, launchers. */
+const WRAPPERS =
+  /^(?:\w+=\S*\s+|(?:sudo|time|command|exec|env|npx|bunx|uvx|rtk)\s+|timeout\s+(?:-\S+\s+)*\S+\s+|(?:uv|poetry|pdm|hatch|pipenv|rye)\s+run\s+(?:--?\S+\s+)*|(?:pnpm|yarn|npm)\s+exec\s+(?:--\s+)?|bundle\s+exec\s+|xvfb-run\s+(?:-\S+\s+)*|\(|!\s+)+/;
+const TEST_COMMANDS: RegExp[] = [
+  /^(?:pytest|py\.test|tox|nox|vitest|jest|mocha|ava|rspec|phpunit|pest|ctest|bats|gotestsum)(?=\s|$)/,
+  /^python[\d.]*\s+(?:-\S\s+)*-m\s+(?:pytest|unittest|nose2|tox|nox)(?=\s|$)/,
+  /^(?:npm|pnpm|yarn|bun)\s+(?:(?:-\S+|--filter\s+\S+|--prefix\s+\S+|-C\s+\S+|-w\s+\S+)\s+)*(?:run\s+)?(?:t|tests?(?:[:.-][:\w.-]*)?)(?=\s|$)/,
+  /^(?:cargo|go|dotnet|swift|mix|deno|flutter|dart|composer|rails|zig|bazel|playwright|artisan|forge)\s+(?:\+\S+\s+)?(?:build\s+)?test(?=\s|$)/,
+  /^cargo\s+nextest\s+run(?=\s|$)/,
+  /^node\s+(?:\S+\s+)*--test(?=\s|$)/,
+  /^(?:make|just|task|rake|gradle|gradlew|mvn|mvnw)\s+(?:\S+\s+)*?(?::?\w+:)*(?:test|tests|check|verify)(?=\s|$)/,
+];
+/** Options between a program and the name of its test script, with their values. */
+const OPTIONS = /\s(?:--(?:filter|prefix)\s+\S+|-[Cw]\s+\S+|-j\d*|-[sk]|--silent)(?=\s)/g;
+const COMMIT = /^git\s+(?:(?:-C|-c)\s+(?:"[^"]*"|'[^']*'|\S+)\s+|--\S+\s+)*commit(?=\s|$)(?![^\n]*--dry-run)/;
+const PRINTED_COMMIT = /^\[[^\]\n]{1,200}? ([0-9a-f]{7,40})\] (.*)$/;
+const COLOUR = /\x1b\[[\d;]*m/g;
+const FAILED_LINES: RegExp[] = [
+  /\b[1-9]\d{0,6}\s+(?:tests? |specs? |examples? )?(?:failed|failing|failures?|errors?)\b/i,
+  /^test result: FAILED|^FAIL(?:ED)?\b|^--- FAIL|BUILD (?:FAILURE|FAILED)/,
+];
+const PASSED_LINES: RegExp[] = [
+  /\b\d{1,7}\s+(?:tests? |specs? |examples? )?(?:passed|passing)\b/i,
+  /^test result: ok|\b0 failures\b|^OK\b|^ok\s+\S|^PASS\b|BUILD SUCCESS/,
+];
+
+/** Return the test run of a shell call; null if it runs no tests. */
+export function findTestRun(command: string, row: Row): TestRun | null {
+  const programs = listCommands(command).map(matchTest);
+  const program = programs.find((name) => name !== "");
+  if (!program || !row.result) return null;
+  const output = listOutputLines(row.result.parts);
+  const failure = matchLast(FAILED_LINES, output);
+  const success = matchLast(PASSED_LINES, output);
+  // The exit code of a pipeline is that of its last command, so what the tests printed counts first.
+  if (failure) return { program, passed: false, line: failure };
+  if (row.isError || row.exitCode) return { program, passed: false, line: "" };
+  if (success) return { program, passed: true, line: success };
+  const isAlone = programs.length === 1 && !command.includes("|");
+  return { program, passed: isAlone && (row.exitCode === 0 || row.status === "success") ? true : null, line: "" };
+}
+
+/** Return the commit of a shell call that succeeded; null if it makes none. */
+export function findCommit(command: string, row: Row): Commit | null {
+  if (!row.result || !listCommands(command).some((one) => COMMIT.test(one))) return null;
+  const printed = listOutputLines(row.result.parts)
+    .map((line) => PRINTED_COMMIT.exec(line))
+    .find(Boolean);
+  if (printed) return { id: printed[1].slice(0, 10), subject: truncate(printed[2], MAX_LINE_LENGTH) };
+  const isQuiet = !row.isError && row.exitCode === 0 && /\s(?:-\w*q\w*|--quiet)(?=\s|$)/.test(command);
+  return isQuiet ? { id: "", subject: "" } : null;
+}
+
+/** Return the commands of a script, without the words before their programs; quoted text and heredocs are not split. */
+function listCommands(script: string): string[] {
+  const text = script.slice(0, MAX_SCRIPT_LENGTH).replace(/<<-?\s*(['"]?)(\w+)\1[\s\S]*?^\s*\2\s*$/gm, "");
+  const commands = text.match(/(?:"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^"'\\;&|\n])+/gs) ?? [];
+  return commands.map((one) =>
+    one
+      .trim()
+      .slice(0, MAX_COMMAND_LENGTH)
+      .replace(WRAPPERS, "")
+      .replace(/^\S*\//, "")
+      .replace(WRAPPERS, ""),
+  );
+}
+
+/** Return the part of a command that names a test program, such as "npm run test:unit"; "" if it runs no tests. */
+function matchTest(command: string): string {
+  for (const pattern of TEST_COMMANDS) {
+    const match = pattern.exec(command);
+    if (match) return truncate(match[0].replace(OPTIONS, "").replace(/\s+/g, " "), 40);
+  }
+  return "";
+}
+
+/** Return the last line that the first matching pattern finds, without rulers around it; "" if none matches. */
+function matchLast(patterns: RegExp[], lines: string[]): string {
+  for (const pattern of patterns) {
+    const line = lines.findLast((one) => pattern.test(one));
+    if (line !== undefined) return truncate(line.replace(/^[\s=─-]+/, "").replace(/[\s=─-]+$/, ""), MAX_LINE_LENGTH);
+  }
+  return "";
+}
+
+/** Return the last lines of an output without colours, except for very long ones: results come last. */
+function listOutputLines(parts: Part[]): string[] {
+  const text = parts.map((part) => (part.is === "text" ? part.text : "")).join("\n");
+  return text
+    .slice(-MAX_OUTPUT_LENGTH)
+    .split("\n")
+    .filter((line) => line.length <= MAX_OUTPUT_LINE)
+    .map((line) => line.replace(COLOUR, "").trimEnd());
+}

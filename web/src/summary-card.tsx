@@ -1,0 +1,206 @@
+/** The summary of the conversation: the request, the outcome, and the figures. All words come from the record. */
+
+import type { ComponentChildren } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import { renderMarkdown } from "./markdown";
+import type { PageState } from "./page-state";
+import type { Island, PageRow } from "./protocol";
+import { isPrompt, shownParts } from "./rows";
+import { makeVisible, pluralize, truncate } from "./text";
+import { formatTime } from "./time";
+import { Timeline } from "./timeline";
+
+const MAX_LENGTH = 4000;
+/** A text longer than this gets a button that shows all of it. */
+const LONG_TEXT = 400;
+const LONG_LINES = 5;
+const MAX_FILES = 4;
+const MAX_COMMITS = 3;
+
+interface Props {
+  island: Island;
+  state: PageState;
+  go: (row: number) => void;
+  showFile: (path: string) => void;
+  showFiles: () => void;
+  /** More figures at the bottom of the card. */
+  children?: ComponentChildren;
+}
+
+/** The card. It appears at once with the figures; the texts follow when their rows are read. */
+export function SummaryCard({ island, state, go, showFile, showFiles, children }: Props) {
+  const { overview, rows } = state;
+  const story = overview?.story;
+  // Until all rows are read, the first prompt is a good guess of the request.
+  const asked = story?.asked ?? rows.findIndex((row) => isPrompt(row) && !row.agent && joinTexts(row) !== "");
+  const outcome = story?.outcome ?? -1;
+  return (
+    <section class="card" aria-label="Summary">
+      <h2 class="hidden">Summary</h2>
+      <dl class="story">
+        <Words name="Asked" row={rows[asked]} go={() => go(asked)} label="Go to the prompt" pending={!overview} />
+        <Words name="Outcome" row={rows[outcome]} go={() => go(outcome)} label="Go to the answer" pending={!overview} marked />
+      </dl>
+      {story && story.outcome >= 0 && story.unanswered > 0 && (
+        <p class="note">
+          {story.unanswered === 1 ? "1 later prompt has" : `${story.unanswered.toLocaleString("en")} later prompts have`} no
+          answer.
+        </p>
+      )}
+      <Figures {...{ island, state, go, showFiles }} />
+      {overview && overview.changes.length > 0 && (
+        <p class="changed">
+          {overview.changes.slice(0, MAX_FILES).map((file) => (
+            <button type="button" class="touch" onClick={() => showFile(file.path)} title={makeVisible(file.path)}>
+              {makeVisible(file.path.split("/").pop()!)} <span class="plus">+{file.added.toLocaleString("en")}</span>{" "}
+              <span class="minus">−{file.removed.toLocaleString("en")}</span>
+            </button>
+          ))}
+          {overview.changes.length > MAX_FILES && (
+            <button type="button" class="touch" onClick={showFiles}>
+              and {(overview.changes.length - MAX_FILES).toLocaleString("en")} more
+            </button>
+          )}
+        </p>
+      )}
+      {overview && <Timeline overview={overview} go={go} />}
+      {children}
+    </section>
+  );
+}
+
+/** Return all texts of a message. */
+function joinTexts(row: PageRow): string {
+  return shownParts(row)
+    .map((part) => (part.is === "text" ? part.text : ""))
+    .join("\n\n")
+    .trim();
+}
+
+interface WordsProps {
+  name: string;
+  row: PageRow | undefined;
+  go: () => void;
+  label: string;
+  /** Whether the row may still come. */
+  pending: boolean;
+  marked?: boolean;
+}
+
+/** The words of a prompt or an answer, cut to some lines at first; null if there are none. */
+function Words({ name, row, go, label, pending, marked = false }: WordsProps) {
+  const [whole, setWhole] = useState(false);
+  const text = useMemo(() => (row ? makeVisible(truncate(joinTexts(row), MAX_LENGTH)) : ""), [row]);
+  const html = useMemo(() => (marked && text ? renderMarkdown(text) : ""), [marked, text]);
+  if (!text && !pending) return null;
+  const isLong = text.length > LONG_TEXT || text.split("\n").length > LONG_LINES;
+  const look = `words${isLong && !whole ? " cut" : ""}`;
+  return (
+    <div>
+      <dt>
+        {text ? (
+          <button type="button" class="figure" onClick={go} title={label}>
+            {name}
+            <span class="hidden">. {label}</span>
+          </button>
+        ) : (
+          name
+        )}
+      </dt>
+      <dd>
+        {!text ? (
+          <div class={look}>…</div>
+        ) : marked ? (
+          <div class={`${look} marked`} dangerouslySetInnerHTML={{ __html: html }} />
+        ) : (
+          <div class={`${look} plain`}>{text}</div>
+        )}
+        {isLong && (
+          <button type="button" class="more" aria-expanded={whole} onClick={() => setWhole(!whole)}>
+            {whole ? "Show less" : "Show more"}
+          </button>
+        )}
+      </dd>
+    </div>
+  );
+}
+
+/** The figures in one line: prompts, files, calls, the last test run, commits. */
+function Figures({ island, state, go, showFiles }: Pick<Props, "island" | "state" | "go" | "showFiles">) {
+  const { overview, rows } = state;
+  const totals = island.totals ?? overview?.totals;
+  const story = overview?.story;
+  return (
+    <ul class="figures">
+      {totals && <li>{pluralize(totals.prompts, "prompt")}</li>}
+      {totals && (
+        <li>
+          {totals.files ? (
+            <button type="button" class="figure" onClick={showFiles}>
+              {pluralize(totals.files, "file")} <span class="plus">+{totals.added.toLocaleString("en")}</span>{" "}
+              <span class="minus">−{totals.removed.toLocaleString("en")}</span>
+            </button>
+          ) : (
+            <span class="soft">no file changed</span>
+          )}
+        </li>
+      )}
+      {totals && (
+        <li>
+          {pluralize(totals.calls, "tool call")}
+          {totals.failed > 0 && <span class="minus">, {totals.failed.toLocaleString("en")} failed</span>}
+        </li>
+      )}
+      {story && (
+        <li>
+          {story.tests < 0 ? (
+            <span class="soft">no test run</span>
+          ) : (
+            <LastTests row={rows[story.tests]} go={() => go(story.tests)} />
+          )}
+        </li>
+      )}
+      {story && (
+        <li>
+          {story.commits.length ? <Commits commits={story.commits} rows={rows} go={go} /> : <span class="soft">no commit</span>}
+        </li>
+      )}
+    </ul>
+  );
+}
+
+/** The last run of tests with its result; a click goes to it. */
+function LastTests({ row, go }: { row: PageRow | undefined; go: () => void }) {
+  if (!row?.tests) return null;
+  const { program, passed, line } = row.tests;
+  const time = formatTime(row.time).slice(11);
+  const [look, mark, word] =
+    passed === null ? ["", "?", "result unknown"] : passed ? ["plus", "✓", "passed"] : ["minus", "✗", "failed"];
+  return (
+    <button type="button" class="figure" onClick={go} title={makeVisible(line)}>
+      <span class={look}>
+        {mark} last test run {word}
+      </span>{" "}
+      <span class="soft">({makeVisible([program, line.length <= 40 ? line : "", time].filter(Boolean).join(", "))})</span>
+    </button>
+  );
+}
+
+/** The commits; a click goes to the call that made one. */
+function Commits({ commits, rows, go }: { commits: number[]; rows: PageRow[]; go: (row: number) => void }) {
+  return (
+    <>
+      {pluralize(commits.length, "commit")}{" "}
+      {commits.slice(-MAX_COMMITS).map((at) => {
+        const { id, subject } = rows[at]?.commit ?? { id: "", subject: "" };
+        return (
+          id && (
+            <button type="button" class="figure commit" title={makeVisible(subject)} onClick={() => go(at)}>
+              {id.slice(0, 7)}
+            </button>
+          )
+        );
+      })}
+    </>
+  );
+}
