@@ -285,6 +285,7 @@ _PACKAGES = {
 
 
 def __dir__() -> list[str]:
+    """Return the public names, for `dir(vacr)`."""
     return __all__
 
 

@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from vacr.errors import UnwritableOutput, VacrError, escape_unprintable
+from vacr.errors import InvalidRecord, UnwritableOutput, VacrError, escape_unprintable
 from vacr.record import encode_canonical_json
 
 if TYPE_CHECKING:
@@ -73,17 +73,23 @@ class Voice:
             print_text(escape_unprintable(text))
 
     def lines(self, text: str) -> None:
-        """Print a result of several lines, even with `--quiet`, unless the format is JSON."""
+        """Print a result of several lines, even with `--quiet`, but not if the format is JSON."""
         if not self.json:
             print_text(make_lines_printable(text))
 
     def data(self, document: dict[str, Any]) -> None:
-        """Print the whole result as one JSON document if the format is `json`."""
+        """Print the whole result as one JSON document, with `schema_version` added.
+
+        Print nothing if the format is not `json`.
+        """
         if self.format == "json":
             print_text(encode_output_document(document))
 
     def line(self, document: dict[str, Any]) -> None:
-        """Print a part of the result as a line of JSON if the format is `jsonl`."""
+        """Print a part of the result as a line of JSON, with `schema_version` added.
+
+        Print nothing if the format is not `jsonl`.
+        """
         if self.format == "jsonl":
             print_text(encode_output_document(document))
 
@@ -105,7 +111,10 @@ class Voice:
 def encode_output_document(document: dict[str, Any]) -> bytes:
     """Return a document as a line of JSON, with `schema_version`, that is safe to print."""
     versioned = {"schema_version": OUTPUT_SCHEMA_VERSION, **document}
-    text = encode_canonical_json(_replace_surrogates(versioned)).decode()
+    try:
+        text = encode_canonical_json(versioned).decode()
+    except InvalidRecord:  # JSON cannot express lone surrogates.
+        text = encode_canonical_json(_replace_surrogates(versioned)).decode()
     # Canonical JSON contains characters that control a terminal or reverse the order of letters;
     # as escapes they mean the same.
     return _TERMINAL_CONTROL_PATTERN.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode()
@@ -145,7 +154,8 @@ def show_progress(
 ) -> Iterator[Callable[[], None]]:
     """Show a progress bar of `count()` steps, and yield the function that advances it by one.
 
-    Without a terminal, or for a single step, no bar is shown, and the function does nothing.
+    Without a terminal, with `--quiet` or JSON, or for a single step, no bar is shown, and the
+    function does nothing.
     """
     # Counting may take long itself, so it happens only where a bar is shown.
     total = count() if _can_show_progress(voice) else 1
@@ -216,7 +226,10 @@ def _make_progress_bar() -> Any:
 
 
 def get_terminal_width(stream: TextIO) -> int | None:
-    """Return the columns of the terminal behind a stream; `None` if it is not a terminal."""
+    """Return the columns of the terminal behind a stream; `None` if it is not a terminal.
+
+    A terminal that does not report its width counts as 120 columns wide.
+    """
     try:
         return os.get_terminal_size(stream.fileno()).columns or _DEFAULT_WIDTH
     except (OSError, ValueError):
@@ -228,8 +241,9 @@ def align_columns(
 ) -> list[str]:
     """Return rows as lines with aligned columns.
 
-    `right` contains the indexes of columns that are aligned to the right. With a `width`, the last
-    column is cut so that lines fit into it.
+    There must be at least one row, and all rows have the same number of cells. `right` contains the
+    indexes of columns that are aligned to the right. With a `width`, the last column is cut so that
+    lines fit into it, but not below 20 columns.
     """
     from rich.cells import cell_len
 
@@ -247,7 +261,10 @@ def align_columns(
 
 
 def truncate_start(text: str, width: int) -> str:
-    """Return a text, or `…` and its end if it is too wide: the end of a path matters most."""
+    """Return a text, or `…` and its end if it is too wide: the end of a path matters most.
+
+    `width` counts columns of the screen.
+    """
     from rich.cells import cell_len
 
     if cell_len(text) <= width:
@@ -259,14 +276,20 @@ def truncate_start(text: str, width: int) -> str:
 
 
 def cut_to_width(text: str, width: int) -> str:
-    """Return a text, or its beginning and `…` if it is too wide."""
+    """Return a text, or its beginning and `…` if it is too wide.
+
+    `width` counts columns of the screen.
+    """
     from rich.cells import cell_len
 
     return text if cell_len(text) <= width else fit_to_width(text, width)
 
 
 def fit_to_width(text: str, width: int, *, right: bool = False) -> str:
-    """Return a text that fills a column: cut with `…`, or padded on the right or the left."""
+    """Return a text that fills a column of `width`: cut with `…`, or padded with blanks.
+
+    The blanks are after the text, or before it with `right`.
+    """
     from rich.cells import cell_len, set_cell_size
 
     if cell_len(text) > width:
@@ -299,7 +322,9 @@ def prepare_streams() -> None:
             _LossyFile(sys.stderr.fileno(), "w", closefd=False), sys.stderr.encoding
         )
     if sys.stdout is None:
-        raise UnwritableOutput("is closed", where="standard output")
+        raise UnwritableOutput(
+            "is closed", where="standard output", hint="Run the command without >&-."
+        )
     if _has_descriptor(sys.stdout):
         # Text from before would be written too late, or not at all.
         check_output()
@@ -310,6 +335,9 @@ def prepare_streams() -> None:
 
 def print_text(text: str | bytes, *, newline: bool = True, color: bool | None = None) -> bool:
     """Print to standard output; return whether its reader is still there, unlike an ended `head`.
+
+    `newline` ends the text with a line end. `color` keeps or removes colours; None decides by the
+    terminal.
 
     Raises:
         UnwritableOutput: standard output cannot be written.

@@ -33,6 +33,11 @@ def export_lazily(
     module_of = {name: module for module, names in modules.items() for name in names}
 
     def load(name: str) -> Any:
+        """Return a public name of the package; import the module that defines it.
+
+        Raises:
+            AttributeError: no module of the package defines the name.
+        """
         if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(import_module(f"{package}.{module_of[name]}"), name)

@@ -155,7 +155,11 @@ class AbnfGrammar:
         return used
 
     def _check_no_left_recursion(self, used: set[str]) -> None:
-        """Refuse a rule that may come back to itself before it reads a character."""
+        """Refuse a rule that may come back to itself before it reads a character.
+
+        Raises:
+            AbnfSyntaxError: one of the `used` rules does so.
+        """
         empty = self._find_empty_rules(used)
         for name in used:
             waiting, seen = [name], set[str]()
@@ -233,6 +237,7 @@ class _GrammarMatcher:
     """Matches one text, and remembers where each part can end from each position."""
 
     def __init__(self, rules: dict[str, AbnfNode], text: Sequence[int]) -> None:
+        """Prepare to match a text with these rules, by name in lower case."""
         self._rules = rules
         self._text = text
         self._known: dict[tuple[int, int], frozenset[int]] = {}
@@ -346,12 +351,22 @@ class _AbnfParser:
             at = match.end()
 
     def parse_element(self) -> AbnfNode:
-        """Parse the element before the rules."""
+        """Parse the element before the rules: a choice of sequences.
+
+        Raises:
+            AbnfSyntaxError: the text does not start with an element.
+        """
         self._skip_line_ends()
         return self._parse_choice()
 
     def parse_rules(self) -> dict[str, AbnfNode]:
-        """Parse all rules up to the end, and return them by name in lower case."""
+        """Parse all rules up to the end, and return them by name in lower case.
+
+        `=/` adds an alternative to an earlier rule of the same name; a second `=` replaces it.
+
+        Raises:
+            AbnfSyntaxError: the rest of the text does not consist of rules.
+        """
         rules: dict[str, AbnfNode] = {}
         self._skip_line_ends()
         while self._peek()[0] != "end":
@@ -367,6 +382,7 @@ class _AbnfParser:
         return rules
 
     def _fail(self, message: str) -> NoReturn:
+        """Raise an AbnfSyntaxError with this message."""
         raise AbnfSyntaxError(f"{message} in ABNF")
 
     def _peek(self, ahead: int = 0) -> tuple[str, str]:
@@ -375,11 +391,16 @@ class _AbnfParser:
         return self._tokens[index] if index < len(self._tokens) else ("end", "")
 
     def _skip_line_ends(self) -> None:
+        """Skip all line ends that are next, if any."""
         while self._peek()[0] == "line":
             self._at += 1
 
     def _parse_choice(self) -> AbnfNode:
-        """Parse sequences separated by `/`; a single one is not wrapped in a choice."""
+        """Parse sequences separated by `/`; a single one is not wrapped in a choice.
+
+        Raises:
+            AbnfSyntaxError: a sequence is malformed, or nested too deeply.
+        """
         self._depth += 1
         if self._depth > _MAX_NESTING:
             self._fail("nested too deeply")
@@ -391,7 +412,11 @@ class _AbnfParser:
         return parts[0] if len(parts) == 1 else AbnfChoice(tuple(parts))
 
     def _parse_sequence(self) -> AbnfNode:
-        """Parse one or more elements; a single one is not wrapped in a sequence."""
+        """Parse one or more elements; a single one is not wrapped in a sequence.
+
+        Raises:
+            AbnfSyntaxError: there is no element, or it is malformed.
+        """
         parts: list[AbnfNode] = []
         while self._starts_element():
             parts.append(self._parse_repeat())
@@ -408,7 +433,11 @@ class _AbnfParser:
         return kind in {"repeat", "text", "value"} or text in _CLOSING_MARKS
 
     def _parse_repeat(self) -> AbnfNode:
-        """Parse an element, with the repetition before it if there is one, such as `2*3ALPHA`."""
+        """Parse an element, with the repetition before it if there is one, such as `2*3ALPHA`.
+
+        Raises:
+            AbnfSyntaxError: the element is malformed, or the count is too large.
+        """
         kind, text = self._peek()
         if kind != "repeat":
             return self._parse_unit()
@@ -423,7 +452,11 @@ class _AbnfParser:
         return AbnfRepeat(self._parse_unit(), least, most)
 
     def _parse_unit(self) -> AbnfNode:
-        """Parse a rule name, a string, a character value, `(…)` or the optional `[…]`."""
+        """Parse a rule name, a string, a character value, `(…)` or the optional `[…]`.
+
+        Raises:
+            AbnfSyntaxError: another token is next, or a bracket is not closed.
+        """
         kind, text = self._peek()
         self._at += 1
         match kind, text:
@@ -443,7 +476,11 @@ class _AbnfParser:
                 return self._fail(f"expected an element, found {text!r}")
 
     def _parse_value(self, text: str) -> AbnfNode:
-        """Parse `%x41`, `%x41-5A` or `%x41.42`."""
+        """Parse `%x41`, `%x41-5A` or `%x41.42`, in base 2, 10 or 16.
+
+        Raises:
+            AbnfSyntaxError: the digits are not numbers of that base.
+        """
         base, digits = _NUMBER_BASES[text[1].lower()], text[2:]
         try:
             if "-" in digits:

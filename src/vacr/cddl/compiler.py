@@ -130,7 +130,7 @@ class CheckProgram:
     """
 
     def __init__(self, *, json: bool) -> None:
-        """Start with the helpers that generated code calls by name."""
+        """Start with the helpers that generated code calls by name, for JSON or else for CBOR."""
         self.json = json
         self.decoded_strings = DecodedStrings()
         self.names: dict[str, Any] = {
@@ -277,7 +277,10 @@ class CheckProgram:
         return self._expressions[key]
 
     def _write_new_expression(self, node: TypeNode, *, repeated: bool) -> str:
-        """Return the expression for a type: a call for a map, array or tag, else a choice."""
+        """Return the expression for a type: a call for a map, array or tag, else a choice.
+
+        `repeated` has the same meaning as in `write_expression`.
+        """
         if isinstance(node, MapType | ArrayType | TagType):
             return f"{self.name_function(node, remember=repeated)}(x)"
         return self._write_choice(flatten_choice(node), repeated=repeated)
@@ -289,7 +292,7 @@ class CheckProgram:
 
         Kinds and literals come first, merged where possible, then several maps as one call that
         looks at a literal member, then all other alternatives in order. Without any alternative,
-        the expression is `False`.
+        the expression is `False`. `repeated` has the same meaning as in `write_expression`.
         """
         if any(isinstance(leaf, AnyType) for leaf in leaves):
             return "True"
@@ -309,7 +312,10 @@ class CheckProgram:
         return tests[0] if len(tests) == 1 else f"({' or '.join(tests)})"
 
     def _write_alternative(self, leaf: TypeNode, *, repeated: bool) -> str:
-        """Return the expression for one alternative that is neither a kind nor a literal."""
+        """Return the expression for one alternative that is neither a kind nor a literal.
+
+        `repeated` has the same meaning as in `write_expression`.
+        """
         match leaf:
             case RangeType():
                 return _write_range_test(self, leaf)
@@ -325,7 +331,7 @@ class CheckProgram:
         """Add a function that checks a value against several maps, and return its name.
 
         The function picks the map by a literal member, such as `type: "user"`; if the maps have no
-        such member, it tries them in order.
+        such member, it tries them in order. With `repeated`, the function remembers its answers.
         """
         name = self.make_name("p")
         discriminator = find_discriminator(maps)
@@ -378,6 +384,7 @@ class CheckProgram:
 
 
 def _match_nothing(_: Any) -> bool:
+    """Return False for every value."""
     return False
 
 
@@ -388,6 +395,7 @@ def _remember_answers(check: Callable[..., Any], memory: dict[Any, Any]) -> Call
     """
 
     def remembered(value: Any, *at: int) -> Any:
+        """Return the remembered answer, or call `check` and remember its answer."""
         key = (id(value), *at)
         entry = memory.get(key)
         if entry is None:
@@ -405,7 +413,11 @@ def _remember_answers(check: Callable[..., Any], memory: dict[Any, Any]) -> Call
 
 
 def _write_kind_tests(program: CheckProgram, kinds: list[MajorType]) -> list[str]:
-    """Return the tests for the major types of a choice, the first for all integers together."""
+    """Return one test for each major type of a choice; a value must pass one of them.
+
+    All integers share one test, which comes first. Both booleans share one, and a test for a
+    64-bit float covers the shorter floats.
+    """
     wanted = {(kind.major, kind.argument) for kind in kinds}
     low = SMALLEST_NINT if (MAJOR_NINT, None) in wanted else 0
     high = LARGEST_UINT if (MAJOR_UINT, None) in wanted else -1

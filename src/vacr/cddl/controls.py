@@ -82,7 +82,11 @@ def prepare_control(node: ControlType) -> None:
 
 
 def _prepare_size(node: ControlType) -> None:
-    """Store the number of bytes for `.size`, or None for a range; refuse other controllers."""
+    """Store the number of bytes for `.size`, or None for a range; refuse other controllers.
+
+    Raises:
+        CddlError: the controller is neither a whole number, 0 or more, nor a range.
+    """
     size = evaluate_constant(node.controller)
     if size is None:
         for leaf in flatten_choice(node.controller):
@@ -96,14 +100,22 @@ def _prepare_size(node: ControlType) -> None:
 
 
 def _prepare_number(node: ControlType) -> None:
-    """Store the number that `.lt`, `.le`, `.gt` or `.ge` compares with; refuse any other value."""
+    """Store the number that `.lt`, `.le`, `.gt` or `.ge` compares with.
+
+    Raises:
+        CddlError: the controller is not a constant number.
+    """
     node.detail = evaluate_constant(node.controller)
     if not isinstance(node.detail, int | float):
         node.place.fail(f".{node.operator} needs a number to compare with")
 
 
 def _prepare_regexp(node: ControlType) -> None:
-    """Store the function that matches the pattern of `.regexp` or `.pcre`."""
+    """Store the function that matches the pattern of `.regexp` or `.pcre`.
+
+    Raises:
+        CddlError: the controller is not a text with a valid pattern.
+    """
     pattern = evaluate_constant(node.controller)
     if not isinstance(pattern, str):
         node.place.fail(f".{node.operator} needs a text with a regular expression")
@@ -117,7 +129,11 @@ def _prepare_regexp(node: ControlType) -> None:
 
 
 def _prepare_abnf(node: ControlType) -> None:
-    """Store the parsed grammar of `.abnf` or `.abnfb`."""
+    """Store the parsed grammar of `.abnf` or `.abnfb`.
+
+    Raises:
+        CddlError: the controller is not a text or bytes with a valid grammar.
+    """
     text = evaluate_constant(node.controller)
     if isinstance(text, bytes):
         text = text.decode("utf-8", "replace")
@@ -221,7 +237,8 @@ def has_size(value: Any, size: int) -> bool:
 def matches_size(test: Predicate, value: Any) -> bool:
     """Return whether the number of bytes of a string passes a test.
 
-    For an integer, one of the sizes from 0 to 8 bytes that it fits into has to pass.
+    For an integer, one of the sizes from 0 to 8 bytes that it fits into has to pass. Return False
+    for any other value.
     """
     if isinstance(value, str):
         return test(len(value.encode("utf-8", "surrogatepass")))
@@ -243,7 +260,13 @@ def matches_bits(test: Predicate, value: Any) -> bool:
 
 
 def matches_abnf(grammar: AbnfGrammar, value: Any) -> bool:
-    """Return whether the characters of a text, or of bytes in UTF-8, match a grammar."""
+    """Return whether the characters of a text, or of bytes in UTF-8, match a grammar.
+
+    Return False for bytes that are not UTF-8, and for any other value.
+
+    Raises:
+        WorkLimitError: when the grammar has too many readings of the text.
+    """
     if isinstance(value, bytes):
         try:
             value = value.decode()
@@ -253,7 +276,13 @@ def matches_abnf(grammar: AbnfGrammar, value: Any) -> bool:
 
 
 def matches_abnfb(grammar: AbnfGrammar, value: Any) -> bool:
-    """Return whether bytes, or the UTF-8 bytes of a text, match a grammar."""
+    """Return whether bytes, or the UTF-8 bytes of a text, match a grammar.
+
+    Return False for any other value.
+
+    Raises:
+        WorkLimitError: when the grammar has too many readings of the bytes.
+    """
     if isinstance(value, str):
         value = value.encode("utf-8", "surrogatepass")
     return isinstance(value, bytes) and grammar.matches(value)

@@ -101,6 +101,7 @@ class Explainer:
         """
 
         def start() -> None:
+            """Collect the findings from the beginning; a first attempt may have failed."""
             self._findings.clear()
             self._explain(node, value, "", rule)
 
@@ -121,7 +122,7 @@ class Explainer:
         return bool(self._program.compile_predicate(node)(value))
 
     def _add(self, pointer: str, rule: str, found: str, expected: str) -> None:
-        """Add a finding, unless the limit is reached."""
+        """Add a finding with these members, unless the limit is reached."""
         if not self._is_full:
             self._findings.append(Finding(pointer, rule, found, expected))
 
@@ -385,7 +386,9 @@ def _list_map_problems(
 ) -> list[MapProblem]:
     """Return the members that are missing, unknown, or do not fit their entry.
 
-    The list is cut at about `MAX_MAP_PROBLEMS`, and empty if every member fits an entry.
+    A problem is a key and its entry: the key is `_MISSING` for a missing member, and the entry None
+    for an unknown one. The list is cut at about `MAX_MAP_PROBLEMS`, and empty if every member fits
+    an entry.
     """
     problems: list[MapProblem] = [
         (_MISSING, member)
@@ -412,6 +415,7 @@ class _EntryIndex:
     """The entries of a list, by literal key."""
 
     def __init__(self, sequence: MemberList, matches: TypeCheck) -> None:
+        """Index the entries; `matches` decides whether a key fits a wildcard."""
         self._matches = matches
         self._wild: list[tuple[int, MapMember]] = []
         self._named: dict[Any, list[tuple[int, MapMember]]] = {}
@@ -445,8 +449,9 @@ def _list_element_problems(
 ) -> list[ElementProblem] | None:
     """Return the wrong elements of an array, and a wrong length.
 
-    Return None for an array type with optional, repeated or alternative parts, other than one
-    repeated type: such an array has to be traced.
+    A wrong element is its index and type; a wrong length is 0 and a description. Return None for an
+    array type with optional, repeated or alternative parts, other than one repeated type: such an
+    array has to be traced.
     """
     match node.group.alternatives:
         case [[GroupItem(value=value) as only]] if not isinstance(value, GroupNode):

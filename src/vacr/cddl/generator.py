@@ -124,9 +124,10 @@ class InstanceGenerator:
     def __init__(
         self, node: TypeNode, program: CheckProgram, *, seed: int, json: bool, where: str
     ) -> None:
-        """Compute the heights of the type.
+        """Compute the heights of the type; `seed` starts the random numbers.
 
-        `program` checks the instances, and `where` is the place in error messages.
+        `json` limits instances to values of JSON. `program` checks the instances, and `where` is
+        the place in error messages.
         """
         self.random = Random(seed)  # noqa: S311 - reproducible on purpose, and nothing secret
         self.json = json
@@ -176,8 +177,7 @@ class InstanceGenerator:
         """Return the first result of `make` that matches the type.
 
         Raises:
-            NoSampleError: when `_MAX_TRIES` results do not match.
-
+            NoSampleError: when `_MAX_TRIES` results do not match, or the search takes too long.
         """
         for _ in range(_MAX_TRIES):
             self._steps += 1
@@ -231,9 +231,10 @@ class InstanceGenerator:
     def _make_alternative(self, alternatives: Sequence[TypeNode], room: int) -> Any:
         """Return a value of a random alternative; if that has none, of another.
 
+        `room` is the number of levels left.
+
         Raises:
             NoSampleError: when no alternative has a value.
-
         """
         left = list(alternatives)
         problem = NoSampleError("an empty choice")
@@ -262,11 +263,12 @@ class InstanceGenerator:
         )
 
     def _pick_count(self, least: int, most: int | None, height: float, room: int) -> int:
-        """Return how often an entry occurs: `least` times if `height` exceeds `room`, else more.
+        """Return how often an entry occurs: `least` to `most` times (None: no limit).
+
+        It is `least` if `height` exceeds `room`, or else random, with at most a few more.
 
         Raises:
             NoSampleError: when the entry is required too often.
-
         """
         if least > _MAX_NODES:
             raise NoSampleError(
@@ -279,6 +281,8 @@ class InstanceGenerator:
 
     def _make_tag(self, node: TagType, room: int) -> Any:
         """Return a `CBORTag` with a number and content of the right types.
+
+        `room` is the number of levels left.
 
         Raises:
             NoSampleError: the number is not an integer of 64 bits, or the content has no sample.
@@ -306,6 +310,8 @@ class InstanceGenerator:
     def _make_elements(self, group: GroupNode, room: int) -> list[Any]:
         """Return the elements of an array for one random alternative of a group.
 
+        `room` is the number of levels left.
+
         Raises:
             NoSampleError: the group has no alternative, or an element has no sample.
         """
@@ -316,7 +322,10 @@ class InstanceGenerator:
         return [element for item in sequence for element in self._make_item(item, room)]
 
     def _make_item(self, item: GroupItem, room: int) -> list[Any]:
-        """Return the elements for one entry of a group, repeated a random number of times."""
+        """Return the elements for one entry of a group, repeated a random number of times.
+
+        `room` is the number of levels left.
+        """
         elements: list[Any] = []
         height = self._heights.get(item.value)
         for _ in range(self._pick_count(item.least, item.most, height, room)):
@@ -330,6 +339,8 @@ class InstanceGenerator:
 
     def _make_map(self, node: MapType, room: int) -> dict[Any, Any]:
         """Return a map for one random alternative list of entries; the caller checks it.
+
+        `room` is the number of levels left.
 
         Raises:
             NoSampleError: the group has no alternative, or a member has no sample.
@@ -373,11 +384,10 @@ class InstanceGenerator:
     ) -> None:
         """Add a member for a wildcard, with a new key that no literal entry of `sequence` has.
 
-        Without such a key, add nothing.
+        Without such a key, add nothing. `room` is the number of levels left.
 
         Raises:
             NoSampleError: when no key was found and the map has too few members.
-
         """
         reserved = [other.literal for other in sequence if other.literal is not None]
         for _ in range(_MAX_TRIES):
@@ -459,8 +469,10 @@ def _make_head_argument(random: Random, argument: int | None) -> int:
 def _make_simple_or_float(random: Random, argument: int | None, *, json: bool) -> Any:
     """Return a value of major type 7: a float for 25 to 27, else the simple value `argument`.
 
+    Return true, false, null or 0.5 if `argument` is `None`.
+
     Raises:
-        NoSampleError: when JSON does not have it.
+        NoSampleError: JSON does not have the value, or CBOR has no simple value with this number.
 
     """
     if argument is None:
@@ -517,7 +529,7 @@ def _make_text(random: Random, longest: int = 12) -> str:
 
 
 def _make_text_of_size(random: Random, size: int) -> str:
-    """Return a random text of exactly `size` bytes."""
+    """Return a random ASCII text of exactly `size` bytes."""
     return "".join(random.choice(_ASCII_ALPHABET) for _ in range(size))
 
 
@@ -548,9 +560,10 @@ def _make_grammar_codes(
 ) -> list[int]:
     """Return random code points or bytes that match a part of an ABNF grammar.
 
+    `depth` counts the parts around it.
+
     Raises:
         NoSampleError: when the grammar nests too deeply, or a set of characters is empty.
-
     """
     if depth > _MAX_GRAMMAR_DEPTH:
         raise NoSampleError("the ABNF grammar nests too deeply")
@@ -597,7 +610,10 @@ def _pick_character(random: Random, ranges: CharacterRanges) -> int:
 
 
 def _make_controlled_value(generator: InstanceGenerator, node: ControlType, room: int) -> Any:
-    """Return a value that a controlled type is likely to accept."""
+    """Return a value that a controlled type is likely to accept.
+
+    The caller checks it. `room` is the number of levels left.
+    """
     value = evaluate_constant(node)
     if value is not None and node.operator in COMPUTING_OPERATORS:
         return value
@@ -610,11 +626,11 @@ def _make_controlled_value(generator: InstanceGenerator, node: ControlType, room
 def _make_encoded_text(generator: InstanceGenerator, node: ControlType, room: int) -> str:
     """Return a value of the controller, encoded as text.
 
-    The value may be bytes also in an instance for JSON: its text form is not.
+    The value may be bytes also in an instance for JSON: its text form is not. `room` is the number
+    of levels left.
 
     Raises:
         NoSampleError: when the value cannot be encoded.
-
     """
     json = generator.json
     generator.json = json and node.operator == "json"

@@ -113,7 +113,7 @@ class MapMember:
 
     @property
     def required(self) -> bool:
-        """Return whether the map needs this entry."""
+        """Return whether the map needs this entry: at least one member."""
         return self.least > 0
 
     @property
@@ -186,6 +186,9 @@ def _expand_group(group: GroupNode, known: dict[int, list[MemberList]]) -> list[
     """Return the alternative lists of entries of a group.
 
     `known` has the results so far by the identity of a group, so each group is expanded once.
+
+    Raises:
+        CddlError: an entry has no key, or there are too many combinations.
     """
     if id(group) in known:
         return known[id(group)]
@@ -274,7 +277,11 @@ def _share_copies(
 
 
 def _check_single_count(choices: list[list[MemberList]], place: SourceLocation) -> None:
-    """Refuse two repeated groups in one map: every pair of copy counts would have to be tried."""
+    """Refuse two repeated groups in one map: every pair of copy counts would have to be tried.
+
+    Raises:
+        CddlError: at `place`, when more than one choice has a repeated group.
+    """
     counting = [
         any(member.share is not None for sequence in choice for member in sequence)
         for choice in choices
@@ -290,6 +297,9 @@ def _expand_copies(
 
     Every possible selection of copies is one alternative. A group whose keys are all literal fits
     at most once, as a map has each key only once.
+
+    Raises:
+        CddlError: at `place`, when there are too many copies or combinations.
     """
     literal = _has_only_literal_keys(inner)
     choose = combinations if literal else combinations_with_replacement
@@ -444,8 +454,9 @@ def _write_literal_member(
 ) -> list[str]:
     """Return the lines that check the member with a literal key.
 
-    `rivals` are the wildcards that may take the member instead. A `closed` map has no wildcards,
-    so the lines count the optional members that they find.
+    `rivals` are the wildcards that may take the member instead. A `closed` map has no wildcards, so
+    the lines count the optional members that they find. `repeated` has the same meaning as in
+    `CheckProgram.write_expression`.
     """
     key = program.name_constant(member.literal)
     if member.most == 0:
@@ -469,7 +480,8 @@ def _write_remaining_members(
 ) -> list[str]:
     """Return the last lines of a map's body: members without a literal key have to fit a wildcard.
 
-    Without wildcards, the map may not have such members.
+    Without wildcards, the map may not have such members. `repeated` has the same meaning as in
+    `CheckProgram.write_expression`.
     """
     if not wild:
         return ["return len(v) == n"]
@@ -497,7 +509,8 @@ def _define_wildcard_check(
 ) -> str:
     """Add a function that tests whether a member fits one of the wildcards; return its name.
 
-    A wildcard with a cut ends the search for a key that fits it.
+    A wildcard with a cut ends the search for a key that fits it. `repeated` has the same meaning as
+    in `CheckProgram.write_expression`.
     """
     name = program.make_name("w")
     body: list[str] = []
@@ -667,7 +680,8 @@ def _find_move_chain(
     """Return the shortest chain of moves that makes room for one more member, and the search steps.
 
     The chain has pairs of a kind of member and the entry it moves to. It is empty when no move
-    makes room.
+    makes room. `kind` has the entries that the new member fits, `left` the room in each entry, and
+    `placed` the members there.
     """
     steps = 0
     came_from: dict[int, tuple[FittingEntries, int | None]] = dict.fromkeys(kind, (kind, None))

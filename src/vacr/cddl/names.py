@@ -233,7 +233,7 @@ class RuleLookup:
         return definition
 
     def _fail_undefined(self, name: NameSyntax, scope: NameScope) -> NoReturn:
-        """Refuse an undefined name; the hint suggests a rule with a similar name."""
+        """Raise a CddlError about an undefined name; the hint suggests a similar name, if any."""
         from difflib import get_close_matches
 
         close = get_close_matches(name.name, scope.table.definitions, 1)
@@ -270,6 +270,9 @@ class RuleLookup:
         """Return the node behind parentheses, parameters and aliases (`a = b`), with its scope.
 
         The name of a rule that is not an alias is such a node. A cycle ends at one of its names.
+
+        Raises:
+            CddlError: when a name is undefined, or has the wrong number of generic arguments.
         """
         seen: set[tuple[int, int]] = set()
         while True:
@@ -428,7 +431,11 @@ class NameResolver(RuleLookup):
     # Types.
 
     def _resolve_type(self, node: TypeSyntax | GroupSyntax, scope: NameScope) -> TypeNode:
-        """Return the node of a type, or of a type in parentheses; refuse any other group."""
+        """Return the node of a type, or of a type in parentheses; refuse any other group.
+
+        Raises:
+            CddlError: the node is another group, or a name in it is undefined.
+        """
         place = scope.locate(node)
         match node:
             case LiteralSyntax():
@@ -466,6 +473,9 @@ class NameResolver(RuleLookup):
 
         The body of a rule is queued when its name occurs for the first time. An undefined socket
         becomes a rule without alternatives.
+
+        Raises:
+            CddlError: the name is a group's, or undefined, or has the wrong number of arguments.
         """
         if name.name in scope.bindings:
             argument = scope.bindings[name.name]
@@ -484,7 +494,11 @@ class NameResolver(RuleLookup):
         return self._refs[key]
 
     def _check_instance_count(self, name: NameSyntax, scope: NameScope) -> None:
-        """Refuse another instance past `MAX_RULE_INSTANCES`: generics may create them endlessly."""
+        """Check that there are not too many instances of rules: generics may create them endlessly.
+
+        Raises:
+            CddlError: about `name`, if there are more than `MAX_RULE_INSTANCES`.
+        """
         if len(self._refs) + len(self._groups) > MAX_RULE_INSTANCES:
             _refuse_endless_expansion(name, scope)
 
@@ -508,7 +522,11 @@ class NameResolver(RuleLookup):
         return self._resolve_type(tag.content, tag_scope) if tag.content else AnyType()
 
     def _resolve_enumeration(self, node: EnumerationSyntax, scope: NameScope) -> TypeNode:
-        """Return the choice for `&group`, still empty: `_resolve_waiting` fills in the values."""
+        """Return the choice for `&group`, still empty: `_resolve_waiting` fills in the values.
+
+        Raises:
+            CddlError: the name after `&` is not a group.
+        """
         if isinstance(node.group, NameSyntax) and not self.is_group(node.group, scope):
             scope.source.fail(f"'&' needs a group, but {node.group.name!r} is not a group", node.at)
         choice = ChoiceType([])

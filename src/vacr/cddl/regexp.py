@@ -98,11 +98,12 @@ PatternNode: TypeAlias = PatternCharacters | PatternSequence | PatternChoice | P
 def compile_pattern(pattern: str, *, pcre: bool = False) -> Callable[[str], object]:
     """Return a function whose result is true for a text that matches the pattern as a whole.
 
-    The function raises `WorkLimitError` for a text that would take too long.
+    The pattern is of XML Schema, or with `pcre` of PCRE. The function raises `WorkLimitError` for a
+    text that would take too long. A PCRE that only Python's `re` can run never matches a text
+    longer than `MAX_BACKTRACKING_LENGTH`.
 
     Raises:
         PatternError: when the pattern cannot be parsed, or needs too many states.
-
     """
     try:
         tree = parse_pattern(pattern, pcre=pcre)
@@ -347,7 +348,10 @@ class Automaton:
                 return self._build_repeat(tree, following)
 
     def _build_repeat(self, repeat: PatternRepeat, following: int) -> int:
-        """Add the states of a repetition: a loop without limit, else one copy for each count."""
+        """Add the states of a repetition, which end at the state `following`; return the first.
+
+        It is a loop without limit, or else one copy for each count.
+        """
         if repeat.most is None:
             loop = self._add_state()
             self._free[loop] = [self._build(repeat.part, loop), following]
@@ -373,6 +377,7 @@ class _PatternParser:
     """A recursive descent over the characters of a pattern."""
 
     def __init__(self, text: str, *, pcre: bool) -> None:
+        """Start at the beginning of a pattern of XML Schema, or of PCRE."""
         self._text = text
         self._pcre = pcre
         self._at = 0
@@ -380,7 +385,11 @@ class _PatternParser:
         self._depth = 0
 
     def parse(self) -> PatternNode:
-        """Parse the whole pattern; skip `^` at the start and `$` at the end of a PCRE."""
+        """Parse the whole pattern; skip `^` at the start and `$` at the end of a PCRE.
+
+        Raises:
+            PatternError: the pattern is malformed, or has parts that are not supported.
+        """
         if self._pcre:
             self._at += self._text.startswith("^")
             if self._text.endswith("$") and not self._text.endswith("\\$"):
@@ -391,6 +400,7 @@ class _PatternParser:
         return tree
 
     def _fail(self, message: str) -> NoReturn:
+        """Raise a PatternError with this message and the place in the pattern."""
         raise PatternError(f"{message} at character {self._at + 1} of the pattern")
 
     @property
@@ -405,7 +415,11 @@ class _PatternParser:
         return is_next
 
     def _enter(self) -> None:
-        """Count one more level of nesting, and refuse too many."""
+        """Count one more level of nesting.
+
+        Raises:
+            PatternError: there are more than `_MAX_PATTERN_DEPTH` levels.
+        """
         self._depth += 1
         if self._depth > _MAX_PATTERN_DEPTH:
             self._fail("nested too deeply")
@@ -427,7 +441,11 @@ class _PatternParser:
         return parts[0] if len(parts) == 1 else PatternSequence(tuple(parts))
 
     def _parse_repeat(self, atom: PatternNode) -> PatternNode:
-        """Return the atom repeated by the quantifier after it, or the atom itself without one."""
+        """Return the atom repeated by the quantifier after it, or the atom itself without one.
+
+        Raises:
+            PatternError: the quantifier is malformed, or two follow each other.
+        """
         if self._here in _SHORT_REPEATS:
             least, most = _SHORT_REPEATS[self._here]
             self._at += 1
@@ -440,7 +458,11 @@ class _PatternParser:
         return PatternRepeat(atom, least, most)
 
     def _parse_counts(self) -> tuple[int, int | None]:
-        """Parse `{2}`, `{2,}` or `{2,5}` into the least and the most count (None: no limit)."""
+        """Parse `{2}`, `{2,}` or `{2,5}` into the least and the most count (None: no limit).
+
+        Raises:
+            PatternError: the text has another form, or a count is too large or below the least.
+        """
         match = _COUNT_PATTERN.match(self._text, self._at, self._end)
         if match is None:
             self._fail("expected a count such as {2}, {2,} or {2,5}")
@@ -454,7 +476,11 @@ class _PatternParser:
         return least, most
 
     def _parse_atom(self) -> PatternNode:
-        """Parse one character, escape, `.`, class in brackets or group in parentheses."""
+        """Parse one character, escape, `.`, class in brackets or group in parentheses.
+
+        Raises:
+            PatternError: the next character cannot begin one.
+        """
         here = self._here
         if here == "(":
             return self._parse_group()
@@ -473,7 +499,11 @@ class _PatternParser:
         return PatternCharacters(((ord(here), ord(here)),))
 
     def _parse_group(self) -> PatternNode:
-        """Parse `(…)`, or `(?:…)` in a PCRE, and return the tree inside; refuse `(?=…)` etc."""
+        """Parse `(…)`, or `(?:…)` in a PCRE, and return the tree inside.
+
+        Raises:
+            PatternError: the group is not closed, or has another form such as `(?=…)`.
+        """
         self._at += 1
         if self._pcre and self._here == "?" and not self._accept("?:"):
             self._fail("unsupported group (?…)")
@@ -483,7 +513,11 @@ class _PatternParser:
         return inner
 
     def _parse_escape(self) -> CharacterRanges:
-        r"""Parse an escape, such as `\d`, `\n` or `\.`, into the characters it stands for."""
+        r"""Parse an escape, such as `\d`, `\n` or `\.`, into the characters it stands for.
+
+        Raises:
+            PatternError: the escape is unknown.
+        """
         self._at += 1
         letter = self._here
         self._at += 1
@@ -501,7 +535,11 @@ class _PatternParser:
         return ((ord(letter), ord(letter)),)
 
     def _parse_property(self, *, inverted: bool) -> CharacterRanges:
-        r"""Parse `{Lu}` after `\p` or (inverted) `\P` into the characters with this property."""
+        r"""Parse `{Lu}` after `\p` or (inverted) `\P` into the characters with this property.
+
+        Raises:
+            PatternError: the property is unknown.
+        """
         match = _PROPERTY_PATTERN.match(self._text, self._at, self._end)
         ranges = _find_named_characters(match[2]) if match and not match[1] else None
         if match is None or ranges is None:
@@ -510,7 +548,11 @@ class _PatternParser:
         return _invert_ranges(ranges) if inverted else ranges
 
     def _parse_class(self) -> CharacterRanges:
-        """Parse a class after its `[`, such as `a-z-[aeiou]]`, into its characters."""
+        """Parse a class after its `[`, such as `a-z-[aeiou]]`, into its characters.
+
+        Raises:
+            PatternError: the class is not closed, or a part of it is malformed.
+        """
         self._enter()
         inverted = self._accept("^")
         parts: list[tuple[int, int]] = []
@@ -532,7 +574,11 @@ class _PatternParser:
         return _subtract_ranges(_invert_ranges(ranges) if inverted else ranges, subtracted)
 
     def _parse_class_part(self) -> CharacterRanges:
-        """Parse one character, escape or range of a class."""
+        """Parse one character, escape or range of a class.
+
+        Raises:
+            PatternError: it is malformed, or the range does not ascend.
+        """
         low = self._parse_class_character()
         following = self._text[self._at + 1 : self._at + 2]
         if self._here != "-" or following in {"]", "", "["} or not _is_one_character(low):
@@ -544,7 +590,11 @@ class _PatternParser:
         return ((low[0][0], high[0][0]),)
 
     def _parse_class_character(self) -> CharacterRanges:
-        """Parse one character or escape inside a class."""
+        """Parse one character or escape inside a class.
+
+        Raises:
+            PatternError: it is a `[`, or an unknown escape.
+        """
         if self._here == "\\":
             return self._parse_escape()
         if self._here == "[":

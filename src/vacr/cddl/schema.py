@@ -67,6 +67,7 @@ def compile_cddl(text: str, *, name: str = "<cddl>") -> Schema:
 
 
 def _raise_too_deep(source: CddlSource) -> NoReturn:
+    """Raise a CddlError: the schema is nested too deeply."""
     raise CddlError("the CDDL schema is nested too deeply", where=source.name) from None
 
 

@@ -104,6 +104,7 @@ class _CborReader:
     """Reads CBOR items from bytes one by one; `at` is the offset of the next byte."""
 
     def __init__(self, data: bytes) -> None:
+        """Start at the first byte."""
         self._data = data
         self.at = 0
 
@@ -137,10 +138,15 @@ class _CborReader:
                 return self._build_simple(information, argument)
 
     def _fail(self, message: str) -> NoReturn:
+        """Raise a MalformedCborError with this message."""
         raise MalformedCborError(message)
 
     def _take(self, count: int) -> bytes:
-        """Return the next `count` bytes and go past them; refuse fewer."""
+        """Return the next `count` bytes and go past them.
+
+        Raises:
+            MalformedCborError: fewer bytes are left.
+        """
         piece = self._data[self.at : self.at + count]
         if len(piece) != count:
             self._fail("the bytes end early")
@@ -148,7 +154,11 @@ class _CborReader:
         return piece
 
     def _read_head(self) -> tuple[int, int, int | None]:
-        """Read major type, additional information and argument (None: indefinite length)."""
+        """Read major type, additional information and argument (None: indefinite length).
+
+        Raises:
+            MalformedCborError: the bytes end early, or the first one is invalid.
+        """
         first = self._take(1)[0]
         major, information = first >> 5, first & 31
         if information <= _LARGEST_IMMEDIATE:
@@ -162,7 +172,11 @@ class _CborReader:
         return self._fail("an item with an invalid first byte")
 
     def _skip_break(self) -> bool:
-        """Skip the byte that ends an item of indefinite length; return whether it was next."""
+        """Skip the byte that ends an item of indefinite length; return whether it was next.
+
+        Raises:
+            MalformedCborError: no bytes are left.
+        """
         if self.at >= len(self._data):
             self._fail("the bytes end early")
         is_break = self._data[self.at] == _BREAK_BYTE
@@ -170,13 +184,21 @@ class _CborReader:
         return is_break
 
     def _check_count(self, count: int) -> int:
-        """Return a count of items unchanged; refuse a count above the number of bytes left."""
+        """Return a count of items unchanged.
+
+        Raises:
+            MalformedCborError: the count is above the number of bytes left.
+        """
         if count > len(self._data) - self.at:
             self._fail("the bytes end early")
         return count
 
     def _read_string(self, major: int, length: int | None) -> str | bytes:
-        """Return text or bytes, by major type; without a length, join chunks up to the break."""
+        """Return text or bytes, by major type; without a length, join chunks up to the break.
+
+        Raises:
+            MalformedCborError: the bytes end early, a chunk has another type, or text is not UTF-8.
+        """
         if length is not None:
             raw = self._take(length)
             try:
@@ -201,7 +223,11 @@ class _CborReader:
         return elements
 
     def _read_map(self, length: int | None, depth: int) -> dict[Any, Any]:
-        """Return so many members, or without a length all up to the break; refuse equal keys."""
+        """Return a dict of so many members, or without a length of all up to the break.
+
+        Raises:
+            MalformedCborError: a member is malformed, or two keys are equal in Python.
+        """
         members: dict[Any, Any] = {}
         remaining = math.inf if length is None else self._check_count(length)
         while remaining and not (length is None and self._skip_break()):
@@ -227,7 +253,11 @@ class _CborReader:
         return CBORTag(number, content)
 
     def _build_simple(self, information: int, argument: int) -> Any:
-        """Return the float, or the simple value, of a head of major type 7."""
+        """Return the float, or the simple value, of a head of major type 7.
+
+        Raises:
+            MalformedCborError: the simple value is not in its shortest form.
+        """
         if information in _FLOAT_FORMATS:
             form = _FLOAT_FORMATS[information]
             return struct.unpack(form, argument.to_bytes(struct.calcsize(form), "big"))[0]
@@ -276,21 +306,34 @@ def _check_exact_form(text: str, decoded: bytes, encode: Callable[[bytes], str])
 
 
 def _decode_base64(text: str) -> bytes:
-    """Decode base64 with its padding, and without bits left over."""
+    """Decode base64 with its padding, and without bits left over.
+
+    Raises:
+        ValueError: the text is not exactly the base64 of some bytes.
+    """
     return _check_exact_form(text, _decode_sloppy_base64(text), _encode_base64)
 
 
 def _decode_sloppy_base64(text: str) -> bytes:
-    """Decode base64 with its padding; bits left over may have any value."""
+    """Decode base64 with its padding; bits left over may have any value.
+
+    Raises:
+        ValueError: the text has other characters, or wrong padding.
+    """
     return base64.b64decode(text, validate=True)
 
 
 def _encode_base64(data: bytes) -> str:
+    """Return bytes as base64 with padding."""
     return base64.b64encode(data).decode()
 
 
 def _decode_base64url(text: str) -> bytes:
-    """Decode base64url without padding, and without bits left over."""
+    """Decode base64url without padding, and without bits left over.
+
+    Raises:
+        ValueError: the text is not exactly the base64url of some bytes.
+    """
     return _check_exact_form(text, _decode_sloppy_base64url(text), _encode_base64url)
 
 
@@ -307,29 +350,46 @@ def _decode_sloppy_base64url(text: str) -> bytes:
 
 
 def _encode_base64url(data: bytes) -> str:
+    """Return bytes as base64url without padding."""
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
 def _decode_base32(text: str) -> bytes:
+    """Decode base32 in upper case, without padding and without bits left over.
+
+    Raises:
+        ValueError: the text is not exactly the base32 of some bytes.
+    """
     decoded = base64.b32decode(_pad_base32(text))
     return _check_exact_form(text, decoded, _encode_base32)
 
 
 def _encode_base32(data: bytes) -> str:
+    """Return bytes as base32 in upper case, without padding."""
     return base64.b32encode(data).rstrip(b"=").decode()
 
 
 def _decode_base32hex(text: str) -> bytes:
+    """Decode base32hex in upper case, without padding and without bits left over.
+
+    Raises:
+        ValueError: the text is not exactly the base32hex of some bytes.
+    """
     decoded = base64.b32hexdecode(_pad_base32(text))
     return _check_exact_form(text, decoded, _encode_base32hex)
 
 
 def _encode_base32hex(data: bytes) -> str:
+    """Return bytes as base32hex in upper case, without padding."""
     return base64.b32hexencode(data).rstrip(b"=").decode()
 
 
 def _pad_base32(text: str) -> str:
-    """Return base32 text with the padding that Python's decoder needs; refuse padded text."""
+    """Return base32 text with the padding that Python's decoder needs.
+
+    Raises:
+        ValueError: the text has padding already.
+    """
     if "=" in text:
         raise ValueError("base32 has no padding here")
     return text + "=" * (-len(text) % 8)
@@ -374,14 +434,25 @@ def _decode_hex(text: str) -> bytes:
 
 
 def _decode_lowercase_hex(text: str) -> bytes:
+    """Decode hexadecimal digits in lower case.
+
+    Raises:
+        ValueError: the text does not consist of pairs of such digits.
+    """
     return _check_exact_form(text, _decode_hex(text), bytes.hex)
 
 
 def _decode_uppercase_hex(text: str) -> bytes:
+    """Decode hexadecimal digits in upper case.
+
+    Raises:
+        ValueError: the text does not consist of pairs of such digits.
+    """
     return _check_exact_form(text, _decode_hex(text), _encode_uppercase_hex)
 
 
 def _encode_uppercase_hex(data: bytes) -> str:
+    """Return bytes as hexadecimal digits in upper case."""
     return bytes.hex(data).upper()
 
 
@@ -397,20 +468,32 @@ def _decode_decimal(text: str) -> int:
 
 
 def _encode_decimal(number: int) -> str:
+    """Return an integer as decimal digits, with a minus sign if it is negative."""
     return f"{number:d}"
 
 
 def _decode_json(text: str) -> Any:
-    """Return the value of a JSON text; refuse NaN and Infinity, which Python would accept."""
+    """Return the value of a JSON text.
+
+    Raises:
+        ValueError: the text is not JSON, or has NaN or Infinity, which Python would accept.
+    """
     import json
 
     def refuse(word: str) -> None:
+        """Raise a ValueError about `NaN` or `Infinity`."""
         raise ValueError(f"JSON has no {word}")
 
     return json.loads(text, parse_constant=refuse)
 
 
 def _encode_json(value: Any) -> str:
+    """Return a value as JSON text.
+
+    Raises:
+        ValueError: the value contains NaN or an infinity.
+        TypeError: the value contains bytes or another type that JSON does not have.
+    """
     import json
 
     return json.dumps(value, allow_nan=False)

@@ -219,14 +219,22 @@ class _CddlParser:
         self._depth = 0
 
     def parse_rules(self) -> list[RuleSyntax]:
-        """Parse all rules, up to the end of the text."""
+        """Parse all rules, up to the end of the text.
+
+        Raises:
+            CddlError: the text does not consist of rules.
+        """
         rules = []
         while self._token.kind != "end":
             rules.append(self._parse_rule())
         return rules
 
     def parse_only_type(self) -> TypeSyntax:
-        """Parse a type, and refuse anything after it."""
+        """Parse a type.
+
+        Raises:
+            CddlError: the text is not a type, or goes on after it.
+        """
         parsed = self._require_type(self._parse_type())
         if self._token.kind != "end":
             self._fail(f"expected the end of the type, found {_shorten(self._token)}")
@@ -258,18 +266,26 @@ class _CddlParser:
         return is_next
 
     def _expect(self, mark: str, position: str) -> None:
-        """Skip this mark, or refuse the text; `position` is for the message: "after the key"."""
+        """Skip this mark; `position` is for the message, such as "after the key".
+
+        Raises:
+            CddlError: another token is next.
+        """
         if not self._accept(mark):
             self._fail(f"expected {mark!r} {position}, found {_shorten(self._token)}")
 
     def _fail(self, message: str, at: int | None = None, hint: str = "") -> NoReturn:
-        """Refuse the text at an offset, by default at the next token."""
+        """Raise a CddlError about the text at an offset, by default at the next token."""
         self._source.fail(message, self._token.start if at is None else at, hint)
 
     # Rules.
 
     def _parse_rule(self) -> RuleSyntax:
-        """Parse one rule, such as `name = type` or `name<t> /= type`."""
+        """Parse one rule, such as `name = type` or `name<t> /= type`.
+
+        Raises:
+            CddlError: the next tokens are not a rule.
+        """
         name = self._take()
         if name.kind != "name":
             self._fail(f"expected the name of a rule, found {_shorten(name)}", name.start)
@@ -281,7 +297,11 @@ class _CddlParser:
         return RuleSyntax(name.text, parameters, operator.text, self._parse_entry(), name.start)
 
     def _parse_parameters(self) -> tuple[str, ...]:
-        """Parse `<a, b>` after the name of a rule into names; empty when there is no `<`."""
+        """Parse `<a, b>` after the name of a rule into names; empty when there is no `<`.
+
+        Raises:
+            CddlError: a name or the `>` is missing.
+        """
         names: list[str] = []
         if self._accept("<"):
             while not names or self._accept(","):
@@ -295,7 +315,11 @@ class _CddlParser:
     # Groups.
 
     def _parse_group(self, closing: str) -> GroupSyntax:
-        """Parse entries up to and including the closing mark: `)`, `]` or `}`."""
+        """Parse entries up to and including the closing mark: `)`, `]` or `}`.
+
+        Raises:
+            CddlError: the mark is missing, an entry is malformed, or groups nest too deeply.
+        """
         at = self._token.start
         self._depth += 1
         if self._depth > MAX_CDDL_NESTING:
@@ -389,7 +413,11 @@ class _CddlParser:
         return first
 
     def _parse_type2(self) -> TypeSyntax | GroupSyntax:
-        """Parse a type without an operator, or a group in parentheses (`type2` in RFC 8610)."""
+        """Parse a type without an operator, or a group in parentheses (`type2` in RFC 8610).
+
+        Raises:
+            CddlError: the next token does not begin a type.
+        """
         token = self._take()
         match token.kind, token.text:
             case (("number" | "text" | "bytes"), _):
@@ -416,7 +444,10 @@ class _CddlParser:
     def _parse_name(self, token: Token) -> NameSyntax:
         """Return the reference to a name, with the generic arguments (`<int>`) parsed after it.
 
-        `token` was taken already; a token that is not a name is refused.
+        `token` was taken already.
+
+        Raises:
+            CddlError: the token is not a name, or the arguments are malformed.
         """
         if token.kind != "name":
             self._fail(f"expected a name, found {_shorten(token)}", token.start)

@@ -153,7 +153,13 @@ class CddlSource:
         return Token(kind, text, value, at, match.end())
 
     def _parse_number(self, text: str, at: int) -> int | float:
-        """Parse an integer or a floating-point number (RFC 8610 section 3.8 and Appendix B)."""
+        """Parse an integer or a floating-point number (RFC 8610 section 3.8 and Appendix B).
+
+        `at` is the offset of the number, for messages.
+
+        Raises:
+            CddlError: the number is too large, or has too many digits.
+        """
         digits = text.removeprefix("-").lower()
         sign = -1 if text.startswith("-") else 1
         if digits.startswith("0x") and "p" in digits:
@@ -166,13 +172,21 @@ class CddlSource:
         return sign * self._parse_uint(digits, at)
 
     def _parse_uint(self, text: str, at: int) -> int:
-        """Parse an unsigned integer in base 2, 10 or 16."""
+        """Parse an unsigned integer in base 2, 10 or 16; `at` is its offset, for messages.
+
+        Raises:
+            CddlError: the number has too many digits.
+        """
         if len(text) > _MAX_NUMBER_LENGTH:
             self.fail(f"this number has more than {_MAX_NUMBER_LENGTH} digits", at)
         return int(text, 0)
 
     def _parse_occurrence(self, match: re.Match[str], at: int) -> tuple[int, int | None]:
-        """Parse `?`, `*`, `+` or `n*m` into the least and the most count (None: without limit)."""
+        """Parse `?`, `*`, `+` or `n*m` into the least and the most count (None: without limit).
+
+        Raises:
+            CddlError: the least count is above the most, or a number has too many digits.
+        """
         if match["occurrence"] == "?":
             return (0, 1)
         if match["occurrence"] == "+":
@@ -193,6 +207,9 @@ class CddlSource:
         """Return the bytes of '…', h'…' or b64'…' (RFC 8610 section 3.1).
 
         `encoding` is None, `h` or `b64`, and `raw` is the text between the quotes.
+
+        Raises:
+            CddlError: an escape, the hexadecimal digits or the base64 are malformed.
         """
         text = self._replace_escapes(raw, at).replace("\r\n", "\n")
         if encoding is None:
@@ -213,11 +230,19 @@ class CddlSource:
         r"""Return a string with escapes such as `\n` and `\u{41}` replaced (RFC 9682 section 2.1).
 
         `at` is the offset of the string, for messages.
+
+        Raises:
+            CddlError: an escape is not one of CDDL's.
         """
         if "\\" not in text:
             return text
 
         def replace(match: re.Match[str]) -> str:
+            """Return the character that one escape stands for.
+
+            Raises:
+                CddlError: it is not an escape of CDDL.
+            """
             if match["one"]:
                 return _SINGLE_ESCAPES.get(match["one"], match["one"])
             if match["high"]:

@@ -345,7 +345,11 @@ def get_range_bounds(node: RangeType) -> tuple[int | float, int | float]:
 
 
 def _compute_operator(node: ControlType) -> Scalar:
-    """Return the result of `.plus`, `.cat` or `.det`; refuse sides that do not fit."""
+    """Return the result of `.plus`, `.cat` or `.det`.
+
+    Raises:
+        CddlError: a side is not constant, or the sides cannot be joined.
+    """
     left, right = evaluate_constant(node.target), evaluate_constant(node.controller)
     value = None
     if left is not None and right is not None:
@@ -419,6 +423,7 @@ def _remove_indentation(value: str | bytes) -> bytes:
 
 
 def _convert_to_bytes(value: str | bytes) -> bytes:
+    """Return text as UTF-8, where a lone surrogate keeps its value; return bytes unchanged."""
     return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
 
 

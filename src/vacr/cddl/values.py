@@ -232,6 +232,7 @@ def _run_in_thread(work: Callable[[], Any]) -> Any:
     problems: list[BaseException] = []
 
     def run() -> None:
+        """Call the function, and keep its result or its error."""
         try:
             results.append(work())
         except BaseException as error:  # noqa: BLE001 - raised again by the waiting thread

@@ -124,9 +124,9 @@ def _find_trace_time(record: JsonObject) -> str:
         if moment is not None and (text := format_timestamp(moment)) is not None:
             return text
     raise InvalidRecord(
-        "the record has no time, and Agent Trace needs one",
+        "Agent Trace needs a time, and the record has none",
         where="/session/session-start",
-        hint="Add `created`, `session-start` or `session-end` to the record.",
+        hint="Export to another format.",
     )
 
 
@@ -142,7 +142,10 @@ def _derive_uuid(digest: str) -> str:
 
 
 def _build_file(file: JsonObject, related: JsonObject, losses: ExportLosses) -> JsonObject:
-    """Return an attributed file with Agent Trace's names; each conversation links to `related`."""
+    """Return an attributed file with Agent Trace's names; each conversation links to `related`.
+
+    Addresses without a scheme are left out, and counted in `losses`.
+    """
     conversations = []
     for conversation in file["conversations"]:
         ranges = [_build_range(line_range, losses) for line_range in conversation["ranges"]]
@@ -160,7 +163,10 @@ def _build_file(file: JsonObject, related: JsonObject, losses: ExportLosses) -> 
 
 
 def _build_range(line_range: JsonObject, losses: ExportLosses) -> JsonObject | None:
-    """Return a line range with Agent Trace's names, or None for one without lines."""
+    """Return a line range with Agent Trace's names, or None if it has no lines.
+
+    Such a range starts before line 1, or ends before it starts; it is counted in `losses`.
+    """
     first, last = line_range["start-line"], line_range["end-line"]
     if first < 1 or last < first:
         losses["ranges without a line"] += 1
@@ -188,7 +194,10 @@ def _build_contributor(contributor: JsonObject, losses: ExportLosses) -> JsonObj
 
 
 def _format_range_hash(line_range: JsonObject) -> str:
-    """Return the hash of a record's line range as Agent Trace writes it."""
+    """Return the hash of a record's line range as Agent Trace writes it: `ALGORITHM:HASH`.
+
+    A hash of an unspecified algorithm has no prefix.
+    """
     algorithm = line_range.get("content-hash-alg", _DEFAULT_HASH_ALGORITHM)
     if algorithm == _UNSPECIFIED_ALGORITHM:
         return str(line_range["content-hash"])
@@ -197,7 +206,11 @@ def _format_range_hash(line_range: JsonObject) -> str:
 
 
 def _parse_range_hash(text: str) -> JsonObject:
-    """Return the members of a record's line range for a hash of Agent Trace."""
+    """Return the members of a record's line range for a hash of Agent Trace, `ALGORITHM:HASH`.
+
+    They are `content-hash` and, unless it is the default, `content-hash-alg`. `_format_range_hash`
+    restores the same text.
+    """
     algorithm, colon, value = text.partition(":")
     # A prefix that the export would not write stays in the value, so that it can be restored.
     if not colon or algorithm in (_DEFAULT_HASH_ALGORITHM, _UNSPECIFIED_ALGORITHM):
@@ -223,7 +236,11 @@ def read(source: Source) -> list[Reading]:
 
 
 def _read_trace(trace: Any, source: Source, place: str) -> Reading:
-    """Import one trace; `place` precedes the pointer in errors, such as `line 2: `."""
+    """Import one trace; `place` precedes the pointer in errors, such as `line 2: `.
+
+    Raises:
+        InvalidRecord: the trace does not match the schema.
+    """
     try:
         check_document(trace, "agent-trace.cddl", "Agent Trace record")
     except InvalidRecord as error:
@@ -292,7 +309,10 @@ def _lift_file(file: JsonObject, place: str, native_files: JsonObject) -> JsonOb
 def _lift_conversation(
     conversation: JsonObject, place: str, native_files: JsonObject
 ) -> JsonObject:
-    """Return a conversation with canonical names; move other members to `native_files`."""
+    """Return a conversation with canonical names; move other members to `native_files`.
+
+    `place` is the conversation's pointer. Members of its parts have keys that begin with it.
+    """
     lifted: JsonObject = {"ranges": []}
     if "url" in conversation:
         lifted["url"] = conversation.pop("url")
@@ -313,7 +333,10 @@ def _lift_conversation(
 
 
 def _lift_range(line_range: JsonObject, place: str, native_files: JsonObject) -> JsonObject:
-    """Return a line range with canonical names; move other members to `native_files`."""
+    """Return a line range with canonical names; move other members to `native_files`.
+
+    `place` is the range's pointer, the key of these members.
+    """
     contributor = line_range.pop("contributor", None)
     content_hash = line_range.pop("content_hash", None)
     lifted = _lift_members(line_range, _RANGE_NAMES, place, native_files)

@@ -127,7 +127,8 @@ def _take_entries(
 ) -> list[JsonObject]:
     """Remove the steps and sub-agents of a trajectory, and return them as entries.
 
-    Count the models of the steps in `session`; `model` is the model of steps that name none.
+    The steps come first; each sub-agent is one event with its entries as children. Count the models
+    of the steps in `session`; `model` is the model of steps that name none.
     """
     entries = [_make_entry(step) for step in trajectory.pop("steps")]
     for entry in entries:
@@ -215,7 +216,10 @@ def _lift_entry(kind: str, native: JsonObject, moves: Lift) -> JsonObject:
 
 
 def _lift_usage(metrics: JsonObject) -> JsonObject:
-    """Return metrics as token usage; unknown or invalid metrics keep their ATIF names."""
+    """Return metrics as token usage; unknown or invalid metrics keep their ATIF names.
+
+    Nulls are dropped, and the renamed members are removed from `metrics`.
+    """
     drop_nulls(metrics)
     usage: JsonObject = {}
     for canonical, native in ATIF_METRICS.items():
@@ -226,6 +230,7 @@ def _lift_usage(metrics: JsonObject) -> JsonObject:
 
 
 def _is_number(value: Any) -> bool:
+    """Return whether a value is an integer or a float; a boolean is neither."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -267,7 +272,10 @@ def _find_broken_rules(trajectory: JsonObject, base: str) -> Iterator[tuple[str,
 
 
 def _find_excess_members(step: JsonObject, place: str) -> Iterator[tuple[str, str]]:
-    """Yield the pointer and a description of each member that such a step must not have."""
+    """Yield the pointer and a description of each member that such a step must not have.
+
+    `place` is the pointer of the step.
+    """
     if step["source"] != "agent":
         for name in _AGENT_STEP_MEMBERS:
             if _has_member(step, name):
@@ -279,7 +287,10 @@ def _find_excess_members(step: JsonObject, place: str) -> Iterator[tuple[str, st
 
 
 def _find_unknown_calls(step: JsonObject, place: str) -> Iterator[tuple[str, str]]:
-    """Yield the pointer and a description of each result without its tool call in the step."""
+    """Yield the pointer and a description of each result without its tool call in the step.
+
+    `place` is the pointer of the step.
+    """
     calls = {call["tool_call_id"] for call in step.get("tool_calls") or ()}
     observation = step.get("observation") or {"results": ()}
     for number, result in enumerate(observation["results"]):
@@ -291,6 +302,7 @@ def _find_unknown_calls(step: JsonObject, place: str) -> Iterator[tuple[str, str
 
 
 def _has_member(members: JsonObject, name: str) -> bool:
+    """Return whether a member is present and not null."""
     return members.get(name) is not None
 
 
@@ -367,7 +379,10 @@ def _restore_child(child: JsonObject, names: dict[str, str]) -> JsonObject:
 
 
 def _get_native_members(entry: JsonObject) -> JsonObject:
-    """Return the native members of an entry, also members with the name of a canonical one."""
+    """Return the native members of an entry, with their own names.
+
+    A native member with a canonical member's name was set aside in `vacr.native`.
+    """
     kept = {name: value for name, value in entry.items() if name not in CANONICAL_ENTRY_MEMBERS}
     set_aside: JsonObject = entry.get("vacr", {}).get("native", {})
     return kept | set_aside

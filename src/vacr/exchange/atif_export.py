@@ -116,6 +116,7 @@ def _choose_version(kept: list[Row]) -> str:
 
 
 def _has_audio(parts: Iterable[ContentPart]) -> bool:
+    """Return whether one of the parts is audio of a known type."""
     return any(_get_audio_source(part) is not None for part in parts)
 
 
@@ -123,6 +124,10 @@ class _TrajectoryWriter:
     """Builds the trajectory of one record in one version of ATIF."""
 
     def __init__(self, record: JsonObject, digest: str, losses: ExportLosses, version: str) -> None:
+        """Prepare to write a record in a version of ATIF, such as `1.7`.
+
+        `digest` is the SHA-256 of the record's bytes, in hex.
+        """
         self.record = record
         self.digest = digest
         self.losses = losses
@@ -132,7 +137,8 @@ class _TrajectoryWriter:
     def build_document(self, steps: list[ConversationStep], *, partial: bool) -> JsonObject:
         """Return the trajectory, with sub-agents as trajectories of their own since 1.7.
 
-        `partial` marks a trajectory that filters shortened.
+        If the main agent has no steps, all steps are one trajectory. `partial` marks a trajectory
+        that filters shortened.
 
         Raises:
             InvalidRecord: there are no steps.
@@ -198,7 +204,7 @@ class _TrajectoryWriter:
         return trajectory
 
     def _build_step(self, step: ConversationStep) -> JsonObject:
-        """Return a step without its number."""
+        """Return a step of the trajectory without its number, `step_id`."""
         first = step.rows[0]
         built: JsonObject = {"source": step.source}
         time = self._format_time(first)
@@ -224,7 +230,10 @@ class _TrajectoryWriter:
         return built
 
     def _format_time(self, row: Row) -> str | None:
-        """Return the time of a row, or None if it has none, or one that Harbor refuses."""
+        """Return the time of a row as text, or None if it has none, or one that Harbor refuses.
+
+        A refused time is counted in the losses.
+        """
         if row.time is None:
             return None
         text = format_timestamp(row.time)
@@ -279,7 +288,10 @@ class _TrajectoryWriter:
         return built
 
     def _build_content(self, parts: list[ContentPart]) -> str | list[JsonObject]:
-        """Return parts as one text if all of them are text, otherwise as a list of parts."""
+        """Return parts as one text if all of them are text, otherwise as a list of parts.
+
+        The texts are joined by line breaks; without parts, the text is empty.
+        """
         built = [_build_content_part(part, self.version, self.losses) for part in parts]
         if all(part["type"] == "text" for part in built):
             return "\n".join(part["text"] for part in built)
@@ -311,7 +323,8 @@ def _build_metrics(usage: JsonObject) -> JsonObject:
 def _build_content_part(part: ContentPart, version: str, losses: ExportLosses) -> JsonObject:
     """Return a text, image or audio part of a version of ATIF.
 
-    An image or audio that the version does not support becomes a text, and a loss.
+    An image or audio that the version does not support becomes a text, and a loss. Any other part
+    becomes its JSON as text.
     """
     if isinstance(part, TextPart):
         return {"type": "text", "text": part.text}
@@ -319,8 +332,11 @@ def _build_content_part(part: ContentPart, version: str, losses: ExportLosses) -
     if audio is not None and version >= _SINCE_AUDIO:
         return {"type": "audio", "source": audio}
     if isinstance(part, OtherPart):
-        text = part.value if isinstance(part.value, str) else format_json(part.value)
-        return {"type": "text", "text": text}
+        sound = _parse_openai_audio(part)
+        if sound is None:
+            text = part.value if isinstance(part.value, str) else format_json(part.value)
+            return {"type": "text", "text": text}
+        part = sound
     if version >= _SINCE_IMAGES and part.media_type in _IMAGE_TYPES:
         source = {"media_type": part.media_type, "path": _get_image_path(part)}
         return {"type": "image", "source": source}
@@ -331,20 +347,21 @@ def _build_content_part(part: ContentPart, version: str, losses: ExportLosses) -
 def _get_audio_source(part: ContentPart) -> JsonObject | None:
     """Return the media type and address of a part that is audio, or None for any other part.
 
-    Audio has the form of Google's or OpenAI's API.
+    Audio has the form of Google's or OpenAI's API. Return None also for a type that ATIF lacks.
     """
-    if isinstance(part, ImagePart):
-        kind, path = part.media_type, _get_image_path(part)
-    elif isinstance(part, OtherPart) and isinstance(part.value, dict):
-        audio = part.value.get("input_audio")
-        if not isinstance(audio, dict):
-            return None
-        kind, data = f"audio/{audio.get('format')}", audio.get("data")
-        path = f"data:{kind};base64,{data}" if isinstance(data, str) else ""
-    else:
+    sound = _parse_openai_audio(part) if isinstance(part, OtherPart) else part
+    if not isinstance(sound, ImagePart):
         return None
-    kind = _AUDIO_TYPE_ALIASES.get(kind, kind)
-    return {"media_type": kind, "path": path} if kind in _AUDIO_TYPES and path else None
+    kind = _AUDIO_TYPE_ALIASES.get(sound.media_type, sound.media_type)
+    return {"media_type": kind, "path": _get_image_path(sound)} if kind in _AUDIO_TYPES else None
+
+
+def _parse_openai_audio(part: OtherPart) -> ImagePart | None:
+    """Return the audio of a part in the form of OpenAI's API, or None for any other part."""
+    audio = part.value.get("input_audio") if isinstance(part.value, dict) else None
+    if not isinstance(audio, dict) or not isinstance(audio.get("data"), str):
+        return None
+    return ImagePart(f"audio/{audio.get('format')}", audio["data"])
 
 
 def _get_image_path(image: ImagePart) -> str:

@@ -58,7 +58,7 @@ _NO_AUTHOR = "lines of an author that the note does not explain"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NotedClaim:
-    """What a note says about the writer of lines, with all members that explain its key."""
+    """A note's claim about the writer of lines, with all members that explain its key."""
 
     type: str
     """`ai`, `human` or `mixed`."""
@@ -137,7 +137,7 @@ def make_noted_claim(
     """Return a claim of vacr, with the keys that git-ai derives from tool and session.
 
     `kind` is `ai`, `human` or `mixed`. `proof` has `entry`, `evidence` and `join`, and may have
-    `call-id` and `model-id`.
+    `call-id` and `model-id`. `record` is the id of the record, and `digest` its SHA-256 in hex.
     """
     author = f"s_{hash_key(f'{tool}:{session}')}"
     members = {"type": kind, "record": record, **proof}
@@ -276,7 +276,7 @@ def _list_entries(note: GitAiNote) -> list[tuple[str, str, list[LineRange]]]:
 
 
 def _parse_ranges(text: str) -> list[LineRange]:
-    """Parse ranges such as `1-4,9`; drop those that end before they begin."""
+    """Parse ranges such as `1-4,9`; drop a range that starts at 0, or ends before it begins."""
     ranges = []
     for part in text.split(","):
         first, _, last = part.partition("-")
@@ -286,7 +286,10 @@ def _parse_ranges(text: str) -> list[LineRange]:
 
 
 def _explain_key(key: str, metadata: JsonObject) -> NotedClaim | None:
-    """Return the claim that a key stands for, or `None` if the note does not explain it."""
+    """Return the claim that a key stands for, or `None` if the note does not explain it.
+
+    Return `None` for a claim of an unknown type, too.
+    """
     name = _get_author_key(key)
     vacr = _get_object(metadata, "vacr")
     proof = _get_object(_get_object(vacr, "proofs"), key)
@@ -345,7 +348,10 @@ def merge_notes(theirs: GitAiNote, ours: GitAiNote) -> GitAiNote:
 
 
 def _merge_objects(theirs: JsonObject, ours: JsonObject) -> JsonObject:
-    """Return an object with the members of both, merged where both have an object."""
+    """Return an object with the members of both, merged where both have an object.
+
+    Where both have another value, ours counts.
+    """
     merged = {**theirs, **ours}
     for name in theirs.keys() & ours.keys():
         first, second = theirs[name], ours[name]

@@ -110,7 +110,10 @@ class ExportedDocument:
 
 
 def format_losses(losses: ExportLosses, most: int = 6) -> str:
-    """Describe losses in one line, the largest first; only the first `most` kinds by name."""
+    """Describe losses in one line, the largest first; only the first `most` kinds by name.
+
+    The other kinds are summed up at the end. Without losses, return an empty text.
+    """
     ranked = sorted(losses.items(), key=lambda item: (-item[1], item[0]))
     text = "; ".join(f"{what}: {count}" for what, count in ranked[:most])
     if len(ranked) <= most:
@@ -130,7 +133,7 @@ def select_rows(
     Rows that only repeat others are added to `losses` instead.
 
     Raises:
-        InvalidRecord: no row matches the filter.
+        InvalidRecord: `chosen` is not the default filter, and no row matches it.
     """
     every = list(build_rows(record))
     kept = list(chosen.chosen(every))
@@ -236,7 +239,10 @@ class ConversationStep:
             self.answered = min(self.answered or position, position)
 
     def sum_usage(self, record: JsonObject) -> JsonObject:
-        """Return the summed token usage of the step, by member; empty if none is recorded."""
+        """Return the summed token usage of the step, by member; empty if none is recorded.
+
+        Entries that were inherited from another session do not count.
+        """
         total: JsonObject = {}
         for position in sorted(self.entries):
             *_, entry = _walk_to_position(record["session"]["entries"], position)
@@ -304,7 +310,7 @@ def get_instructions(row: Row) -> list[ContentPart] | None:
 
 
 def sum_usages(usages: Iterable[JsonObject]) -> JsonObject:
-    """Return the sum of token usages, member by member."""
+    """Return the sum of token usages, member by member; empty without usages."""
     total: JsonObject = {}
     for usage in usages:
         for name, value in usage.items():
@@ -313,7 +319,10 @@ def sum_usages(usages: Iterable[JsonObject]) -> JsonObject:
 
 
 def _parse_position(pointer: str) -> EntryPosition:
-    """Return the position of an entry from its JSON pointer."""
+    """Return the position of an entry from its JSON pointer, one index for each level.
+
+    `/session/entries/14/children/0` becomes `(14, 0)`.
+    """
     return tuple(map(int, _POINTER_NUMBER.findall(pointer)))
 
 
@@ -325,10 +334,10 @@ def _walk_to_position(entries: Any, position: EntryPosition) -> Iterator[JsonObj
 
 
 def _find_message(entries: Any, position: EntryPosition) -> tuple[EntryPosition, Any]:
-    """Return the position of the message that contains an entry, and the message's identity.
+    """Return the position of the innermost message around an entry, and the message's identity.
 
-    The identity is the native id, or else the position. For an entry outside of messages, return
-    its own position and None.
+    An entry may be the message itself. The identity is the native id, or else the position. For an
+    entry outside of messages, return its own position and None.
     """
     home, call = position, None
     for depth, entry in enumerate(_walk_to_position(entries, position), 1):

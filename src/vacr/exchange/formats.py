@@ -100,8 +100,11 @@ EXCHANGE_FORMATS = {
 def detect_format(data: bytes) -> str:
     """Return the name of a document's format: `atif`, `agent-trace` or `git-ai-notes`.
 
+    A few members of the document decide (of the first line, if it is JSON lines), without
+    validation.
+
     Raises:
-        UnreadableInput: the document has another format, or is already a record.
+        UnreadableInput: the document has another format, is not JSON, or is already a record.
     """
     if b"\n---\n" in data or data.startswith(b"---\n"):
         return "git-ai-notes"
@@ -130,7 +133,7 @@ def parse_json_or_lines(data: bytes) -> list[tuple[str, Any]]:
     """Parse one JSON document, or one JSON document a line.
 
     Return pairs of a place for messages, such as `line 2: `, and a value. The place of a single
-    document is empty.
+    document is empty. Blank lines are skipped.
 
     Raises:
         UnreadableInput: the data is neither JSON nor JSON lines.
@@ -145,7 +148,11 @@ def parse_json_or_lines(data: bytes) -> list[tuple[str, Any]]:
 
 
 def _parse_json_line(number: int, line: bytes) -> Any:
-    """Parse a line as JSON; an error names the line."""
+    """Parse a line as JSON; an error names the line.
+
+    Raises:
+        UnreadableInput: the line is not JSON.
+    """
     try:
         return decode_json(line)
     except UnreadableInput as error:
@@ -204,7 +211,8 @@ def restore_document(
 def _encode_comparable(record: JsonObject, form: str) -> bytes:
     """Encode the parts of a record that must be equal for equal documents.
 
-    Leave out the digest of the source, a session id derived from it, and later additions.
+    Leave out the digest of the source, a session id derived from it, and later additions. For the
+    format `atif`, leave out the file attribution too.
     """
     metadata = get_vacr_metadata(record)
     session = dict(record["session"])

@@ -78,7 +78,8 @@ class GitAiNote(NamedTuple):
 def export(record: JsonObject, request: ExportRequest) -> ExportedDocument:
     """Export the lines that the agent wrote as a note for the commit with the record's files.
 
-    An unchanged imported record gives its own note.
+    The commit is `request.commit`, or else the record's revision. An unchanged imported record
+    gives its own note.
 
     Raises:
         InvalidRecord: the record attributes no files.
@@ -126,9 +127,10 @@ def hash_key(text: str) -> str:
 
 
 def _collect_agent_lines(file: JsonObject, model: str, losses: ExportLosses) -> list[LineRange]:
-    """Return the line ranges that the agent wrote, sorted and joined.
+    """Return the line ranges that agents wrote, sorted and joined.
 
-    Lines of other authors, and lines of models other than `model`, are added to `losses`.
+    Lines of other authors are left out, and counted in `losses`. Lines of models other than `model`
+    are included, and counted too: the note names only one model.
     """
     ranges = []
     for conversation in file["conversations"]:
@@ -279,7 +281,7 @@ def can_name_file(path: str) -> bool:
 
 
 def format_note(note: GitAiNote) -> str:
-    """Return the text of a note, for `git notes`."""
+    """Return the text of a note, for `git notes`: files and lines, a divider, then JSON."""
     lines = []
     for path, attested in note.files:
         is_quoted = _NEEDS_QUOTES.search(path) or path == _NOTE_DIVIDER
@@ -355,16 +357,22 @@ def _parse_files(lines: list[str]) -> list[tuple[str, list[AttestedLines]]]:
 
 
 def _parse_range(text: str, line_number: int) -> LineRange:
-    """Parse `1-4` or `9`; `line_number` is its line in the note, for errors."""
+    """Parse `1-4` or `9` to the first and last line; `line_number` is its line in the note.
+
+    Raises:
+        InvalidRecord: the numbers are not a range of lines, or too large.
+    """
     first, _, last = text.partition("-")
     start, end = _parse_line_number(first), _parse_line_number(last or first)
     if not 1 <= start <= end < _LINE_NUMBER_LIMIT:
         raise InvalidRecord(
-            f"invalid note of git-ai: {text} is not a range of lines", where=f"line {line_number}"
+            f"invalid note of git-ai: {text} is not a range of lines",
+            where=f"line {line_number}",
+            hint="For example: 1-4,9. Report this to the authors of the tool that wrote the note.",
         )
     return start, end
 
 
 def _parse_line_number(digits: str) -> int:
-    """Parse a line number; return 0, an invalid one, for far too many digits."""
+    """Parse a line number; return 0 if it has too many digits, so that the caller refuses it."""
     return int(digits) if len(digits) <= _MAX_LINE_DIGITS else 0

@@ -69,7 +69,11 @@ def export(record: JsonObject, request: ExportRequest) -> ExportedDocument:
 def _list_subjects(
     record: JsonObject, request: ExportRequest, losses: ExportLosses
 ) -> list[JsonObject]:
-    """Return name and digest of the commit and of each fully known file, or of the record."""
+    """Return name and digest of the commit and of each fully known file.
+
+    Without either, the record is the only subject. The other attributed files are counted in
+    `losses`.
+    """
     subjects: list[JsonObject] = []
     if request.commit:
         repository = str(record.get("vcs", {}).get("repository", "commit"))
@@ -134,7 +138,8 @@ def _count_attribution(attribution: JsonObject) -> JsonObject:
 def _collect_receipts(request: ExportRequest, losses: ExportLosses) -> list[JsonObject]:
     """Return the receipts in the record's statement, without verifying them.
 
-    Return an empty list without a statement. A statement about other bytes is added to `losses`.
+    Return an empty list without a statement. A statement that cannot be parsed, or is about other
+    bytes, is counted in `losses`.
     """
     if request.statement is None:
         return []
@@ -188,4 +193,5 @@ def _encode_der_signature(signature: bytes, signer: Signer) -> bytes:
 
 
 def _encode_base64(data: bytes) -> str:
+    """Return data as base64 text in the standard alphabet, with padding."""
     return base64.b64encode(data).decode()

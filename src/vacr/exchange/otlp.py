@@ -183,6 +183,11 @@ class _TraceBuilder:
     """Builds the spans of one record."""
 
     def __init__(self, record: JsonObject, digest: str, losses: ExportLosses) -> None:
+        """Prepare to build the spans; `digest` is the SHA-256 of the record's bytes.
+
+        Raises:
+            InvalidRecord: the record has no usable time.
+        """
         self.record = record
         self.session = record["session"]
         self.digest = digest
@@ -209,7 +214,7 @@ class _TraceBuilder:
         raise InvalidRecord("the record has no times, and an OTLP trace needs them", hint=hint)
 
     def build_spans(self, steps: list[ConversationStep]) -> list[_Span]:
-        """Return all spans, each after its parent."""
+        """Return all spans, each after its parent; the first is the main agent's."""
         root = self._build_agent_span("", str(self.meta.get("cli-name", "agent")), None)
         root.attributes |= {
             "vacr.record.id": self.record["id"],
@@ -252,7 +257,10 @@ class _TraceBuilder:
             self.losses["rows without a time, which have that of the row before"] = count
 
     def _build_agent_span(self, place: str, name: str, parent: _Span | None) -> _Span:
-        """Return the span of the main agent, without a parent, or of a sub-agent."""
+        """Return the span of the main agent, without a parent, or of a sub-agent.
+
+        `place` is the id of the sub-agent, or empty.
+        """
         attributes = {
             _AGENT_NAME: name,
             _AGENT_VERSION: self.meta.get("cli-version"),
@@ -330,7 +338,10 @@ class _TraceBuilder:
 
 
 def _get_span_time(stamp: Timestamp | None) -> int | None:
-    """Return a timestamp in milliseconds since 1970, or None if a span cannot have it."""
+    """Return a timestamp in milliseconds since 1970.
+
+    Return None if it is missing, invalid, before 1970, or too late for OTLP's nanoseconds.
+    """
     moment = get_epoch_milliseconds(stamp) if stamp is not None else None
     return moment if moment is not None and 0 <= moment <= _MAX_SPAN_MILLISECONDS else None
 
@@ -341,7 +352,7 @@ def _get_known_name(name: Any) -> str | None:
 
 
 def _select_prompts(messages: list[JsonObject]) -> list[JsonObject]:
-    """Return the messages of the user."""
+    """Return the messages with the role `user`."""
     return [message for message in messages if message["role"] == "user"]
 
 
@@ -349,6 +360,7 @@ def _select_prompts(messages: list[JsonObject]) -> list[JsonObject]:
 
 
 def _build_message(role: str, parts: Iterable[ContentPart]) -> JsonObject:
+    """Return a message of GenAI with a role, such as `user`, and the parts."""
     return {"role": role, "parts": [_build_part(part) for part in parts]}
 
 
@@ -392,7 +404,7 @@ def _build_instructions(step: ConversationStep) -> list[JsonObject]:
 
 
 def _get_response_text(row: Row) -> str:
-    """Return the output of a tool row as text."""
+    """Return the output of a tool row as text; empty without output."""
     return _join_parts((row.result or row).parts)
 
 
@@ -450,7 +462,7 @@ def _encode_span(span: _Span, digest: str) -> JsonObject:
 
 
 def make_trace_id(digest: str) -> str:
-    """Return the trace id, 32 hex digits, for the digest of a record."""
+    """Return the trace id, 32 hex digits, that is derived from the digest of a record."""
     return _derive_id(digest, 32)
 
 
@@ -461,7 +473,7 @@ def _make_span_id(span: _Span, digest: str) -> str:
 
 def _derive_id(text: str, length: int) -> str:
     """Return the first `length` hex digits of a text's SHA-256."""
-    # OTLP forbids an id of zeros. That a digest begins with that many will not happen.
+    # OTLP forbids an id of zeros; no digest will begin with that many.
     return hashlib.sha256(text.encode()).hexdigest()[:length]
 
 
@@ -475,7 +487,10 @@ def _encode_attributes(attributes: JsonObject) -> list[JsonObject]:
 
 
 def _encode_attribute_value(value: Any) -> JsonObject:
-    """Return a value as OTLP/JSON, under the name of its type; 64-bit integers are text."""
+    """Return a value as OTLP/JSON, under the name of its type; 64-bit integers are text.
+
+    Larger integers and values of other types become strings.
+    """
     if isinstance(value, bool):
         return {"boolValue": value}
     if isinstance(value, int) and -_INT64_LIMIT <= value < _INT64_LIMIT:

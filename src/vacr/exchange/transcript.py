@@ -135,8 +135,10 @@ _UNNAMED = ("", "unknown")
 def export_markdown(record: JsonObject, request: ExportRequest) -> ExportedDocument:
     """Export a record as Markdown; tool outputs are left out unless the call failed.
 
+    Events are left out too, unless they failed or `request.chosen` asks for events.
+
     Raises:
-        InvalidRecord: no row matches the filters.
+        InvalidRecord: filters are set, and no row matches them.
     """
     losses: ExportLosses = Counter()
     _, kept, left_out = select_rows(record, request.chosen, losses)
@@ -199,7 +201,7 @@ def _render_markdown_heading(row: Row) -> str:
 
 
 def _count_hidden_text(row: Row, losses: ExportLosses) -> None:
-    """Count a prompt of which only the person's words are shown."""
+    """Count a prompt in `losses` if the host added text to it, because that text is not shown."""
     if row.prompt and join_texts(row.parts) != row.prompt:
         losses["texts that the host added to prompts"] += 1
 
@@ -291,7 +293,10 @@ def _make_one_line(text: str) -> str:
 
 
 def _fence_lines(lines: list[str], language: str = "") -> Iterator[str]:
-    """Yield lines as a block of code, in a fence longer than any inside."""
+    """Yield lines as a block of code, in a fence longer than any inside.
+
+    `language` follows the opening fence.
+    """
     fence = "`" * max(_MIN_FENCE_LENGTH, _count_longest_backticks(lines) + 1)
     yield f"{fence}{language}"
     yield from lines
@@ -364,7 +369,7 @@ def export_html(record: JsonObject, request: ExportRequest) -> ExportedDocument:
     """Export a record as an HTML page without scripts.
 
     Raises:
-        InvalidRecord: no row matches the filters.
+        InvalidRecord: filters are set, and no row matches them.
     """
     losses: ExportLosses = Counter()
     _, kept, left_out = select_rows(record, request.chosen, losses)
@@ -404,7 +409,7 @@ def _render_prompt_links(kept: list[Row]) -> str:
 
 
 def _get_first_line(row: Row) -> str:
-    """Return the first line of a message, cut to 80 characters."""
+    """Return the first line of a message, cut to 80 characters; empty if it has no text."""
     return join_texts(row.shown_parts).strip().partition("\n")[0][:_MAX_PROMPT_LENGTH]
 
 
@@ -463,7 +468,10 @@ def _render_html_row(row: Row, detail_line: str, losses: ExportLosses) -> Iterat
 
 
 def _render_html_call(row: Row, detail_line: str, losses: ExportLosses) -> Iterator[str]:
-    """Yield the HTML of a tool call: heading, diffs or input, and output."""
+    """Yield the HTML of a tool call: heading, diffs or input, and output.
+
+    `detail_line` is escaped.
+    """
     call = f"{row.tool} {row.summary}" if row.tool else "a result without its call"
     yield f"<h2>{_escape_html(call)} {detail_line}</h2>"
     yield from map(_render_html_diff, row.diffs)
@@ -482,6 +490,7 @@ def _render_html_details(head: str, content: str) -> str:
 
 
 def _render_html_parts(parts: list[ContentPart], losses: ExportLosses) -> str:
+    """Return the HTML of all parts in order, or an empty text without parts."""
     return "".join(_render_html_part(part, losses) for part in parts)
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from vacr.record.cbor import decode_cbor as decode_cbor
     from vacr.record.cbor import decode_shortest_cbor as decode_shortest_cbor
     from vacr.record.cbor import encode_byte_string as encode_byte_string
+    from vacr.record.cbor import encode_byte_string_head as encode_byte_string_head
     from vacr.record.cbor import encode_deterministic_cbor as encode_deterministic_cbor
     from vacr.record.cbor import format_diagnostic as format_diagnostic
     from vacr.record.conversion import FORMAT_VERSIONS as FORMAT_VERSIONS
@@ -90,6 +91,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "decode_cbor",
             "decode_shortest_cbor",
             "encode_byte_string",
+            "encode_byte_string_head",
             "encode_deterministic_cbor",
             "format_diagnostic",
         ),

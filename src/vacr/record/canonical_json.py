@@ -99,7 +99,7 @@ def encode_decoded_json(value: Any) -> bytes:
     try:
         data = encode_sorted_json(value)
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidRecord(f"cannot be written as JSON: {error}") from error
+        raise InvalidRecord(f"the value cannot be written as JSON: {error}") from error
     if _has_astral_key(data) and not _has_same_key_order(value):
         return encode_sorted_json(_sort_keys_by_utf16(value))
     return data
@@ -167,7 +167,8 @@ def _make_encodable(value: Any, place: ValuePath, depth: int) -> Any:
             items.append(_make_encodable(item, (place, index), depth + 1))
         return items
     raise InvalidRecord(
-        f"{kind.__name__} cannot be written as JSON", where=format_pointer(place) or "/"
+        f"a value of type {kind.__name__} cannot be written as JSON",
+        where=format_pointer(place) or "/",
     )
 
 
@@ -231,6 +232,7 @@ def _has_same_key_order(value: Any) -> bool:
 
 
 def _encode_utf16(text: str) -> bytes:
+    """Return a text in UTF-16 (big-endian), the sort key of canonical JSON."""
     return text.encode("utf-16-be")
 
 
@@ -269,7 +271,11 @@ def decode_json(data: bytes) -> Any:
         if has_every_member(value, data) and not is_deeper_than(MAX_DEPTH, value, data):
             return value
     if data.startswith(BYTE_ORDER_MARK):
-        raise UnreadableInput("a byte order mark before the value", where="line 1, column 1")
+        raise UnreadableInput(
+            "a byte order mark before the value",
+            where="line 1, column 1",
+            hint="Save the file as UTF-8 without a byte order mark.",
+        )
     # The fast decoder refused the text, or may have misread it: look for the first problem.
     scanned = scan_json(data, MAX_DEPTH)
     problems = scanned.problems

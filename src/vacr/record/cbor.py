@@ -65,6 +65,14 @@ _CONVERTED_TAGS = (
     *(100, 256, 258, 260, 261, 1004, 43000, 55799),
 )
 
+_SHORT_TAG_HEADS = frozenset(bytes((0xC0 | tag,)) for tag in range(4, 24))
+"""The first byte of an item with a tag from 4 to 23: neither a date nor a big number."""
+_NON_FINITE_NUMBERS = (b"\xf9\x7c\x00", b"\xf9\xfc\x00", b"\xf9\x7e\x00")
+"""How the library writes the two infinities and the value that is not a number.
+
+These bytes may also be part of a byte string; then the scanner decodes the data.
+"""
+
 _MAX_LINE_WIDTH = 100
 _MAX_SHOWN_BYTES = 64
 
@@ -88,12 +96,17 @@ def encode_deterministic_cbor(value: Any) -> bytes:
         ValueError,
         RecursionError,
     ) as error:
-        raise InvalidRecord(f"cannot be written as CBOR: {error}") from error
+        raise InvalidRecord(f"the value cannot be written as CBOR: {error}") from error
 
 
 def encode_byte_string(data: bytes) -> bytes:
     """Encode bytes as a CBOR byte string."""
-    return _encode_head(_BYTE_STRING, len(data)) + data
+    return encode_byte_string_head(len(data)) + data
+
+
+def encode_byte_string_head(size: int) -> bytes:
+    """Encode the first bytes of a CBOR byte string with `size` bytes, which follow them."""
+    return _encode_head(_BYTE_STRING, size)
 
 
 def decode_cbor(data: bytes) -> Any:
@@ -117,38 +130,69 @@ def decode_cbor(data: bytes) -> Any:
         )
         if encode_deterministic_cbor(value) == data:
             return value
-    except (
-        _TagSignalError,
-        cbor2.CBORError,
-        InvalidRecord,
-        ValueError,
-        TypeError,
-        RecursionError,
-        OverflowError,
-        MemoryError,
-    ):
+    except _FAST_PATH_ERRORS:
         pass
     return _scan_item(CborScanner(data, MAX_DEPTH))
 
 
-def decode_shortest_cbor(data: bytes, *, max_depth: int, max_items: int) -> Any:
+def decode_shortest_cbor(
+    data: bytes, *, max_depth: int, max_items: int, shared_index: int | None = None
+) -> Any:
     """Decode one CBOR item, and refuse lengths and numbers that are not in their shortest form.
 
     Keys may be in any order; big numbers are refused. `max_items` limits the number of
-    items, and so the time that decoding takes.
+    items, and so the time that decoding takes. If a large item is an array, a byte string at
+    `shared_index` becomes a memoryview of `data`, which takes no memory. The result is otherwise
+    the scanner's, but the fast library decodes most data.
 
     Raises:
         UnreadableInput: the bytes are not one well-formed item, or contain something that decoders
             disagree about.
     """
-    return _scan_item(CborScanner(data, max_depth, shortest=True, max_items=max_items))
+    # Every item takes at least one byte. The fast way encodes the value again, to compare it.
+    if len(data) <= min(max_items, _MAX_FAST_SIZE):
+        try:
+            return _decode_unambiguous_cbor(data, max_depth)
+        except _FAST_PATH_ERRORS:
+            pass
+    scanner = CborScanner(data, max_depth, shortest=True, max_items=max_items)
+    scanner.shared_index = shared_index
+    return _scan_item(scanner)
+
+
+def _decode_unambiguous_cbor(data: bytes, max_depth: int) -> Any:
+    """Decode one CBOR item with the fast library, if the library encodes its value to these bytes.
+
+    The library writes shortest forms, definite lengths and different keys only, so the data has
+    no others. A tag is allowed at the beginning only.
+
+    Raises:
+        _NeedsScannerError: the library encodes the value to other bytes, or the data has another
+            tag or, possibly, a number that is not finite.
+        cbor2.CBORError, ValueError, TypeError, RecursionError, OverflowError, MemoryError: the
+            library refuses the data, or cannot encode the value.
+    """
+    if data[:1] in _SHORT_TAG_HEADS and max_depth > 1:
+        # Without its tag, because the library returns other types within a tag.
+        return cbor2.CBORTag(data[0] & 31, _decode_unambiguous_cbor(data[1:], max_depth - 1))
+    value = cbor2.loads(
+        data,
+        tag_hook=_signal_tag,
+        semantic_decoders=_ALL_SEMANTIC_DECODERS,
+        max_depth=max_depth - 1,  # the library does not count the outermost level
+        allow_indefinite=False,
+        allow_duplicate_keys=False,
+    )
+    if cbor2.dumps(value) != data or any(number in data for number in _NON_FINITE_NUMBERS):
+        raise _NeedsScannerError
+    return value
 
 
 def _scan_item(scanner: CborScanner) -> Any:
     """Return the only item of the scanner's data.
 
     Raises:
-        UnreadableInput: the scanner or Python refused it.
+        UnreadableInput: the data is not exactly one valid item.
     """
     try:
         return scanner.read_whole_item()
@@ -156,16 +200,29 @@ def _scan_item(scanner: CborScanner) -> Any:
         raise UnreadableInput(f"unreadable CBOR: {error}") from error
 
 
-class _TagSignalError(Exception):
-    """Ends the fast path at a tag; the scanner then decodes the data."""
+class _NeedsScannerError(Exception):
+    """Ends the fast path, for example at a tag; the scanner then decodes the data."""
 
 
 def _signal_tag(*_: Any) -> NoReturn:
-    """Raise `_TagSignalError`: the library calls this for every tag."""
-    raise _TagSignalError
+    """Raise `_NeedsScannerError`: the library calls this for every tag."""
+    raise _NeedsScannerError
 
 
+_MAX_FAST_SIZE = 1 << 18
+"""The size up to which the fast library decodes; larger data would be copied."""
+_FAST_PATH_ERRORS = (
+    _NeedsScannerError,
+    cbor2.CBORError,
+    InvalidRecord,
+    ValueError,
+    TypeError,
+    RecursionError,
+    OverflowError,
+    MemoryError,
+)
 _SEMANTIC_DECODERS = dict.fromkeys(_CONVERTED_TAGS, _signal_tag)
+_ALL_SEMANTIC_DECODERS = dict.fromkeys((*_CONVERTED_TAGS, *_BIGNUM_TAGS), _signal_tag)
 
 
 def _encode_spelled_float(encoder: cbor2.CBOREncoder, value: SpelledFloat) -> None:
@@ -249,6 +306,8 @@ class CborScanner:
         self._shortest = shortest
         self._items_left = max_items
         self._position = 0
+        self.shared_index: int | None = None
+        """The index in the outermost array of a byte string to return as a memoryview."""
 
     def read_whole_item(self) -> Any:
         """Decode and return the only item of the data.
@@ -272,6 +331,8 @@ class CborScanner:
     def _read_item(self, place: ValuePath, depth: int) -> Any:
         """Read one item with everything inside it.
 
+        `place` is its pointer, for errors.
+
         Raises:
             UnreadableInput: the item is malformed, cut off, nested too deeply, or one too many.
         """
@@ -294,6 +355,8 @@ class CborScanner:
             case 1:
                 return -1 - argument
             case 2:
+                if self.shared_index is not None and place == (None, self.shared_index):
+                    return self._share_bytes(argument, place)
                 return self._read_bytes(argument, place)
             case 3:
                 return self._read_text(argument, place)
@@ -310,6 +373,8 @@ class CborScanner:
     def _read_bytes(self, count: int, place: ValuePath) -> bytes:
         """Read `count` bytes.
 
+        `place` is its pointer, for errors.
+
         Raises:
             UnreadableInput: the data has fewer bytes left.
         """
@@ -322,10 +387,23 @@ class CborScanner:
         self._position += count
         return self._data[start : self._position]
 
+    def _share_bytes(self, count: int, place: ValuePath) -> memoryview:
+        """Skip `count` bytes, and return a view of them.
+
+        Raises:
+            UnreadableInput: the data has fewer bytes left.
+        """
+        start = self._position
+        if count > len(self._data) - start:
+            self._read_bytes(count, place)
+        self._position += count
+        return memoryview(self._data)[start : self._position]
+
     def _read_argument(self, info: int, place: ValuePath) -> int:
         """Return the argument of an item (its number, length, count or tag).
 
-        `info`, the lower five bits of the item's first byte, is the argument or its size.
+        `info`, the lower five bits of the item's first byte, is the argument or its size. `place`
+        is its pointer, for errors.
 
         Raises:
             UnreadableInput: the argument is cut off, reserved, or not in its shortest form.
@@ -342,6 +420,8 @@ class CborScanner:
     def _read_text(self, length: int, place: ValuePath) -> str:
         """Read `length` bytes as UTF-8 text.
 
+        `place` is its pointer, for errors.
+
         Raises:
             UnreadableInput: the text is cut off, or not UTF-8.
         """
@@ -351,7 +431,10 @@ class CborScanner:
             raise self._make_error("text that is not UTF-8", place) from error
 
     def _read_map(self, count: int, place: ValuePath, depth: int) -> dict[Any, Any]:
-        """Read a map of `count` members, and refuse repeated keys."""
+        """Read a map of `count` members, and refuse repeated keys.
+
+        `place` is the pointer, for errors.
+        """
         self._check_count(count, place)
         members: dict[Any, Any] = {}
         for _ in range(count):
@@ -365,7 +448,10 @@ class CborScanner:
         return members
 
     def _check_count(self, count: int, place: ValuePath) -> None:
-        """Refuse a count of items that exceeds the number of bytes left."""
+        """Refuse a count of items that exceeds the number of bytes left.
+
+        `place` is the pointer, for errors.
+        """
         left = len(self._data) - self._position
         if count > left:
             raise self._make_error(
@@ -374,6 +460,8 @@ class CborScanner:
 
     def _read_tagged(self, tag: int, place: ValuePath, depth: int) -> Any:
         """Read the item after a tag, and return a `CBORTag`, or an integer for a big number.
+
+        `place` is its pointer, for errors.
 
         Raises:
             UnreadableInput: the item is malformed, or a big number is not allowed.
@@ -388,6 +476,8 @@ class CborScanner:
 
     def _read_float_or_simple(self, info: int, place: ValuePath) -> Any:
         """Return a finite float, a boolean, None, `undefined` or a `CBORSimpleValue`.
+
+        `place` is its pointer, for errors.
 
         Raises:
             UnreadableInput: the value is cut off, reserved, not finite, or a break code.

@@ -82,7 +82,8 @@ def convert(record: Any, to: FormatVersion, *, json: bool = True) -> JsonObject:
     """Return a record in another version of the format; the record itself if it has that version.
 
     The record is not changed, but the result shares unchanged parts with it. `json` is True for a
-    record from JSON, False for one from CBOR: there, 1 and 1.0 are different numbers.
+    record from JSON, False for one from CBOR: there, 1 and 1.0 are different numbers. `to` is `v1`,
+    `v2` or `v3`.
 
     Raises:
         InvalidRecord: the record is not valid, or lacks a member that the version requires.
@@ -110,7 +111,8 @@ def convert(record: Any, to: FormatVersion, *, json: bool = True) -> JsonObject:
 def list_lost_members(record: Any, *, json: bool = True) -> list[str]:
     """Return the pointers of the members that a record loses when converted to version 1.
 
-    They are pointers into the record in version 3. The list is empty if nothing is lost.
+    They are pointers into the record in version 3. The list is empty if nothing is lost. `json` is
+    True for a record from JSON, False for one from CBOR.
 
     Raises:
         InvalidRecord: the record is not valid, or has no file attribution or no time.
@@ -122,7 +124,8 @@ def list_lost_members(record: Any, *, json: bool = True) -> list[str]:
 def convert_to_original_version(record: Any, *, json: bool) -> Any:
     """Return a record of version 2 in version 3, because vacr derives ids from version 3.
 
-    Return any other record, or an invalid one, unchanged.
+    `record` is a dict. Return any other version, or an invalid record, unchanged. `json` is True
+    for a record from JSON, False for one from CBOR.
     """
     if parse_major_version(record.get("version")) == "2":
         with suppress(InvalidRecord):
@@ -186,6 +189,8 @@ def is_record_modified(record: Any, *, json: bool) -> bool:
 def _check_record_version(record: Any, *, json: bool) -> FormatVersion:
     """Return the format version of a valid record, such as `v2`.
 
+    `json` is True for a record from JSON, False for one from CBOR.
+
     Raises:
         InvalidRecord: the value is not a whole record, or its schema refuses it.
     """
@@ -208,7 +213,10 @@ def _check_record_version(record: Any, *, json: bool) -> FormatVersion:
 
 
 def _convert_to_v3(record: JsonObject, version: FormatVersion, *, json: bool) -> JsonObject:
-    """Convert a valid record of this version to version 3."""
+    """Convert a valid record of this version to version 3.
+
+    `json` is True for a record from JSON, False for one from CBOR.
+    """
     match version:
         case "v1":
             return convert_v1_to_v3(record)
@@ -219,7 +227,10 @@ def _convert_to_v3(record: JsonObject, version: FormatVersion, *, json: bool) ->
 
 
 def _convert_from_v3(record: JsonObject, version: FormatVersion, *, json: bool) -> JsonObject:
-    """Convert a valid record of version 3 to this version."""
+    """Convert a valid record of version 3 to this version.
+
+    `json` is True for a record from JSON, False for one from CBOR.
+    """
     match version:
         case "v1":
             return convert_v3_to_v1(record)
@@ -398,9 +409,10 @@ def _find_vcs_state(record: JsonObject) -> JsonObject | None:
 
 
 def _build_tool(record: JsonObject, mark: JsonObject) -> JsonObject | None:
-    """Return the member `tool` of version 1: the name and version of the agent.
+    """Return the member `tool` of version 1: the name and the version of the agent, if known.
 
-    For an agent without both, return the recording agent's. Return None if these are unknown, too.
+    If neither is known, `mark`, the conversion mark, decides for a record that came from version 1,
+    and for others the recording agent. Return None if that is unknown, too.
     """
     agent = record["session"]["agent-meta"]
     tool = {name: agent[member] for name, member in _TOOL_MEMBERS.items() if member in agent}
@@ -422,7 +434,7 @@ def _is_marked_stub(record: JsonObject, pointer: str) -> bool:
 
 
 def _build_metadata(record: JsonObject, algorithms: dict[str, str]) -> JsonObject | None:
-    """Return the member `metadata` of version 1, or None: the session's extension data.
+    """Return the member `metadata` of version 1: the session's extension data, or None.
 
     `algorithms` are the hash algorithms of ranges by pointer; they go into `metadata.vacr`.
     """

@@ -45,6 +45,8 @@ _UUID_TIME_BITS = 48
 def encode(value: Any, form: RecordEncoding = "json") -> bytes:
     """Encode a record, or any part of one, as canonical JSON or deterministic CBOR.
 
+    `form` is `json` or `cbor`.
+
     Raises:
         InvalidRecord: the value contains something that the encoding cannot express.
         UsageError: the encoding does not exist.
@@ -101,7 +103,10 @@ def detect_and_decode(data: bytes) -> tuple[Any, RecordEncoding]:
 
 
 def _looks_like_json(data: bytes) -> bool:
-    """Return whether the first byte may begin JSON, and begins no CBOR map, array or tag."""
+    """Return whether the first byte may begin JSON, and begins no CBOR map, array or tag.
+
+    Empty data counts as JSON.
+    """
     return not data or data[0] < _FIRST_BINARY_BYTE or data.startswith(BYTE_ORDER_MARK)
 
 
@@ -113,6 +118,9 @@ def assign_record_id(record: Record) -> list[bytes | memoryview]:
 
     The record must contain only decoded JSON. The pieces are not joined, because a session may be
     large and joining would copy it.
+
+    Raises:
+        InvalidRecord: the record cannot be written as JSON.
     """
     members = cast("dict[str, Any]", record)
     members.pop("id", None)
@@ -154,7 +162,7 @@ def _make_record_uuid(digest: bytes, record: Record) -> str:
 
 
 def get_vacr_metadata(record: Any) -> dict[str, Any]:
-    """Return the member `vacr` of a record, or an empty dict if it has none.
+    """Return the member `vacr` of a record, or an empty dict if it has none, or not an object.
 
     A record of version 2 has it inside its metadata.
     """

@@ -196,6 +196,9 @@ def canonicalize_number(value: float) -> int | float:
     """Return the number that a decoder reads from the canonical text of a finite float.
 
     For example, 2000.0 becomes the integer 2000, and 1.5 stays a float.
+
+    Raises:
+        InvalidRecord: the value is not finite.
     """
     text = format_float(value)
     if "." in text or "e" in text:
@@ -238,7 +241,11 @@ def _format_with_exponent(text: str) -> str:
 
 
 def _format_without_exponent(mantissa: str, exponent: int) -> str:
-    """Write a mantissa and an exponent as plain digits: 1.5 and -5 as 0.000015."""
+    """Write a mantissa and an exponent as plain digits: 1.5 and -5 as 0.000015.
+
+    The mantissa has one digit before the point. A positive exponent must be at least the number of
+    decimals, as in 1.5 and 3.
+    """
     sign, mantissa = ("-", mantissa[1:]) if mantissa.startswith("-") else ("", mantissa)
     whole, _, fraction = mantissa.partition(".")
     point = len(whole) + exponent

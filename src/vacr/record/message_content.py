@@ -302,7 +302,10 @@ def _fill_reasoning_content(block: JsonObject, child: JsonObject) -> None:
 
 
 def walk_entries(entries: Iterable[Any]) -> Iterator[JsonObject]:
-    """Yield the entries and their children at every depth, each entry before its children."""
+    """Yield the entries and their children at every depth, each entry before its children.
+
+    A valid record must contain them.
+    """
     for entry in entries:
         yield entry
         yield from walk_entries(entry.get("children", ()))
@@ -320,7 +323,10 @@ def find_session_title(trace: Mapping[str, Any]) -> str:
 
 
 def flatten_to_line(text: str) -> str:
-    """Return a text as one line, with single spaces, and with `?` for lone surrogates."""
+    """Return a text as one line, with single spaces, and without spaces at both ends.
+
+    Lone surrogates become `?`.
+    """
     return " ".join(text.encode("utf-8", "replace").decode().split())
 
 
@@ -364,7 +370,7 @@ def _find_first_request(trace: Mapping[str, Any]) -> str:
 def has_labels(record: Mapping[str, Any]) -> bool:
     """Return whether a record has labels for speakers and outcomes, as vacr writes them since 0.2.
 
-    A record without messages and results needs none.
+    A record without user messages and tool results needs none, and counts as labelled.
     """
     if "version" in record.get("vacr", ()):
         return True
@@ -392,7 +398,10 @@ def get_prompt_text(entry: Mapping[str, Any]) -> str:
 
 
 def _guess_prompt_text(entry: Mapping[str, Any]) -> str:
-    """Return the texts of a message that do not begin like the texts which agents insert."""
+    """Return the texts of a message that do not begin like texts that agents insert, one per line.
+
+    Return an empty text if no such text is left, or if the agent marked the message as its own.
+    """
     if entry.get("isMeta") is True:
         return ""
     queries = map(_extract_user_query, _list_message_texts(entry))
@@ -404,7 +413,7 @@ def _guess_prompt_text(entry: Mapping[str, Any]) -> str:
 
 
 def _list_message_texts(entry: Mapping[str, Any]) -> list[str]:
-    """Return the texts of a message: its content, or the text of each block of it."""
+    """Return the texts of a message: its content, or the text of each block; empty without text."""
     content = entry.get("content")
     if isinstance(content, list):
         texts = [block.get("text") for block in content if isinstance(block, dict)]

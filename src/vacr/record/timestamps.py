@@ -57,9 +57,10 @@ def are_sortable_timestamps(values: list[Any]) -> bool:
 
 
 def get_epoch_milliseconds(value: str | float) -> int | None:
-    """Return a timestamp as milliseconds since 1970.
+    """Return a timestamp, RFC 3339 text or milliseconds, as whole milliseconds since 1970.
 
-    Return None for text that is not RFC 3339, or names a day that does not exist.
+    Return None for text that is not RFC 3339, or names a day that does not exist. A number must be
+    finite; it may lie outside of any calendar.
     """
     if not isinstance(value, str):
         return int(value)
@@ -106,4 +107,5 @@ def find_time_span(stamps: list[str | int]) -> tuple[str | int, str | int] | Non
 
 
 def _get_milliseconds(moment: tuple[int, str | int]) -> int:
+    """Return the first value of a pair, the sort key of moments."""
     return moment[0]

@@ -153,7 +153,7 @@ def report_schema_errors() -> Iterator[None]:
 
 
 def choose_rule(value: Any) -> str:
-    """Return the name of the CDDL rule that a value seems to follow.
+    """Return the name of the CDDL rule that a value seems to follow; the value is not checked.
 
     The rule is for a record, a session trace, a list of entries or a signed record. Any other value
     gets the rule of a record.
@@ -227,6 +227,7 @@ def _check_supported_version(version: object) -> str:
 
 @lru_cache(maxsize=len(SUPPORTED_MAJOR_VERSIONS))
 def _compile_record_schema(major: str) -> Schema:
+    """Return the compiled schema for a supported major version, such as `3`."""
     return compile_cddl(_read_cddl_file(major), name=f"v{major}.cddl")
 
 
@@ -241,7 +242,8 @@ def _check_semantics(
     """Return findings and remarks about contradictions that no schema can express.
 
     The value is checked as a record, a session or a list of entries, even if `rule` is another. The
-    lists are empty for a value without entries.
+    lists are empty for a value without entries. `json` is True for a value from JSON, False for one
+    from CBOR.
     """
     kind = choose_rule(value)
     if "entry" not in schema.rules:
@@ -366,7 +368,10 @@ class SemanticCheck:
     def compare_children(
         self, blocks: list[Any], children: list[JsonObject], path: EntryPath
     ) -> None:
-        """Add a finding for each child of a message that contradicts the message's content."""
+        """Add a finding for each child of a message that contradicts the message's content.
+
+        `blocks` are that content, and `path` is the place of the message.
+        """
         expected = build_child_entries(blocks)
         if expected == children:
             return
@@ -445,7 +450,10 @@ class SemanticCheck:
     def _add_finding(
         self, path: EntryPath, member: str, rule: str, found: str, expected: str
     ) -> None:
-        """Add a finding about a member of the entry at a path, up to one more than the limit."""
+        """Add a finding about a member of the entry at a path, up to one more than the limit.
+
+        The extra one shows that there are more. `found` and `expected` are for people.
+        """
         if len(self.findings) <= MAX_SEMANTIC_FINDINGS:
             pointer = f"{self._format_pointer(path)}/{member}"
             self.findings.append(Finding(pointer, rule, found, expected))
@@ -469,9 +477,10 @@ class SemanticCheck:
 def _pair_by_call_id(
     expected: list[JsonObject], children: list[tuple[JsonObject, int]]
 ) -> Iterator[tuple[JsonObject, tuple[JsonObject, int]]]:
-    """Yield each expected entry with the child that has its type and call id, and its index.
+    """Yield each child with a call id that an expected entry of its type has, after that entry.
 
-    Children without such an entry are skipped: other programs may add children as they like.
+    Each item is the expected entry, then the child and its index. Other children are skipped,
+    because other programs may add children as they like.
     """
     views = {(view["type"], view["call-id"]): view for view in expected if "call-id" in view}
     for child, index in children:

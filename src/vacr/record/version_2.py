@@ -147,7 +147,10 @@ def _split_recording_agent(agent: JsonObject, rest: JsonObject) -> JsonObject:
 def _convert_session_to_v2(
     session: JsonObject, conversions: MapConversions, stubs: frozenset[str], *, json: bool
 ) -> JsonObject:
-    """Convert a session with its entries; `stubs` are the pointers of stubs to leave out."""
+    """Convert a session with its entries; `stubs` are the pointers of stubs to leave out.
+
+    `json` is True for a record from JSON, False for one from CBOR.
+    """
     is_autonomous = session.get("format") == AUTONOMOUS_FORMAT
     conversion = conversions.autonomous if is_autonomous else conversions.interactive
     placed, rest = conversion.split_members(session)
@@ -169,7 +172,10 @@ def _convert_session_to_v2(
 def _convert_session_to_v3(
     session: JsonObject, conversions: MapConversions, stubs: list[str], *, json: bool
 ) -> JsonObject:
-    """Convert a session with its entries; add the pointers of new stubs to `stubs`."""
+    """Convert a session with its entries; add the pointers of new stubs to `stubs`.
+
+    `json` is True for a record from JSON, False for one from CBOR.
+    """
     is_autonomous = session["format"] == AUTONOMOUS_FORMAT
     conversion = conversions.autonomous if is_autonomous else conversions.interactive
     result = conversion.convert_members_to_v3(session)
@@ -196,7 +202,7 @@ def _convert_session_to_v3(
 
 
 def _convert_entries(entries: list[JsonObject], convert_entry: _EntryConverter) -> list[JsonObject]:
-    """Return all entries, converted at every depth.
+    """Return all entries, converted at every depth by `convert_entry`, which gets entry and place.
 
     This uses no recursion, so that deep nesting cannot exhaust the stack.
     """
@@ -293,7 +299,8 @@ def _can_pack_record_members(
     """Return whether converting a record to version 2 could have packed these members.
 
     `base` is the record in version 3, and `version` its version number in version 2. `has_mark`
-    means that the record in version 3 has a conversion mark besides these members.
+    means that the record in version 3 has a conversion mark besides these members. `json` is True
+    for a record from JSON, False for one from CBOR.
     """
     if not _NEVER_PACKED_MEMBERS.isdisjoint(rest):
         return False

@@ -192,6 +192,7 @@ def build_map_conversions(*, json: bool) -> MapConversions:
         typed: Mapping[str, Callable[[Any], bool]] | None = None,
         **converted: MemberConversion,
     ) -> MapConversion:
+        """Return a conversion: members that stay, that must fit a type, or are converted."""
         members = {name.replace("_", "-"): member for name, member in converted.items()}
         return MapConversion(json, frozenset(shared), members, typed or {})
 
@@ -246,18 +247,22 @@ def _make_map_member(conversion: MapConversion) -> MemberConversion:
 
 
 def _accept_any(_: Any) -> bool:
+    """Return True for any value."""
     return True
 
 
 def _is_text(value: Any) -> bool:
+    """Return whether a value is text."""
     return isinstance(value, str)
 
 
 def _is_bytes(value: Any) -> bool:
+    """Return whether a value is a byte string."""
     return isinstance(value, bytes)
 
 
 def _is_text_or_none(value: Any) -> bool:
+    """Return whether a value is text or null."""
     return value is None or isinstance(value, str)
 
 
@@ -276,6 +281,7 @@ def pack_extension(
 
     `name` is the member that will have the extension. If `rest` has only that member, and its value
     is another vendor's extension, return that extension itself, unless it looks like a packed one.
+    `json` is True for a record from JSON, False for one from CBOR.
     """
     if (
         rest.keys() == {name}
@@ -290,7 +296,10 @@ def pack_extension(
 def is_packed_extension(
     extension: Any, name: str, can_pack: PackabilityTest, *, json: bool
 ) -> bool:
-    """Return whether `pack_extension` made an extension for the member `name`."""
+    """Return whether `pack_extension` made an extension for the member `name`.
+
+    `json` is True for a record from JSON, False for one from CBOR.
+    """
     while _is_vacr_extension(extension) and extension["data"] and can_pack(extension["data"]):
         data = extension["data"]
         if data.keys() != {name} or not is_vendor_extension(data[name], json=json):
@@ -304,7 +313,8 @@ def is_packed_extension(
 def _pack_event_payload(payload: JsonObject, *, json: bool) -> JsonObject:
     """Return the `data` of an event as a vendor extension of version 2.
 
-    A payload that is another vendor's extension stays; any other is wrapped.
+    A payload that is another vendor's extension stays; any other is wrapped. `json` is True for a
+    record from JSON, False for one from CBOR.
     """
     if is_vendor_extension(payload, json=json) and not _is_packed_payload(payload, json=json):
         return payload
@@ -312,12 +322,18 @@ def _pack_event_payload(payload: JsonObject, *, json: bool) -> JsonObject:
 
 
 def _unpack_event_payload(extension: JsonObject, *, json: bool) -> JsonObject:
-    """Return the `data` of an event for version 3: the wrapped payload, or the extension itself."""
+    """Return the `data` of an event for version 3: the wrapped payload, or the extension itself.
+
+    `json` is True for a record from JSON, False for one from CBOR.
+    """
     return extension["data"] if _is_packed_payload(extension, json=json) else extension
 
 
 def _is_packed_payload(extension: Any, *, json: bool) -> bool:
-    """Return whether `_pack_event_payload` wrapped a payload in this extension."""
+    """Return whether `_pack_event_payload` wrapped a payload in this extension.
+
+    `json` is True for a record from JSON, False for one from CBOR.
+    """
     while _is_vacr_extension(extension):
         if not is_vendor_extension(extension["data"], json=json):
             return True
@@ -326,7 +342,10 @@ def _is_packed_payload(extension: Any, *, json: bool) -> bool:
 
 
 def is_vendor_extension(value: Any, *, json: bool) -> bool:
-    """Return whether a value is a valid vendor extension of version 2."""
+    """Return whether a value is a valid vendor extension of version 2.
+
+    `json` is True for a record from JSON, False for one from CBOR.
+    """
     # The first two conditions spare most values the check against the schema.
     return (
         isinstance(value, dict)
@@ -365,6 +384,7 @@ def _rename_in_attribution(attribution: JsonObject, names: dict[str, str]) -> Js
 
 
 def _rename_in_file(file: JsonObject, names: dict[str, str]) -> JsonObject:
+    """Return a copy of an attributed file with members of its conversations renamed."""
     conversations = [
         _rename_in_conversation(conversation, names) for conversation in file["conversations"]
     ]
@@ -372,6 +392,7 @@ def _rename_in_file(file: JsonObject, names: dict[str, str]) -> JsonObject:
 
 
 def _rename_in_conversation(conversation: JsonObject, names: dict[str, str]) -> JsonObject:
+    """Return a copy of a conversation with members of its ranges and contributors renamed."""
     ranges = [
         _rename_in_contributor(_rename_members(line_range, names), names)
         for line_range in conversation["ranges"]
@@ -424,9 +445,9 @@ class ConversionMark:
 
 
 def make_stub_session(record_id: str) -> JsonObject:
-    """Return an empty session for a record without one, with the record's id as session id.
+    """Return a session without entries, and with unknown model, for a record without a session.
 
-    Converting from version 1 does the same: its record id becomes the session id.
+    The record's id becomes the session id, as in a conversion from version 1.
     """
     return {
         "session-id": record_id,
@@ -461,7 +482,10 @@ def add_conversion_mark(record: JsonObject, pointers: list[str], version: str) -
 
 
 def remove_conversion_mark(record: JsonObject) -> JsonObject:
-    """Return a copy of a record without its conversion mark."""
+    """Return a copy of a record that has a conversion mark, without the mark.
+
+    The member `vacr` is removed with it if it contains nothing else.
+    """
     ours = {name: value for name, value in record[VACR_MEMBER].items() if name != CONVERTED_MEMBER}
     rest = {name: value for name, value in record.items() if name != VACR_MEMBER}
     return rest | {VACR_MEMBER: ours} if ours else rest
@@ -477,7 +501,8 @@ def get_conversion_claim(record: JsonObject) -> JsonObject:
 def find_conversion_mark(record: JsonObject, *, json: bool) -> ConversionMark | None:
     """Return the conversion mark of a record of version 3.
 
-    Return None if it has none, or if any part of the mark is wrong.
+    Return None if it has none, or if any part of the mark is wrong. `json` is True for a record
+    from JSON, False for one from CBOR.
     """
     claim = get_conversion_claim(record)
     if not claim or not claim.keys() <= {"stubs", "version"}:
@@ -509,7 +534,10 @@ def _is_other_v2_version(version: Any) -> bool:
 
 
 def _find_stub_pointers(record: JsonObject, *, json: bool) -> Iterator[str]:
-    """Yield the pointers of all values in a record that look like stubs."""
+    """Yield the pointers of all values in a record that look like stubs.
+
+    `json` is True for a record from JSON, False for one from CBOR.
+    """
     if record.get("vcs", {}).get("type") == UNKNOWN_STUB:
         yield VCS_TYPE_POINTER
     if record.get("recording-agent", {}).get("name") == UNKNOWN_STUB:
@@ -530,7 +558,10 @@ def _find_stub_pointers(record: JsonObject, *, json: bool) -> Iterator[str]:
 
 
 def _may_be_vendor_entry(entry: JsonObject, *, json: bool) -> bool:
-    """Return whether a system event of version 3 may have been a vendor's entry of version 2."""
+    """Return whether a system event of version 3 may have been a vendor's entry of version 2.
+
+    `json` is True for a record from JSON, False for one from CBOR.
+    """
     return (
         entry.keys() <= _VENDOR_ENTRY_MEMBERS
         and entry["event-type"] not in _NON_VENDOR_TYPES
