@@ -1,4 +1,4 @@
-"""Measure the page of `vacr view` in Chromium: first row, scrolling, and size."""
+"""Measure the page of `vacr view` in Chromium: first card, first row, scrolling, and size."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from vacr.viewer.page import Page, PageRecord
 ENTRIES = 30_000
 EXAMPLE = Path(__file__).parent.parent / "examples" / "claude-code.jsonl"
 WATCH = """new MutationObserver(() => {
+  if (!window.firstCard && document.querySelector(".card .figures li"))
+    requestAnimationFrame(() => { window.firstCard ??= performance.now(); });
   if (!window.firstRow && document.querySelector(".row"))
     requestAnimationFrame(() => { window.firstRow ??= performance.now(); });
   if (!window.allRows && document.querySelector(".list[aria-busy=false]"))
@@ -87,12 +89,14 @@ def page() -> None:
         tab.add_init_script(WATCH)
         tab.goto(target.as_uri())
         tab.wait_for_selector(".list[aria-busy=false] .row")
-        first_row, all_rows = tab.evaluate("[window.firstRow, window.allRows]")
+        first_card, first_row, all_rows = tab.evaluate(
+            "[window.firstCard, window.firstRow, window.allRows]"
+        )
         scrolls, jumps = tab.evaluate(SCROLLS), tab.evaluate(JUMPS)
         browser.close()
     print(
-        f"page                first row on screen after {first_row / 1000:.2f} s, all rows after "
-        f"{all_rows / 1000:.2f} s"
+        f"page                card on screen after {first_card / 1000:.2f} s, first row after "
+        f"{first_row / 1000:.2f} s, all rows after {all_rows / 1000:.2f} s"
     )
     print(
         f"                    ({ENTRIES} entries, {len(data) / 1e6:.1f} MB; built in "

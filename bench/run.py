@@ -17,6 +17,7 @@ from hook import hook
 from page import page
 from processes import folders, memory, start
 from records import growth, recording, validation
+from search import search
 from sessions import CORPUS
 from show import show
 from signing import signing
@@ -45,6 +46,7 @@ MEASUREMENTS = {
         exchange,
         page,
         show,
+        search,
     )
 }
 

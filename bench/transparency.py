@@ -1,4 +1,10 @@
-"""Measure a log: how many statements it registers durably, and how that changes as it grows."""
+"""Measure a log: how many statements it registers durably, and how that changes as it grows.
+
+The rate depends on the machine and on its other work. The processor time of a registration depends
+on them less, so it is measured as well: of the log, of the clients that run on the same cores, and
+of a bare server that only verifies signatures (`floor.py`) and gets the same requests in turn.
+Compare versions by the ratio of the log to that server.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +42,10 @@ _CONNECTIONS = 128
 _REPEATS = 3
 _SIGNERS = 50
 _LOG_SIZES = (1_000, 10_000, 100_000, 1_000_000)
+_SINGLE_STATEMENTS = 200
+"""How many statements a single client sends, each after the receipt of the one before."""
 _LOAD_SCRIPT = Path(__file__).with_name("load.py")
+_FLOOR_SCRIPT = Path(__file__).with_name("floor.py")
 _TARGET_RATE = 2_000
 """Statements that a log must register each second, with SQLite and ES256."""
 _TARGET_P99 = 0.25
@@ -51,7 +60,8 @@ def transparency() -> None:
     """Register statements over HTTP; the clients run on the same cores."""
     with _open_work_folder() as place:
         for kind in ("es256", "eddsa"):
-            statements = _sign_statements(kind, _STATEMENTS_PER_RUN * _REPEATS)
+            count = _STATEMENTS_PER_RUN * _REPEATS + _SINGLE_STATEMENTS
+            statements = _sign_statements(kind, count)
             verification_rate = _measure_verification_rate(statements)
             for storage in ("embedded", "postgresql"):
                 _measure_registration(place, kind, storage, statements, verification_rate)
@@ -67,13 +77,13 @@ def log_growth() -> None:
         for size in _LOG_SIZES:
             append_cpu, append_time = _grow_log(log, size)
             with Running(log.path) as service:
-                _send_statements(place, service.url, list(islice(statements, _GROWTH_STATEMENTS)))
+                server, url = service.process, service.url
+                _measure_load(place, server, url, list(islice(statements, _GROWTH_STATEMENTS)))
                 _await_publication(service, size + _GROWTH_STATEMENTS)
-                before = _read_cpu_seconds(service.process.pid)
-                result = _send_statements(
-                    place, service.url, list(islice(statements, _GROWTH_STATEMENTS))
+                result = _measure_load(
+                    place, server, url, list(islice(statements, _GROWTH_STATEMENTS))
                 )
-                cpu = (_read_cpu_seconds(service.process.pid) - before) / _GROWTH_STATEMENTS
+                cpu = result["server_cpu"]
                 memory = _read_memory(service.process.pid)
             first = first if first[0] else (append_cpu, append_time, cpu)
             print(
@@ -177,22 +187,51 @@ def _measure_registration(
                 f"register            {kind}, {storage}: not measured: PostgreSQL is not installed"
             )
             return
-        results = []
-        with Running(log.path) as service:
-            for first in range(0, len(statements), _STATEMENTS_PER_RUN):
+        log_runs, floor_runs = [], []
+        with Running(log.path) as service, _run_floor(kind) as (floor, floor_url):
+            single = _measure_load(
+                place, service.process, service.url, statements[:_SINGLE_STATEMENTS], connections=1
+            )
+            for first in range(_SINGLE_STATEMENTS, len(statements), _STATEMENTS_PER_RUN):
                 part = statements[first : first + _STATEMENTS_PER_RUN]
-                results.append(_send_statements(place, service.url, part))
-    low, median, high = sorted(result["rate"] for result in results)
-    p99 = max(result["p99"] for result in results)
+                log_runs.append(_measure_load(place, service.process, service.url, part))
+                floor_runs.append(_measure_load(place, floor, floor_url, part))
+    low, median, high = sorted(run["rate"] for run in log_runs)
+    p99 = max(run["p99"] for run in log_runs)
     rate_verdict = delay_verdict = ""
     if (kind, storage) == _CONFIGURATION_WITH_TARGET:
         rate_verdict = f" {_judge_rate(median, _TARGET_RATE)}"
         delay_verdict = f" {_judge_delay(p99, _TARGET_P99)}"
+    server_cpu = _find_median(log_runs, "server_cpu")
+    floor_cpu = _find_median(floor_runs, "server_cpu")
     print(
         f"register            {kind}, {storage}: {median:.0f} a second [{low:.0f}–{high:.0f}]"
-        f"{rate_verdict}, p99 {p99 * 1000:.0f} ms{delay_verdict}, "
-        f"{median / verification_rate:.2f} x the rate of only verifying signatures on all cores"
+        f"{rate_verdict}, p50 {_find_median(log_runs, 'p50') * 1000:.0f} ms, "
+        f"p99 {p99 * 1000:.0f} ms{delay_verdict}, "
+        f"{median / verification_rate:.2f} x the rate of only verifying signatures on all cores; "
+        f"a single client waits {single['p50'] * 1000:.1f} ms (p99 {single['p99'] * 1000:.1f} ms)"
     )
+    print(
+        f"processor time      {kind}, {storage}: {server_cpu * 1e6:.0f} µs of the log for each "
+        f"statement, {_find_median(log_runs, 'cpu') * 1e6:.0f} µs of the clients; "
+        f"{server_cpu / floor_cpu:.2f} x a bare server that verifies one signature for each "
+        f"request ({floor_cpu * 1e6:.0f} µs)"
+    )
+
+
+def _find_median(runs: list[dict[str, float]], name: str) -> float:
+    return sorted(run[name] for run in runs)[len(runs) // 2]
+
+
+@contextmanager
+def _run_floor(kind: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Yield the process and the URL of a bare server, and stop it afterwards."""
+    command = [sys.executable, str(_FLOOR_SCRIPT), kind]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process, json.loads(process.stdout.readline())["url"]  # type: ignore[union-attr]
+        finally:
+            process.terminate()
 
 
 @contextmanager
@@ -212,16 +251,28 @@ def _create_log_in(storage: str, place: Path) -> Iterator[LogFolder | None]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _send_statements(place: Path, url: str, statements: list[bytes]) -> dict[str, float]:
-    """Register statements from another process, and return its measurements."""
+def _measure_load(
+    place: Path,
+    server: subprocess.Popen[str],
+    url: str,
+    statements: list[bytes],
+    connections: int = _CONNECTIONS,
+) -> dict[str, float]:
+    """Register statements from another process, and return its measurements.
+
+    `server_cpu` is the processor time of the server for each statement, in seconds, and `cpu` the
+    processor time of the clients.
+    """
     path = place / "statements"
     write_statements(path, statements)
-    command = [sys.executable, str(_LOAD_SCRIPT), url, str(path), str(_CONNECTIONS)]
+    command = [sys.executable, str(_LOAD_SCRIPT), url, str(path), str(connections)]
+    before = _read_cpu_seconds(server.pid)
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    result: dict[str, float] = json.loads(output)
+    server_cpu = _read_cpu_seconds(server.pid) - before
+    result = json.loads(output)
     if result["statuses"] != {"201": len(statements)}:
         raise SystemExit(f"Some statements were not registered: {result}")
-    return result
+    return {**result, "server_cpu": server_cpu / len(statements)}
 
 
 def _grow_log(log: LogFolder, size: int) -> tuple[float, float]:
