@@ -17,6 +17,7 @@ chromium|chromium|the page in a browser
 jq|jq|documentation that uses jq
 curl|curl|documentation that uses curl
 npm|nodejs npm|the build of the page, and other implementations from npm
+nvim|neovim|the language server in an editor
 '
 
 is_installed() {

@@ -12,6 +12,7 @@ SHOWN_ONLY = {"github-action.md", "pre-commit.md"}
 GUIDES = [
     ROOT / "docs" / "getting-started.md",
     ROOT / "docs" / "costs.md",
+    ROOT / "docs" / "mcp-and-editors.md",
     *sorted(
         page for page in (ROOT / "docs" / "how-to").glob("*.md") if page.name not in SHOWN_ONLY
     ),

@@ -110,7 +110,7 @@ def test_home_has_sessions_of_every_agent(tmp_path):
     clone = home.fill_home(tmp_path / "home")
     (listed,) = run_steps([Step("vacr list", "")], clone.parent, clone)
     rows = listed.printed.splitlines()[1:]
-    assert {row.split()[0] for row in rows} == {
+    assert {row.split()[1] for row in rows} == {
         "claude-code",
         "codex-cli",
         "gemini-cli",

@@ -1,6 +1,6 @@
 """The commands on the pages work, and print the output that the pages show.
 
-In "getting started", "costs" and the how-to pages, blocks marked `console` are run; other blocks are only
+In "getting started", "costs", "agents and editors" and the how-to pages, blocks marked `console` are run; other blocks are only
 shown. In a `console` block
 
 - a line that begins with `$ ` is a command, continued by lines that begin with `> `, as in a shell;
@@ -89,7 +89,11 @@ def test_guide_can_be_followed_after_the_readme_in_one_folder(clone):
 
 def test_the_readme_shows_the_main_job():
     commands = [step.command for step in read_steps(README) if step.shown]
-    assert [command.split()[1] for command in commands if command.startswith("vacr")][:2] == [
+    assert [command.split()[1] for command in commands if command.startswith("vacr")][:6] == [
+        "search",
+        "show",
+        "stats",
+        "view",
         "record",
         "validate",
     ]

@@ -150,6 +150,37 @@ def test_images_and_audio_are_exported_if_the_version_has_them():
     assert export(heard, ExportRequest("", version="1.7")).losses["images and sounds"] == 1
 
 
+@pytest.mark.parametrize(
+    ("version", "form", "message", "losses"),
+    [
+        (
+            "1.8",
+            "mp3",
+            [
+                {
+                    "type": "audio",
+                    "source": {
+                        "media_type": "audio/mpeg",
+                        "path": "data:audio/mp3;base64,AAAA",
+                    },
+                }
+            ],
+            0,
+        ),
+        ("1.7", "mp3", "[audio/mp3, not exported]", 1),
+        ("1.8", "pcm16", "[audio/pcm16, not exported]", 1),
+    ],
+)
+def test_audio_in_the_form_of_openai_is_exported_or_counts_as_a_loss(
+    version, form, message, losses
+):
+    sound = {"type": "input_audio", "input_audio": {"format": form, "data": "AAAA"}}
+    heard = _record({"type": "user", "content": [sound]})
+    made = export(heard, ExportRequest("", version=version))
+    assert json.loads(made.data)["steps"][0]["message"] == message
+    assert made.losses["images and sounds"] == losses
+
+
 def test_result_without_a_call_names_no_call():
     record = _record(
         {"type": "assistant", "content": "x"},

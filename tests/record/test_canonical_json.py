@@ -122,10 +122,10 @@ def test_nesting_is_accepted_up_to_the_limit():
     ("value", "message"),
     [
         ({"a": {1: 2}}, "/a: a key of type int"),
-        ({"a": [b"x"]}, "/a/0: bytes cannot be written as JSON"),
+        ({"a": [b"x"]}, "/a/0: a value of type bytes cannot be written as JSON"),
         ({"a": "\ud800"}, "/a: a lone surrogate"),
         ({"\ud800": 1}, "a lone surrogate"),
-        ({"a~/b": {"c": object()}}, "/a~0~1b/c: object cannot be written"),
+        ({"a~/b": {"c": object()}}, "/a~0~1b/c: a value of type object cannot"),
     ],
 )
 def test_values_json_cannot_express_are_refused_with_their_pointer(value, message):

@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 from tests.record.value_strategies import JSON, TEXT
 from vacr.errors import InvalidRecord, UnreadableInput
 from vacr.record.canonical_json import encode_canonical_json
-from vacr.record.cbor import decode_cbor, encode_deterministic_cbor
+from vacr.record.cbor import (
+    CborScanner,
+    decode_cbor,
+    decode_shortest_cbor,
+    encode_deterministic_cbor,
+)
 from vacr.record.encoding import RECORD_CBOR_TAG, decode, encode
 from vacr.record.json_text import MAX_DEPTH
 
@@ -177,3 +182,82 @@ def test_mutated_bytes_decode_or_raise_our_error(value, data):
     for _ in range(data.draw(st.integers(1, 3))):
         item[data.draw(st.integers(0, len(item) - 1))] = data.draw(st.integers(0, 255))
     assert_deterministic(bytes(item))
+
+
+MAX_TEST_DEPTH, MAX_TEST_ITEMS = 5, 40
+
+ANY_ITEMS = st.recursive(
+    JSON
+    | st.binary(max_size=8)
+    | st.floats(width=16)
+    | st.sampled_from([cbor2.undefined, math.nan, math.inf, -math.inf, 2**64, -(2**64) - 1])
+    | st.sampled_from([cbor2.CBORSimpleValue(0), cbor2.CBORSimpleValue(255)]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(TEXT | st.integers(-(2**64), 2**64 - 1), inner, max_size=4)
+        | st.dictionaries(st.tuples(st.integers(0, 3)) | st.booleans(), inner, max_size=2)
+        | st.builds(cbor2.CBORTag, st.integers(0, 300), inner)
+    ),
+    max_leaves=12,
+)
+
+
+def decode_or_describe(decode):
+    """Return the value with its types, or the message of the error."""
+    try:
+        return repr(decode())
+    except UnreadableInput as error:
+        return str(error)
+
+
+def assert_scanner_agrees(data):
+    """Check that the short way of decoding returns and refuses the same as the scanner."""
+    scanner = CborScanner(data, MAX_TEST_DEPTH, shortest=True, max_items=MAX_TEST_ITEMS)
+    fast = decode_or_describe(
+        lambda: decode_shortest_cbor(data, max_depth=MAX_TEST_DEPTH, max_items=MAX_TEST_ITEMS)
+    )
+    assert fast == decode_or_describe(scanner.read_whole_item)
+
+
+@given(ANY_ITEMS, st.booleans(), st.data())
+def test_fast_decoding_agrees_with_the_scanner(value, canonical, data):
+    encoded = cbor2.dumps(value, canonical=canonical)
+    assert_scanner_agrees(encoded)
+    position = data.draw(st.integers(0, len(encoded) - 1))
+    changed = bytearray(encoded)
+    changed[position] = data.draw(st.integers(0, 255))
+    assert_scanner_agrees(bytes(changed))
+    assert_scanner_agrees(encoded[:position])
+    assert_scanner_agrees(encoded + bytes(changed[:1]))
+
+
+@given(st.binary(max_size=40))
+def test_fast_decoding_agrees_with_the_scanner_about_random_bytes(data):
+    assert_scanner_agrees(data)
+
+
+@pytest.mark.parametrize("head", ["81", "a100", "c6", "d2", "d8ff", "a1"])
+@pytest.mark.parametrize("depth", range(1, MAX_TEST_DEPTH + 3))
+@pytest.mark.parametrize(
+    "inner", ["00", "80", "a0", "f97e00", "1800", "c24101", "fb3ff0000000000000"]
+)
+def test_fast_decoding_has_the_same_limits_as_the_scanner(head, depth, inner):
+    assert_scanner_agrees(bytes.fromhex(head * depth + inner))
+    assert_scanner_agrees(bytes.fromhex("d2" + head * depth + inner))
+
+
+def test_fast_decoding_counts_items_like_the_scanner():
+    for count in range(MAX_TEST_ITEMS - 2, MAX_TEST_ITEMS + 2):
+        assert_scanner_agrees(cbor2.dumps([0] * count))
+        assert_scanner_agrees(cbor2.dumps([bytes(count)]))
+
+
+@pytest.mark.parametrize("max_depth", [1, 2])
+@pytest.mark.parametrize("data", ["00", "80", "8180", "c600", "d280", "818180", "d28180"])
+def test_fast_decoding_obeys_the_smallest_depths(data, max_depth):
+    encoded = bytes.fromhex(data)
+    scanner = CborScanner(encoded, max_depth, shortest=True, max_items=9)
+    fast = decode_or_describe(
+        lambda: decode_shortest_cbor(encoded, max_depth=max_depth, max_items=9)
+    )
+    assert fast == decode_or_describe(scanner.read_whole_item)
