@@ -1,6 +1,6 @@
 /** Keyboard shortcuts, and their descriptions for the help. */
 
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import type { PageState } from "./page-state";
 import { isPrompt } from "./rows";
 import type { Item, ItemList } from "./turns";
@@ -65,7 +65,8 @@ export function useKeyboard({ state, list, selected, go, reveal, toggle, search,
     f: files,
     "?": help,
   };
-  useEffect(() => {
+  // Before the next paint: a second key that follows at once must act on the new selection.
+  useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       const target = event.target as HTMLElement;
       if (event.key === "Escape" && target === search.current) search.current?.blur();
