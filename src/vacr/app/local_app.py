@@ -353,7 +353,7 @@ class _AppHandler(BaseHTTPRequestHandler):
             answer = app.answer(target.path, query)
         except VacrError as error:
             status, answer = HTTPStatus.BAD_REQUEST, {"error": make_visible(str(error))}
-        except Exception as error:  # noqa: BLE001 - without an answer, the page takes it for the end
+        except Exception as error:  # noqa: BLE001 - without an answer, the page stops
             status = HTTPStatus.INTERNAL_SERVER_ERROR
             answer = {"error": f"vacr failed: {type(error).__name__}"}
         else:

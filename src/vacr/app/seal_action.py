@@ -165,9 +165,7 @@ def _run_cancellable(command: list[str], environment: dict[str, str]) -> tuple[i
         for number in _CANCEL_SIGNALS
     }
     try:
-        process = subprocess.Popen(  # noqa: S603 - the command is this program
-            command, env=environment, stdout=subprocess.PIPE
-        )
+        process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
     except BaseException:
         _restore_signal_handlers(handlers)
         raise

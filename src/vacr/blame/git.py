@@ -98,7 +98,7 @@ class Repository:
         """
         try:
             command = _build_git_command(self.path, arguments)
-            done = subprocess.run(  # noqa: S603 - the program is git, with options of our own
+            done = subprocess.run(
                 command,
                 input=stdin,
                 capture_output=True,
@@ -334,7 +334,7 @@ class _ObjectReader:
     def __init__(self, path: Path) -> None:
         command = _build_git_command(path, ("cat-file", "--batch"))
         try:
-            self._process = subprocess.Popen(  # noqa: S603 - the program is git, with our options
+            self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

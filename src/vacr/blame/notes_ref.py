@@ -285,7 +285,7 @@ class NotesRef:
         environment |= {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
         command = ["git", "--no-pager", *_SETTINGS, "-C", str(self.repository.path), *arguments]
         try:
-            return subprocess.run(  # noqa: S603 - the program is git, with options of our own
+            return subprocess.run(
                 command,
                 input=b"" if stdin is None else stdin,
                 capture_output=True,

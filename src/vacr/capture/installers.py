@@ -176,7 +176,7 @@ def _tolerates_unknown_events(settings: HookSettings, environment: Mapping[str, 
     if path is None:
         return False
     try:
-        output = subprocess.run(  # noqa: S603 - runs the agent itself
+        output = subprocess.run(
             [path, "--version"],
             capture_output=True,
             timeout=_VERSION_TIMEOUT_SECONDS,

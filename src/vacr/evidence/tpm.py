@@ -198,7 +198,7 @@ class Tpm:
         tcti = self.tcti or os.environ.get(_TCTI_VARIABLE)
         environment = os.environ | ({_TCTI_VARIABLE: _make_tcti_absolute(tcti)} if tcti else {})
         try:
-            process = subprocess.run(  # noqa: S603 - an installed program with fixed arguments
+            process = subprocess.run(
                 [tool, *arguments],
                 cwd=folder,
                 env=environment,

@@ -273,7 +273,7 @@ class FormatterRunner:
         # A file, because the limit on the size of files does not apply to pipes.
         with tempfile.TemporaryFile() as output:
             try:
-                done = subprocess.run(  # noqa: S603 - an installed formatter, with our options
+                done = subprocess.run(
                     isolated,
                     input=stdin,
                     stdout=output,
@@ -362,9 +362,7 @@ def find_isolation() -> Isolation | None:
         with tempfile.TemporaryDirectory(prefix="vacr-format-") as folder:
             command = [*isolation.build(folder), "/bin/sh", "-c", "exit 0"]
             try:
-                done = subprocess.run(  # noqa: S603 - a program of the system, to see if it works
-                    command, capture_output=True, timeout=_SECONDS, check=False
-                )
+                done = subprocess.run(command, capture_output=True, timeout=_SECONDS, check=False)
             except (OSError, subprocess.TimeoutExpired):
                 continue
         if done.returncode == 0:
