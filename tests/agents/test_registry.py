@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import vacr
-from tests.conftest import CORPUS, EXAMPLES, jsonl
+from tests.conftest import CORPUS, EXAMPLES, FIXTURES, jsonl
 from vacr.agents.agent import Source, SourcePart
 from vacr.agents.registry import load_agents, recognise_agent
 from vacr.errors import UnreadableInput
@@ -279,9 +279,16 @@ def test_plugin_whose_name_is_taken_is_named(tmp_path, name):
     assert f"vacr already has an agent named '{name}'" in done.stderr
 
 
-@pytest.mark.parametrize("agent", list(load_agents()))
-def test_a_source_is_recognised_by_content_not_by_name(agent):
-    (path,) = EXAMPLES.glob(f"{agent}.*")
+def list_samples():
+    """Yield the name of each agent and one of its sessions: an example, or else a fixture."""
+    for agent in load_agents():
+        examples = sorted(EXAMPLES.glob(f"{agent}.*")) or sorted(FIXTURES.glob(f"{agent}/*.json*"))
+        if examples:
+            yield pytest.param(agent, examples[0], id=agent)
+
+
+@pytest.mark.parametrize(("agent", "path"), list(list_samples()))
+def test_a_source_is_recognised_by_content_not_by_name(agent, path):
     data = path.read_bytes()
     assert recognise_agent(Source((SourcePart("notes.txt", data),))).name == agent
 

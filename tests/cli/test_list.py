@@ -14,6 +14,7 @@ import pytest
 from tests.conftest import EXAMPLES, FIXTURES
 from tests.discovery import homes
 from tests.discovery.opencode_database import CHILD, SESSION, START, OpenCode
+from vacr.agents.registry import load_agents
 
 STORED, STORED_CHILD = "ses_1e8f3c2b1a0ffeMiraInvoiceFix1", "ses_1e8f3c2b1a0ffeChildSession01"
 # Unset these variables: tests must not find the sessions of this machine.
@@ -137,10 +138,7 @@ def test_sub_agents_are_counted_with_their_session(list_sessions, home):
 def test_missing_sessions_are_reported(vacr, form):
     done = vacr("list", "--format", form, **NOWHERE)
     assert done.returncode == 1
-    places = (
-        "~/.claude, ~/.config/claude, ~/.codex, ~/.gemini, ~/.cursor, "
-        "~/.config/Cursor/User, ~/.local/share/opencode"
-    )
+    places = f"the usual folders of {len(load_agents())} agents (vacr list -v shows them)"
     assert done.err == (
         f"vacr: no sessions found in {places}. For sessions in another folder: "
         "vacr record FOLDER -o records/\n"
@@ -154,6 +152,13 @@ def test_missing_sessions_are_reported(vacr, form):
         done.err
         == f"vacr: no sessions found in {places}\n  Name a file or a folder: vacr record FILE\n"
     )
+
+
+def test_searched_folders_are_listed_on_request(vacr):
+    done = vacr("list", "-v", **NOWHERE)
+    assert "  claude-code: ~/.claude, ~/.config/claude\n" in done.err
+    done = vacr("list", "--agent", "codex-cli", **NOWHERE)
+    assert "no sessions found in ~/.codex. " in done.err
 
 
 @pytest.mark.parametrize("verb", ["list", "record"])

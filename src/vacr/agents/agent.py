@@ -327,6 +327,8 @@ class Agent:
     """The name that other tools use for the agent, where it is shorter."""
     formats: Sequence[str] = ()
     """The trace formats that it reads."""
+    is_relay: bool = False
+    """Whether its sessions were recorded on the way to an editor; the agent may keep them, too."""
 
     separate_call_formats: Sequence[str] = ()
     """The formats that also store calls or reasoning outside the content of a message.

@@ -40,6 +40,7 @@ _BUILT_IN_FOLDERS = {
     "gemini-cli": "gemini",
     "cursor": "cursor",
     "opencode": "opencode",
+    "acp": "acp",
 }
 
 IMPORTED_FORMATS = frozenset(("atif",))

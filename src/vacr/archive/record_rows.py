@@ -33,7 +33,7 @@ from typing import Any
 from vacr.agents import PATH_ARGUMENTS, ToolEffect, find_tool_effect, get_text_argument
 from vacr.blame import normalize_remote
 from vacr.model import JsonObject
-from vacr.record import get_epoch_milliseconds, walk_entries
+from vacr.record import get_epoch_milliseconds, get_keeping_agent, walk_entries
 from vacr.viewer import (
     COUNTED_TOKENS,
     EVENT_ROW,
@@ -108,6 +108,7 @@ def _build_record(record: JsonObject, totals: Totals) -> dict[str, Any]:
         "session": str(session.get("session-id", "")),
         "parent": str(parent.get("session-id", "")) if isinstance(parent, dict) else "",
         "agent": str(meta.get("cli-name", "")),
+        "kept_by": get_keeping_agent(record),
         "version": str(meta.get("cli-version", "")),
         "model": str(meta.get("model-id", "")),
         "title": format_record_title(record, ""),

@@ -51,6 +51,7 @@ TABLES: dict[str, dict[str, str]] = {
         "session": "TEXT",
         "parent": "TEXT",
         "agent": "TEXT",
+        "kept_by": "TEXT",
         "version": "TEXT",
         "model": "TEXT",
         "title": "TEXT",
@@ -175,8 +176,8 @@ _INDEXES = (
 _MARK_REPEATED = """
 UPDATE records SET is_repeated = ranked.number > 1 FROM (
     SELECT record AS ranked_record, row_number() OVER (
-        PARTITION BY agent, session
-        ORDER BY entries DESC, source_path LIKE '%.acr.%', record) AS number
+        PARTITION BY iif(kept_by = '', agent, kept_by), session
+        ORDER BY kept_by <> '', entries DESC, source_path LIKE '%.acr.%', record) AS number
     FROM records) AS ranked
 WHERE record = ranked_record AND is_repeated <> (ranked.number > 1)
 """

@@ -6,6 +6,9 @@ from vacr.lazy import export_lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from vacr.capture.acp_relay import relay_agent as relay_agent
+    from vacr.capture.acp_relay import run_unrecorded as run_unrecorded
+    from vacr.capture.acp_transcript import create_transcript as create_transcript
     from vacr.capture.chains import BrokenJournal as BrokenJournal
     from vacr.capture.chains import ChainHead as ChainHead
     from vacr.capture.chains import JournalCoverage as JournalCoverage
@@ -52,6 +55,8 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,
     {
+        "acp_relay": ("relay_agent", "run_unrecorded"),
+        "acp_transcript": ("create_transcript",),
         "chains": ("BrokenJournal", "ChainHead", "JournalCoverage", "read_checkpoints"),
         "hook": ("ERROR_LOG_FILE",),
         "installers": (

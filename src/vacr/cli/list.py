@@ -86,6 +86,9 @@ def command(
             f"vacr: no sessions found in {describe_session_folders(agent)}. For sessions in "
             "another folder: vacr record FOLDER -o records/"
         )
+        if voice.verbose and agent is None:
+            for name in load_agents():
+                voice.notice(f"  {name}: {describe_session_folders(name)}")
         return EXIT_NO_SESSION
     head, *rows = format_session_table(sessions, get_terminal_width(sys.stdout))
     voice.result(head)
@@ -160,14 +163,13 @@ def build_session_document(
 def describe_session_folders(agent: str | None) -> str:
     """Return the folders that vacr searches for sessions of an agent, separated by commas.
 
-    For `None`, the folders of all agents; for an unknown agent, an empty text.
+    For `None`, a text that names the number of agents, and how to see their folders; for an unknown
+    agent, an empty text.
     """
-    roots = [
-        root
-        for name, reader in load_agents().items()
-        if agent in (None, name)
-        for root, _ in list_store_roots(reader)
-    ]
+    agents = load_agents()
+    if agent is None:
+        return f"the usual folders of {len(agents)} agents (vacr list -v shows them)"
+    roots = [root for root, _ in list_store_roots(agents[agent])] if agent in agents else []
     return ", ".join(dict.fromkeys(abbreviate_home(str(root)) for root in roots))
 
 

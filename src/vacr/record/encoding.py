@@ -173,6 +173,15 @@ def get_vacr_metadata(record: Any) -> dict[str, Any]:
     return ours if isinstance(ours, dict) else {}
 
 
+def get_keeping_agent(record: Any) -> str:
+    """Return the agent that keeps a session of its own under the record's session id.
+
+    Return an empty text unless the record was made on the way between an editor and that agent.
+    """
+    keeper = get_vacr_metadata(record).get("kept-by")
+    return keeper if isinstance(keeper, str) else ""
+
+
 def is_made_by_vacr(record: Any) -> bool:
     """Return whether a record claims that vacr made it, so that its id is derived from its content.
 

@@ -26,7 +26,13 @@ from typing import Any
 
 from vacr.edits import make_absolute_path
 from vacr.model import JsonObject
-from vacr.record import find_session_title, format_timestamp, get_epoch_milliseconds, walk_entries
+from vacr.record import (
+    find_session_title,
+    format_timestamp,
+    get_epoch_milliseconds,
+    get_keeping_agent,
+    walk_entries,
+)
 from vacr.viewer.content import make_visible
 from vacr.viewer.costs import Cost, PriceTable, count_cost, is_inherited
 from vacr.viewer.rows import ASSISTANT_ROW, MOVE_ARROW, TOOL_ROW, Row, build_rows
@@ -266,7 +272,7 @@ def _list_models(record: JsonObject) -> list[str]:
 class SessionGroups:
     """Totals of many sessions; of several recordings of a session, one counts.
 
-    An unmodified recording wins over a modified one, then the longest wins.
+    An unmodified recording wins over a modified one, then the agent's own, then the longest.
     """
 
     by: str
@@ -275,14 +281,17 @@ class SessionGroups:
     sessions: dict[tuple[str, str], dict[str, Totals]] = field(default_factory=dict)
     """By `get_session_key`, then by group."""
     repeated: int = 0
-    _ranks: dict[tuple[str, str], tuple[bool, int]] = field(default_factory=dict)
-    """How good the recording of each session is: whether it is unmodified, and its entries."""
+    _ranks: dict[tuple[str, str], tuple[bool, bool, int]] = field(default_factory=dict)
+    """How good the recording of each session is.
+
+    Whether it is unmodified, whether it is the agent's own, and its number of entries.
+    """
 
     def add(self, record: JsonObject, *, is_modified: bool = False) -> None:
         """Add a record; of two recordings of the same session, keep only the better one."""
         key = get_session_key(record)
         parts = _split_totals(record, self.by, self.prices)
-        rank = not is_modified, _count_entries(parts)
+        rank = not is_modified, not get_keeping_agent(record), _count_entries(parts)
         if key in self.sessions:
             self.repeated += 1
             if self._ranks[key] >= rank:
@@ -309,9 +318,11 @@ class SessionGroups:
 def get_session_key(record: JsonObject) -> tuple[str, str]:
     """Return the agent and the id of a session: two agents may use one id.
 
-    The agent is `unknown` if the record does not name it.
+    If the session was recorded on its way to an editor, it is the agent that keeps it. The agent is
+    `unknown` if the record does not name it.
     """
-    return _get_group(record, BY_AGENT), str(record["session"]["session-id"])
+    agent = get_keeping_agent(record) or _get_group(record, BY_AGENT)
+    return agent, str(record["session"]["session-id"])
 
 
 def _rank_group(item: tuple[str, Totals]) -> tuple[int, int, str]:

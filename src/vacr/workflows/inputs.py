@@ -42,6 +42,7 @@ from vacr.record import (
     assign_record_id,
     convert_to_original_version,
     find_record_modification,
+    get_keeping_agent,
     parse_major_version,
 )
 from vacr.workflows.record_files import RECORD_SUFFIXES, decode_json_or_cbor, read_json_or_cbor
@@ -373,8 +374,8 @@ def drop_duplicate_recordings(
 ) -> list[InputRecord]:
     """Return one recording of each session, and notify the user of the others.
 
-    An unmodified recording wins over a modified one, then the one with the most entries wins, then
-    the first.
+    An unmodified recording wins over a modified one, then the agent's own over one made on the way
+    to an editor, then the one with the most entries, then the first.
     """
     kept_by_id: dict[str, InputRecord] = {}
     for recording in inputs:
@@ -402,9 +403,10 @@ def _get_session_id(recording: InputRecord) -> str:
     return session_id
 
 
-def _rank_recording(recording: InputRecord) -> tuple[bool, int]:
-    """Return how good a recording is: whether it is unmodified, and its number of entries."""
-    return not recording.modified, _count_entries(recording)
+def _rank_recording(recording: InputRecord) -> tuple[bool, bool, int]:
+    """Return how good a recording is: unmodified, the agent's own, and its number of entries."""
+    is_own = not get_keeping_agent(recording.record)
+    return not recording.modified, is_own, _count_entries(recording)
 
 
 def _count_entries(recording: InputRecord) -> int:

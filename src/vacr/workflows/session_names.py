@@ -21,6 +21,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from vacr.agents import find_agent
 from vacr.discovery import SessionPlace, SessionSummary, list_sessions
 from vacr.errors import UnreadableInput, UsageError
 
@@ -115,8 +116,16 @@ def _find_session_by_id(name: str, environment: Mapping[str, str]) -> SessionSum
 
 
 def _drop_repeated(summaries: Iterable[SessionSummary]) -> list[SessionSummary]:
-    """Return the summaries, and of several files of one session the last used."""
+    """Return the summaries, and of several files of one session the last used.
+
+    A recording on the way to an editor is left out if the agent keeps the session itself.
+    """
     by_id: dict[tuple[str, str], SessionSummary] = {}
     for summary in sorted(summaries, key=lambda summary: summary.updated or 0):
         by_id[summary.agent, summary.session_id] = summary
-    return list(by_id.values())
+    kept = {session for agent, session in by_id if not find_agent(agent).is_relay}
+    return [
+        summary
+        for (agent, session), summary in by_id.items()
+        if session not in kept or not find_agent(agent).is_relay
+    ]

@@ -25,7 +25,7 @@ from urllib.parse import quote
 
 from vacr.errors import InvalidStatement, NotASession, UnreadableInput, UsageError, VacrError
 from vacr.files import STDIN, read_bytes
-from vacr.record import encode
+from vacr.record import encode, get_keeping_agent
 from vacr.signing import HEADER_X5CHAIN, find_carried_key, parse_sign1, parse_x5chain
 from vacr.verification import (
     CHECK_PASSED,
@@ -120,10 +120,11 @@ class Conversation:
         return next(failures, "")
 
     @property
-    def rank(self) -> tuple[bool, int]:
-        """Return how good a recording it is: whether it is unmodified, and its entries."""
+    def rank(self) -> tuple[bool, bool, int]:
+        """Return how good a recording it is: unmodified, the agent's own, and its entries."""
         entries = sum(len(part.record["session"].get("entries", ())) for part in self.parts)
-        return not any(part.modified for part in self.parts), entries
+        is_own = not get_keeping_agent(self.parts[0].record)
+        return not any(part.modified for part in self.parts), is_own, entries
 
     def page(
         self,
@@ -169,7 +170,7 @@ def _mark_repeated_cards(
     conversations: Sequence[Conversation], cards: Sequence[dict[str, Any]]
 ) -> None:
     """Mark the cards of all but the best recording of each session, so that it counts once."""
-    best: dict[tuple[str, str], tuple[tuple[bool, int], dict[str, Any]]] = {}
+    best: dict[tuple[str, str], tuple[tuple[bool, bool, int], dict[str, Any]]] = {}
     for conversation, card in zip(conversations, cards, strict=True):
         key, rank = get_session_key(conversation.parts[0].record), conversation.rank
         if key in best and best[key][0] >= rank:
