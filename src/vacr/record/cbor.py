@@ -284,10 +284,12 @@ def _encode_item(value: Any) -> bytes:
 
 def _encode_head(major: int, argument: int) -> bytes:
     """Encode the first bytes of an item: its major type, and its length, count or tag number."""
-    # An unsigned integer is major type 0, so its encoding is the head with the type bits unset.
-    head = bytearray(cbor2.dumps(argument))
-    head[0] |= major << 5
-    return bytes(head)
+    if argument < _MIN_ARGUMENTS[24]:
+        return bytes((major << 5 | argument,))
+    for info, size in _ARGUMENT_SIZES.items():
+        if argument < 1 << 8 * size:
+            return bytes((major << 5 | info,)) + argument.to_bytes(size, "big")
+    raise ValueError(f"{argument} is too large for the head of a CBOR item")
 
 
 class CborScanner:
