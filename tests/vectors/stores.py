@@ -75,6 +75,8 @@ def add_signers(vectors, keys, log_key):
     judge(vectors, "one-signs-as-another", "issuer-unbound", claim(alice, BOB), issuer=BOB)
     judge(vectors, "log-key-signs", "role", claim(log_key))
     judge(vectors, "redactor-signs", "role", claim(keys["redactor"]))
+    named = message(alice, {1: alice.algorithm, 4: keys["redactor"].thumbprint})
+    judge(vectors, "valid-key-id-of-another-role", "verified", named)
     judge(vectors, "stranger-signs", "signature", claim(Key.generate("eddsa")))
     vectors.add(
         "store-none-two-bare-keys",
@@ -133,6 +135,12 @@ def add_logs(vectors, alice):
     judge(vectors, "receipt-of-retired-log", "log-expired", statement, "log-retired", **required)
     judge(vectors, "valid-receipt-before-end", "verified", statement, "former")
     judge(vectors, "retired-log-proves-no-time", "party-expired", statement, "former-log-retired")
+    # A former signer issues the receipt: with the same key, or with another key of the same party.
+    write_store(vectors, "former-own-key", former, entry("Own log", "log", keys=[alice]))
+    own = entry("Alice", "signer", "log", keys=[alice, log], **ended)
+    write_store(vectors, "former-own-log", own)
+    judge(vectors, "own-key-proves-no-time", "party-expired", forged, "former-own-key")
+    judge(vectors, "own-log-proves-no-time", "party-expired", statement, "former-own-log")
 
 
 def add_identities(vectors):
@@ -147,10 +155,16 @@ def add_identities(vectors):
         entry("Host", "signer") + identity(root, "dns", "ci.example.org"),
     )
 
-    def add_certificate(name, verdict, claimed, names, authority=root, subject="s", **policy):
-        chain = certificate(key, authority, names=names, subject=subject)
+    former = entry("Carol", "signer", keys=[key], valid_until=days(-1).isoformat())
+    renamed = entry("Dave", "signer") + identity(root, "uri", BOB)
+    write_store(vectors, "certified-again", former, renamed)
+
+    def add_certificate(
+        name, verdict, claimed, names, authority=root, subject="s", store="certified", **policy
+    ):
+        chain = certificate(key, authority, names=names, subject=subject, usage="code")
         statement = message(key, {1: -7, 33: chain, 15: {1: claimed, 2: "it"}})
-        judge(vectors, f"certificate-{name}", verdict, statement, "certified", **policy)
+        judge(vectors, f"certificate-{name}", verdict, statement, store, **policy)
 
     mailbox = "mailto:alice@example.org"
     email = "alice@example.org"
@@ -164,6 +178,14 @@ def add_identities(vectors):
     add_certificate("of-a-subdomain", "identity-unknown", host, ["x.ci.example.org"])
     add_certificate("of-a-wildcard", "identity-unknown", host, ["*.example.org"])
     add_certificate("of-another-authority", "untrusted", mailbox, [email], other)
+    add_certificate(
+        "revives-no-key",
+        "identity-ambiguous",
+        BOB,
+        [BOB],
+        store="certified-again",
+        extended_key_usage="1.3.6.1.5.5.7.3.3",
+    )
     add_certificate("of-two-parties", "identity-ambiguous", BOB, [email, BOB])
     add_certificate(
         "issuer-is-not-the-listed-name",

@@ -330,6 +330,34 @@ def test_signer_cannot_issue_receipts():
     assert find_reason(statement, store, needs_receipt=True) == "receipt-untrusted"
 
 
+def test_log_of_the_signer_proves_no_time():
+    """A former signer who also has a log could date a new statement back."""
+    own_log = Log(began=int((NOW - timedelta(days=5)).timestamp()))
+    own_log.signer = ALICE
+    statement, _ = log_statement(claim(ALICE, at=NOW - timedelta(days=5)), -5, own_log)
+    former = limit(-9, -1)
+    both = replace(former, roles=(ROLE_SIGNER, ROLE_LOG))
+    renamed = TrustStore((former, trust("Own log", ALICE, ROLE_LOG)))
+    for store, log_keys in (
+        (TrustStore((both,)), ()),
+        (renamed, ()),
+        (TrustStore((former,)), (ALICE.public_key,)),
+    ):
+        assert find_reason(statement, store, log_keys=log_keys) == "party-expired"
+    other, log = log_statement(claim(ALICE, at=NOW - timedelta(days=5)), -5)
+    keys = (ALICE.public_key, log.key)
+    assert find_reason(other, TrustStore((replace(both, keys=keys),))) == "party-expired"
+
+
+def test_own_log_of_a_trusted_signer_gives_a_receipt_without_a_time():
+    statement, log = log_statement(claim(ALICE), -5)
+    party = TrustedParty("Alice", (ROLE_SIGNER, ROLE_LOG), (ALICE.public_key, log.key))
+    verified = judge(statement, TrustStore((party,)), needs_receipt=True)
+    assert (len(verified.receipts), verified.logged_at) == (1, None)
+    finding = "receipt: proves no time: the log belongs to the signer"
+    assert finding in list_findings(verified, "not decidable")
+
+
 def test_log_of_the_store_does_not_satisfy_a_required_log_key():
     statement, log = log_statement(claim(ALICE), -1)
     store = TrustStore((*TEAM.parties, trust_log(log)))
@@ -356,7 +384,12 @@ def test_timestamp_authority_counts_only_while_it_is_trusted(tmp_path):
     assert find_reason(stamped, store, now=now, needs_timestamp=True) == "timestamp-untrusted"
     # Neither a second name nor the bare root revives it.
     renamed = replace(clock, name="Another clock")
+    # Nor does an authority of the signer prove a time.
+    own = replace(TEAM.parties[0], roles=(ROLE_SIGNER, ROLE_TIMESTAMP_AUTHORITY))
+    own = replace(own, identities=(identity,))
+    assert judge(stamped, TrustStore((own,)), now).timestamp is None
     for other in (
+        {"store": TrustStore((own,)), "needs_timestamp": True},
         {"store": TrustStore((*store.parties, renamed)), "needs_timestamp": True},
         {"store": store, "timestamp_roots": (authority.root.certificate,)},
     ):
@@ -445,7 +478,7 @@ WITNESS = entry("Witness", '["witness"]', f'note-key = "{WITNESS_NOTE_KEY}"')
         ),
         (write(entry(), entry()), "the name 'Alice' is already listed under 'Alice'"),
         (write(entry(), entry("ALICE")), "the name 'ALICE' is already listed under 'Alice'"),
-        (write(entry(), entry("Ａlice")), "is already listed under 'Alice'"),
+        (write(entry(), entry("Ａlice")), "is not in the Unicode form NFKC"),
         (write(entry(), entry("Eve")), "is already listed under 'Alice'"),
         (
             write(WITNESS, WITNESS.replace("Witness", "Another")),
@@ -459,7 +492,7 @@ WITNESS = entry("Witness", '["witness"]', f'note-key = "{WITNESS_NOTE_KEY}"')
         (write(entry(name="Al\\u3164ice")), "has control, invisible"),
         (write(entry(name=" Alice")), "has spaces at an end"),
         (write(entry(name="Alice  B")), "two in a row"),
-        (write(entry(name="A\\u0301")), "is not in the Unicode form NFC"),
+        (write(entry(name="A\\u0301")), "is not in the Unicode form NFKC"),
         (
             write(entry(more=f"keys = ['''{PEM}''']\nvalid-from = 2026-01-01")),
             "must be a date-time",
@@ -479,7 +512,7 @@ WITNESS = entry("Witness", '["witness"]', f'note-key = "{WITNESS_NOTE_KEY}"')
         ),
         (
             write(entry(more=f"keys = ['''{PEM}''']\nissuers = ['a\\tb', \"\\t\"]")),
-            "an issuer is empty, too long, or has spaces or unprintable characters",
+            "an issuer is empty, too long, or has spaces or invisible characters",
         ),
         (
             write(
@@ -519,12 +552,39 @@ def test_invisible_character_cannot_make_a_second_alice(character):
         "Bob Example: signer",
         "Bob Example; until 2020-01-01",
         "Bob Example\uff1b until 2020-01-01",
+        "Bob Example (email bob@example.org",
+        "Bob Example, certified by CN=root",
         "✓ verified",
     ],
 )
 def test_name_cannot_imitate_a_verdict(name):
-    with pytest.raises(UnreadableInput, match="as verdicts have"):
+    with pytest.raises(UnreadableInput, match="that verdicts use"):
         parse_trust_store(write(entry(name)), "trust.toml")
+
+
+@pytest.mark.parametrize("name", ["\u0410lice", "\u0391lice", "Alic\u0435", "Bob \u0391lice"])
+def test_letter_of_another_alphabet_cannot_make_a_second_alice(name):
+    with pytest.raises(UnreadableInput, match="mixes letters of alphabets that look alike"):
+        parse_trust_store(write(entry(name)), "trust.toml")
+
+
+@pytest.mark.parametrize(
+    "name", ["Алиса", "Αλίκη", "Alice Αλίκη", "Tシャツ", "Zoë O'Neill-Öz", "李雷"]
+)
+def test_names_in_any_alphabet_are_accepted(name):
+    assert parse_trust_store(write(entry(name)), "trust.toml").parties[0].name == name
+
+
+@pytest.mark.parametrize("character", ["\u3164", "\u2800", "\ufe0f"])
+def test_invisible_character_cannot_make_a_second_issuer_or_origin(character):
+    keys = f"keys = ['''{PEM}''']"
+    issuers = write(entry(more=f"{keys}\nissuers = ['{ALICE_URI}{character}']"))
+    with pytest.raises(UnreadableInput, match="invisible"):
+        parse_trust_store(issuers, "trust.toml")
+    note_key = build_verifier_key(f"log.example{character}", LOG_KEY.public_key())
+    log = write(entry("Log", '["log"]', f"{keys}\nnote-key = '{note_key}'"))
+    with pytest.raises(UnreadableInput, match="the name in note-key has invisible"):
+        parse_trust_store(log, "trust.toml")
 
 
 def test_issuer_cannot_imitate_an_end_of_trust():

@@ -141,7 +141,8 @@ class Verification {
 
     this.current = "receipt";
     const registrations = await this.checkReceipts(message);
-    const times = registrations.flatMap(({ claims }) => (claims.issuedAt === undefined ? [] : [claims.issuedAt]));
+    const others = registrations.filter(({ key }) => !this.isOwnLog(key, signer, party));
+    const times = others.flatMap(({ claims }) => (claims.issuedAt === undefined ? [] : [claims.issuedAt]));
     const loggedAt = times.length ? Math.min(...times) : undefined;
     verdict.loggedAt = loggedAt === undefined ? undefined : formatSeconds(loggedAt);
     const placed = registrations.filter(({ index }) => index !== null);
@@ -161,6 +162,15 @@ class Verification {
     this.current = "trust";
     const trusted = isTrusted && (party === null || this.checkParty(party, message, loggedAt));
     verdict.state = signer === null ? "not-here" : trusted ? "trusted" : "carried";
+  }
+
+  /** Return whether a log with this key belongs to the signer: it proves no time, because the signer could choose it. */
+  private isOwnLog(key: Key, signer: Key | null, party: Party | null): boolean {
+    const isOwn =
+      (signer !== null && areEqual(key.thumbprint, signer.thumbprint)) ||
+      (party !== null && findParty(this.policy.logs, key)?.name === party.name);
+    if (isOwn) this.leaveOpen("receipt", "proves no time: the log belongs to the signer");
+    return isOwn;
   }
 
   /** Add the check of the issuer: it passes only if something other than the statement binds it to the signer. */

@@ -230,7 +230,8 @@ class RegistrationPolicy:
         detect_profile(message)
         algorithm = check_algorithm(message, self.policy)
         candidates = self._list_signers(message, algorithm)
-        signer = check_signature(message, algorithm, payload, candidates)
+        store = self.policy.trust_store
+        signer = check_signature(message, algorithm, payload, candidates, store)
         now = self.clock()
         claims = check_claims(message, self.policy, signer, now)
         if self.issuers and claims[CLAIM_ISS] not in self.issuers:

@@ -101,6 +101,14 @@ class TrustedSigner:
         """The thumbprint of the key as a URI."""
         return format_thumbprint_uri(self.thumbprint)
 
+    def is_party(self, party: TrustedParty | None) -> bool:
+        """Return whether an entry of the trust store is the signer's."""
+        return party is not None and self.party is not None and party.name == self.party.name
+
+    def owns(self, key: PublicKey, party: TrustedParty | None) -> bool:
+        """Return whether a key of an entry of the trust store, or a bare key, is the signer's."""
+        return self.is_party(party) or compute_thumbprint(key) == self.thumbprint
+
 
 def check_algorithm(message: Sign1, policy: Policy) -> int:
     """Return the COSE number of the signature algorithm that a statement names.
@@ -151,8 +159,6 @@ def list_candidate_signers(message: Sign1, algorithm: int, policy: Policy) -> li
         and (certified_key is None or _is_same_key(signer.key, certified_key))
     ]
     key_id = message.protected.get(HEADER_KID, message.unprotected.get(HEADER_KID))
-    if not any(matches_key_id(signer.key, key_id) for signer in trusted):
-        _refuse_other_roles(key_id, store)
     candidates.sort(key=lambda candidate: not matches_key_id(candidate.key, key_id))
     if candidates and policy.extended_key_usage is None:
         return candidates
@@ -164,6 +170,7 @@ def list_candidate_signers(message: Sign1, algorithm: int, policy: Policy) -> li
             "that states one",
             reason="extended-key-usage",
         )
+    _refuse_other_roles(key_id, store)
     if any(matches_key_id(signer.key, key_id) for signer in trusted):
         raise InvalidStatement(
             f"the statement names a trusted key, but {ALGORITHMS[algorithm].name} cannot be used "
@@ -199,9 +206,13 @@ def _list_trusted_keys(store: TrustStore, policy: Policy) -> list[TrustedSigner]
 def _refuse_other_roles(key_id: Any, store: TrustStore) -> None:
     """Refuse a statement that names a key of the store, but not the key of a signer.
 
+    It has another reason to fail; this one is the most helpful.
+
     Raises:
         InvalidStatement: `key_id` names such a key.
     """
+    if any(matches_key_id(key, key_id) for key in store.list_keys(ROLE_SIGNER)):
+        return
     for party in store.parties:
         if any(matches_key_id(key, key_id) for key in party.keys):
             raise InvalidStatement(
@@ -282,6 +293,7 @@ def _find_certified_signer(chain: list[x509.Certificate], policy: Policy) -> Tru
                 reason="identity-ambiguous",
             )
     if signers:
+        _check_owner_of_key(store.find_by_key(key, ROLE_SIGNER), signers[0])
         return signers[0]
     if policy.roots:
         # The store decides about a key that it lists, so that its validity counts.
@@ -298,13 +310,32 @@ def _find_certified_signer(chain: list[x509.Certificate], policy: Policy) -> Tru
     raise first_error
 
 
+def _check_owner_of_key(owner: TrustedParty | None, signer: TrustedSigner) -> None:
+    """Check that the party that lists a key, if any does, is the one that its certificate names.
+
+    Raises:
+        InvalidStatement: it is another one, whose validity and issuers would not count.
+    """
+    if owner is not None and not signer.is_party(owner):
+        raise InvalidStatement(
+            f"the trust store lists the key of the certificate for {owner.name}, but its name for "
+            f"{signer.party.name if signer.party is not None else 'nobody'}",
+            reason="identity-ambiguous",
+        )
+
+
 def check_signature(
-    message: Sign1, algorithm: int, payload: bytes, candidates: list[TrustedSigner]
+    message: Sign1,
+    algorithm: int,
+    payload: bytes,
+    candidates: list[TrustedSigner],
+    store: TrustStore | None = None,
 ) -> TrustedSigner:
     """Return the first candidate whose key verifies the signature over `payload`.
 
     Raises:
-        InvalidStatement: no candidate's key verifies it.
+        InvalidStatement: no candidate's key verifies it. If the statement names a key of `store`
+            with another role, the error says so.
     """
     signed, first_error = message.to_be_signed(payload), None
     for candidate in candidates:
@@ -314,6 +345,9 @@ def check_signature(
             first_error = first_error or error
         else:
             return candidate
+    if store is not None:
+        key_id = message.protected.get(HEADER_KID, message.unprotected.get(HEADER_KID))
+        _refuse_other_roles(key_id, store)
     if first_error is not None and first_error.reason == "signature":
         first_error.hint = _suggest_signature_cause(message, candidates)
     raise first_error or InvalidStatement("no trusted key to verify with", reason="untrusted")

@@ -77,7 +77,13 @@ _INVISIBLE_CHARACTERS = frozenset(
 ) | frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
 
 # What separates a name from the rest in a list of parties or a verdict, and the marks of verdicts.
-_VERDICT_TEXT = re.compile(r";|: |\(key |[✓✔✅☑✗✘❌❎❔]")
+_VERDICT_TEXT = re.compile(r";|: |\((?:key|email|uri|dns) |certified by |[✓✔✅☑✗✘❌❎❔]")
+
+_WORD = re.compile(r"\w+")
+_SIMILAR_ALPHABETS = frozenset(
+    ["LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "COPTIC", "CHEROKEE", "LISU"]
+)
+"""The alphabets with letters that look alike, as the Unicode names of letters begin."""
 
 _ROLES_WITH_KEYS = frozenset([ROLE_SIGNER, ROLE_LOG, ROLE_VERIFIER, ROLE_REDACTOR])
 _ROLES_WITH_IDENTITIES = frozenset([ROLE_SIGNER, ROLE_REDACTOR])
@@ -279,12 +285,20 @@ def find_name_problem(name: str) -> str:
     if not name.isprintable() or not _INVISIBLE_CHARACTERS.isdisjoint(name):
         return "has control, invisible or text-direction characters"
     if _VERDICT_TEXT.search(unicodedata.normalize("NFKC", name)):
-        return "has a semicolon, a colon before a space, a check mark or `(key `, as verdicts have"
+        return "has text that verdicts use: `;`, `: `, `(key `, `certified by ` or a check mark"
     if name != name.strip(" ") or "  " in name:
         return "has spaces at an end, or two in a row"
-    if unicodedata.normalize("NFC", name) != name:
-        return "is not in the Unicode form NFC"
+    if unicodedata.normalize("NFKC", name) != name:
+        return "is not in the Unicode form NFKC: write plain letters"
+    if any(len(_list_similar_alphabets(word)) > 1 for word in _WORD.findall(name)):
+        return "mixes letters of alphabets that look alike within a word"
     return ""
+
+
+def _list_similar_alphabets(word: str) -> set[str]:
+    """Return the alphabets of a word's letters, of those whose letters look alike."""
+    names = {unicodedata.name(letter, "").partition(" ")[0] for letter in word}
+    return names & _SIMILAR_ALPHABETS
 
 
 def _fold_name(name: str) -> str:
@@ -344,9 +358,11 @@ def _list_value_problems(party: TrustedParty) -> Iterator[str]:
     """Yield the values of a party that are malformed."""
     for issuer in party.issuers:
         if not issuer or len(issuer) > _MAX_ISSUER_LENGTH or not _is_one_word(issuer):
-            yield "an issuer is empty, too long, or has spaces or unprintable characters"
+            yield "an issuer is empty, too long, or has spaces or invisible characters"
         if issuer.startswith(THUMBPRINT_URI_PREFIX):
             yield "an issuer is the thumbprint of a key; every key may claim its own, and no other"
+    if party.note_key is not None and not _is_one_word(party.note_key.name):
+        yield "the name in note-key has invisible characters"
     if len(party.thumbprints) != len(party.keys):
         yield "keys lists a key twice"
     for identity in party.identities:
@@ -360,8 +376,8 @@ def _list_value_problems(party: TrustedParty) -> Iterator[str]:
 
 
 def _is_one_word(text: str) -> bool:
-    """Return whether a text is printable and has no spaces, so that it imitates no other member."""
-    return text.isprintable() and " " not in text
+    """Return whether a text is visible and has no spaces, so that it imitates no other member."""
+    return text.isprintable() and _INVISIBLE_CHARACTERS.isdisjoint(text) and " " not in text
 
 
 def check_duplicates(parties: Iterable[TrustedParty], where: str) -> None:

@@ -165,12 +165,11 @@ def _run_checks(
         issuer_is_bound = report_issuer(claims, signer, checks)
     with checks.run("receipt"):
         receipts = check_receipts(message, policy, now, checks)
-        log_times = [receipt.time for receipt in receipts if receipt.time is not None]
-        logged_at = min(log_times, default=None)
+        logged_at = _find_logged_time(receipts, signer, checks)
     with checks.run("witnesses"):
         witnesses = check_witnesses(message, receipts, policy, now, checks)
     with checks.run("timestamp"):
-        timestamp = _check_timestamps(message, content, policy, checks)
+        timestamp = _check_timestamps(message, content, policy, signer, checks)
     proven_times = {"timestamp": timestamp, "receipt": logged_at}
     signing_times = _choose_signing_times(claims.get(CLAIM_IAT), proven_times, now)
     with checks.run("trust"):
@@ -209,7 +208,7 @@ def _find_signer(
         candidates = list_candidate_signers(message, algorithm, policy)
     with checks.run("signature"):
         signed = get_signed_payload(message, payload)
-        signer = check_signature(message, algorithm, signed, candidates)
+        signer = check_signature(message, algorithm, signed, candidates, policy.trust_store)
     with checks.run("trust"):
         check_carried_key(message, signer)
         checks.add_passed("trust", f"signed by {signer}")
@@ -217,8 +216,25 @@ def _find_signer(
     return signer
 
 
+def _find_logged_time(
+    receipts: Sequence[VerifiedReceipt], signer: TrustedSigner, checks: Checks
+) -> datetime | None:
+    """Return the earliest time at which a log had the statement, or None if no receipt proves it.
+
+    A log of the signer's own proves no time: its owner could choose one from before the end of the
+    trust.
+    """
+    times = []
+    for receipt in receipts:
+        if signer.owns(receipt.key, receipt.party):
+            checks.add_undecided("receipt", "proves no time: the log belongs to the signer")
+        elif receipt.time is not None:
+            times.append(receipt.time)
+    return min(times, default=None)
+
+
 def _check_timestamps(
-    message: Sign1, payload: bytes, policy: Policy, checks: Checks
+    message: Sign1, payload: bytes, policy: Policy, signer: TrustedSigner, checks: Checks
 ) -> datetime | None:
     """Check the timestamps of a statement, and return a time at which its signature existed.
 
@@ -238,7 +254,7 @@ def _check_timestamps(
         stamped_data[HEADER_TIMESTAMP_THEN_COSE] = stamped_payload
     if HEADER_COSE_THEN_TIMESTAMP in message.unprotected:
         stamped_data[HEADER_COSE_THEN_TIMESTAMP] = encode_stamped_signature(message.signature)
-    authorities = _list_time_authorities(policy)
+    authorities = _list_time_authorities(policy, signer)
     if stamped_data and not authorities:
         if policy.needs_timestamp:
             raise InvalidStatement(
@@ -275,16 +291,18 @@ class _TimeAuthority:
     party: TrustedParty | None = None
 
 
-def _list_time_authorities(policy: Policy) -> list[_TimeAuthority]:
+def _list_time_authorities(policy: Policy, signer: TrustedSigner) -> list[_TimeAuthority]:
     """Return the trusted timestamp authorities: the bare roots, then the parties of the store.
 
-    The first party that lists a root decides about it, also if the root is bare, too.
+    The first party that lists a root decides about it, also if the root is bare, too. The signer's
+    own authority is left out: like a log of their own, it proves no time.
     """
     store = policy.trust_store or TrustStore()
     authorities, listed = [], set[x509.Certificate]()
     for party in store.list_parties(ROLE_TIMESTAMP_AUTHORITY):
         roots = TrustStore((party,)).list_authorities(ROLE_TIMESTAMP_AUTHORITY)
-        authorities.append(_TimeAuthority(tuple(set(roots) - listed), party))
+        if not signer.is_party(party):
+            authorities.append(_TimeAuthority(tuple(set(roots) - listed), party))
         listed.update(roots)
     bare = tuple(root for root in policy.timestamp_roots if root not in listed)
     return [one for one in (_TimeAuthority(bare), *authorities) if one.roots]
