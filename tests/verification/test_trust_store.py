@@ -246,6 +246,23 @@ def test_host_after_a_user_binds_no_issuer(separator):
         assert judge(statement, None, roots=roots).issuer_is_bound == is_bound
 
 
+@pytest.mark.parametrize(
+    ("host", "issuer"),
+    [
+        ("alice.example", "mallory.example://alice.example/"),
+        ("alice.example", "spiffe://alice.example/ci"),
+        ("alice.example", "https://alice.example:x/"),
+        ("alice.example", "https:alice.example"),
+        ("*.example.org", "https://*.example.org/"),
+    ],
+)
+def test_host_binds_only_its_plain_address(host, issuer):
+    roots = (ROOT.certificate,)
+    assert not judge(sign_certified([host], issuer=issuer), None, roots=roots).issuer_is_bound
+    address = sign_certified(["alice.example"], issuer="https://alice.example:8443/ci")
+    assert judge(address, None, roots=roots).issuer_is_bound
+
+
 def test_issuer_must_be_the_listed_name_of_a_certificate():
     statement = sign_certified(["alice@example.org", BOB_URI], issuer=BOB_URI)
     assert find_reason(statement, CERTIFIED, issuer=BOB_URI) == "issuer-unbound"

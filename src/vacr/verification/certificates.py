@@ -27,6 +27,7 @@ verifier knows the time of signing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import pairwise
@@ -47,6 +48,8 @@ IDENTITY_KINDS = ("email", "uri", "dns")
 
 Extension = TypeVar("Extension", bound=x509.ExtensionType)
 
+_HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*")
+_HOST_SCHEMES = ("https", "http")
 _CODE_SIGNING_USAGE = "1.3.6.1.5.5.7.3.3"
 _ANY_EXTENDED_KEY_USAGE = "2.5.29.37.0"
 _MIN_DIGEST_SIZE = 28  # SHA-224; MD5 and SHA-1 are shorter.
@@ -369,16 +372,20 @@ def proves_issuer(identities: Iterable[tuple[str, str]], issuer: str) -> bool:
 
 
 def _parse_host(issuer: str) -> str | None:
-    """Return the host of a URI in lower case, or None if it has none or is malformed.
+    """Return the host of an https or http address in lower case, or None for another issuer.
 
-    A URI with a user before its host counts as malformed: in `https://alice.org@mallory.org`, a
-    reader takes the user for the host.
+    Other schemes do not leave their hosts to the owner of the name. An address with a user before
+    its host is refused: in `https://alice.org@mallory.org`, a reader takes the user for the host.
+    So is a wildcard, which is no host.
     """
     try:
         parts = urlsplit(issuer)
+        _ = parts.port  # raises if it is not a number
     except ValueError:
         return None
-    return None if "@" in parts.netloc else parts.hostname
+    host = parts.hostname or ""
+    is_plain = "@" not in parts.netloc and _HOST.fullmatch(host) is not None
+    return host if is_plain and parts.scheme in _HOST_SCHEMES else None
 
 
 def _find_extension(
