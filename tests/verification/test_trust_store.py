@@ -581,7 +581,7 @@ def test_name_cannot_imitate_a_verdict(name):
 
 @pytest.mark.parametrize("name", ["\u0410lice", "\u0391lice", "Alic\u0435", "Bob \u0391lice"])
 def test_letter_of_another_alphabet_cannot_make_a_second_alice(name):
-    with pytest.raises(UnreadableInput, match="mixes letters of alphabets that look alike"):
+    with pytest.raises(UnreadableInput, match="mixes letters of similar alphabets"):
         parse_trust_store(write(entry(name)), "trust.toml")
 
 

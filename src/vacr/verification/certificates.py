@@ -376,7 +376,7 @@ def _parse_host(issuer: str) -> str | None:
 
     Other schemes do not leave their hosts to the owner of the name. An address with a user before
     its host is refused: in `https://alice.org@mallory.org`, a reader takes the user for the host.
-    So is a wildcard, which is no host.
+    So is a wildcard.
     """
     try:
         parts = urlsplit(issuer)

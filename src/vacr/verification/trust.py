@@ -311,7 +311,7 @@ def _find_certified_signer(chain: list[x509.Certificate], policy: Policy) -> Tru
 
 
 def _check_owner_of_key(owner: TrustedParty | None, signer: TrustedSigner) -> None:
-    """Check that the party that lists a key, if any does, is the one that its certificate names.
+    """Check that the owner of a key in the trust store, or None, is the party of its certificate.
 
     Raises:
         InvalidStatement: it is another one, whose validity and issuers would not count.

@@ -83,7 +83,7 @@ _WORD = re.compile(r"\w+")
 _SIMILAR_ALPHABETS = frozenset(
     ["LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "COPTIC", "CHEROKEE", "LISU"]
 )
-"""The alphabets with letters that look alike, as the Unicode names of letters begin."""
+"""The alphabets with similar letters, as the Unicode names of letters begin."""
 
 _ROLES_WITH_KEYS = frozenset([ROLE_SIGNER, ROLE_LOG, ROLE_VERIFIER, ROLE_REDACTOR])
 _ROLES_WITH_IDENTITIES = frozenset([ROLE_SIGNER, ROLE_REDACTOR])
@@ -291,12 +291,12 @@ def find_name_problem(name: str) -> str:
     if unicodedata.normalize("NFKC", name) != name:
         return "is not in the Unicode form NFKC: write plain letters"
     if any(len(_list_similar_alphabets(word)) > 1 for word in _WORD.findall(name)):
-        return "mixes letters of alphabets that look alike within a word"
+        return "mixes letters of similar alphabets within a word"
     return ""
 
 
 def _list_similar_alphabets(word: str) -> set[str]:
-    """Return the alphabets of a word's letters, of those whose letters look alike."""
+    """Return the alphabets of a word's letters, if they are among the similar ones."""
     names = {unicodedata.name(letter, "").partition(" ")[0] for letter in word}
     return names & _SIMILAR_ALPHABETS
 
