@@ -101,6 +101,8 @@ vale a.py
 xcodebuild test
 cargo clippy
 fvm flutter analyze a.py
+vale --output line a.py
+mypy --output json a.py
 """
 
 
@@ -113,6 +115,28 @@ def test_checker_leaves_no_doubt(tmp_path, command):
         "File created successfully at: a.py",
     )
     claude.call("Bash", {"command": command}, "ok")
+    (record,) = attribute_records(read_records(tmp_path, claude.data()))
+    proof = record["vacr"]["attribution"]["files"]["a.py"]
+    assert (proof["complete"], proof.get("doubt")) == (True, None)
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it "
+        "was a file edit, the new_string was NOT written to the file).",
+        "<tool_use_error>Error: No such tool available: Bash</tool_use_error>",
+        'Tool "Bash" not found. Did you mean one of: "Read", "Grep"?',
+    ],
+)
+def test_command_that_never_ran_leaves_no_doubt(tmp_path, output):
+    claude = Claude()
+    claude.call(
+        "Write",
+        {"file_path": f"{ROOT}/a.py", "content": "one\ntwo\n"},
+        "File created successfully at: a.py",
+    )
+    claude.call("Bash", {"command": "truncate -s 2 a.py"}, output, error=True)
     (record,) = attribute_records(read_records(tmp_path, claude.data()))
     proof = record["vacr"]["attribution"]["files"]["a.py"]
     assert (proof["complete"], proof.get("doubt")) == (True, None)
@@ -144,6 +168,9 @@ tree -o a.py
 yq -Pi '.a = 1' a.py
 less -o a.py b.txt
 eslint -o a.py b.js
+vale --output a.py b.md
+sed s/x/y/ a.py > new && mv new a.py
+sort a.py | uniq > new && mv new a.py
 hyperfine 'make a.py'
 gh repo fork --clone
 git stash pop

@@ -167,3 +167,30 @@ def test_failed_edit_leaves_a_doubt(tmp_path):
     claude = Claude()
     claude.call("Bash", {"command": "sed -i s/one/1/ a.py"}, "", error=True)
     assert rebuild(tmp_path, claude, base) == {}
+
+
+@pytest.mark.parametrize("mv", ["mv", "mv -f", "mv --"])
+def test_output_of_sed_that_replaces_its_file_is_an_edit(tmp_path, mv):
+    base = make_base(a_py="one\ntwo\n")
+    claude = Claude()
+    claude.call("Bash", {"command": f"sed s/one/1/ a.py > /tmp/a.py && {mv} /tmp/a.py a.py"}, "")
+    assert rebuild(tmp_path, claude, base) == {"a.py": (b"1\ntwo\n", None)}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "awk 'NR != 1' a.py > /tmp/a.py && mv /tmp/a.py a.py",
+        "sed s/one/1/ a.py b.py > /tmp/a.py && mv /tmp/a.py a.py",
+        "cat a.py | sed s/one/1/ > /tmp/a.py && mv /tmp/a.py a.py",
+        "sed s/one/1/ < a.py > /tmp/a.py; mv /tmp/a.py a.py",
+    ],
+)
+def test_output_of_a_filter_that_replaces_its_file_is_a_doubt(tmp_path, command):
+    base = make_base(a_py="one\ntwo\nthree\n")
+    claude = Claude()
+    claude.call("Edit", {"file_path": f"{ROOT}/a.py", "old_string": "two", "new_string": "2"})
+    claude.call("Bash", {"command": command}, "")
+    assert rebuild(tmp_path, claude, base) == {"a.py": (None, None)}
+    claude.read("a.py", "1\n2\nthree\n")
+    assert rebuild(tmp_path, claude, base)["a.py"][0] == b"1\n2\nthree\n"

@@ -120,6 +120,9 @@ class RunShell(FileAction):
 _MISSING_FILE_MESSAGE = re.compile(
     r"(?:<tool_use_error>)?(?:Error: )?File (?:does not exist|not found)\b"
 )
+_MISSING_TOOL_MESSAGE = re.compile(
+    r"(?:<tool_use_error>)?(?:Error: )?(?:No such tool available\b|Tool \"[^\"\n]+\" not found\b)"
+)
 
 
 def derive_file_actions(agent: Agent, call: ToolCall) -> Iterator[FileAction]:
@@ -131,7 +134,7 @@ def derive_file_actions(agent: Agent, call: ToolCall) -> Iterator[FileAction]:
     if effect is None:
         return
     if effect is ToolEffect.SHELL:
-        run = agent.shell_run(call)
+        run = None if _was_refused(call) else agent.shell_run(call)
         if run is not None:
             yield run
     elif call.state == CALL_UNREPORTED:
@@ -142,6 +145,14 @@ def derive_file_actions(agent: Agent, call: ToolCall) -> Iterator[FileAction]:
         path = get_text_argument(call.input, PATH_ARGUMENTS)
         if path is not None and _MISSING_FILE_MESSAGE.match(call.output):
             yield FileDeletion(path)
+
+
+def _was_refused(call: ToolCall) -> bool:
+    """Return whether a failed call never ran: it was refused, or its tool did not exist."""
+    if call.state != CALL_FAILED:
+        return False
+    is_denied = call.native.get("status") == "denied"
+    return is_denied or _MISSING_TOOL_MESSAGE.match(call.output) is not None
 
 
 def is_unknown_file_tool(agent: Agent, call: ToolCall) -> bool:

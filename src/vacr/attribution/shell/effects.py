@@ -177,18 +177,67 @@ def derive_script_events(
     observations = derive_output_events(script, result, certainties)
     place = WorkingFolder(folder, session, top, lost=has_cd_error(result))
     stdin, printed = None, result.text + result.errors
+    filters = _find_replacing_filters(script.commands)
     for number, wrapped in enumerate(script.commands):
         command = _unwrap_file_command(wrapped)
         stdin = _find_stdin_text(command, stdin)
         certainty = certainties[number]
         here = place.enter_git_folder(command)
-        if not place.follow(command, ran=certainty.ran):
+        if number in filters:
+            for event in _derive_filter_events(
+                filters[number], command, succeeded=certainty.succeeded
+            ):
+                yield from here.resolve_paths(event)
+        elif not place.follow(command, ran=certainty.ran):
             for event in _derive_command_events(
                 command, stdin, succeeded=certainty.succeeded, printed=printed
             ):
                 yield from here.resolve_paths(event)
         yield from _resolve_observations(here, command, observations.get(number, ()))
         stdin = predict_output(command.words, stdin)
+
+
+def _find_replacing_filters(commands: Sequence[ShellCommand]) -> dict[int, list[ShellCommand]]:
+    """Return the pipelines whose output replaces a file that they read, by the index of the `mv`.
+
+    That is the idiom `sed s/a/b/ FILE > NEW && mv NEW FILE`. Other moves are left out.
+    """
+    found: dict[int, list[ShellCommand]] = {}
+    pipeline: list[ShellCommand] = []
+    for number, command in enumerate(commands):
+        if command.joined == "|":
+            pipeline.append(command)
+            continue
+        operands = _list_operands(command.words) if command.name == "mv" else []
+        redirects = pipeline[-1].redirects if pipeline else []
+        outputs = [redirect.target for redirect in redirects if redirect.writes]
+        is_plain = None not in command.words and command.joined in ("&&", ";")
+        if is_plain and outputs and outputs[0] not in operands[1:]:
+            readers = [before for before in pipeline if _reads_file(before, operands[1:])]
+            if readers and operands[:-1] == outputs:
+                found[number] = pipeline
+        pipeline = [command]
+    return found
+
+
+def _reads_file(command: ShellCommand, paths: Sequence[str]) -> bool:
+    """Return whether a command names one of these files as an argument or as its input."""
+    inputs = [redirect.target for redirect in command.redirects if redirect.operator == "<"]
+    return any(path in (*command.words[1:], *inputs) for path in paths)
+
+
+def _derive_filter_events(
+    pipeline: Sequence[ShellCommand], move: ShellCommand, *, succeeded: bool
+) -> Iterator[FileAction]:
+    """Yield the change of a file that the output of a pipeline replaces."""
+    new, target = _list_operands(move.words)
+    words = [*pipeline[0].words[:1], "-i", *pipeline[0].words[1:]]
+    rewrites: list[FileAction] = []
+    if succeeded and len(pipeline) == 1 and words[0] in ("sed", "gsed"):
+        rewrites = list(_derive_rewrites(words, ()))
+    is_known = len(rewrites) == 1 and rewrites[0].path == target
+    yield rewrites[0] if is_known else PossibleChange(target, likely=True)
+    yield FileDeletion(new)
 
 
 def _unwrap_file_command(command: ShellCommand) -> ShellCommand:
@@ -555,6 +604,8 @@ def _derive_other_events(
         yield PossibleChange("")
     elif (written := find_written_files(words)) is not None:
         yield from _touch_likely_files(written)
+        if name not in _READ_ONLY_COMMANDS:
+            yield from _touch_possible_files(words)
     elif name not in _READ_ONLY_COMMANDS:
         yield from _touch_possible_files(words)
 

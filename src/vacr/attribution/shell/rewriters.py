@@ -212,7 +212,7 @@ _WRITING_OPTIONS = {
     "xmllint": ("--output", "-o"),
     "yq": ("-i", "--inplace"),
 }
-_DEFAULT_WRITING_OPTIONS = ("--in-place", "--output")
+_DEFAULT_WRITING_OPTIONS = ("--in-place",)
 # Of these commands, letters such as `-uo` stand for several options.
 _JOINS_OPTIONS = frozenset(["less", "scc", "sort", "tree", "yq"])
 # The second file of these commands is their output.
@@ -450,9 +450,12 @@ def find_written_files(words: CommandWords) -> list[str] | None:
         return operands if any(map(_WRITING_AWK_PROGRAM.search, arguments)) else None
     if name in ("sed", "gsed"):
         return operands if any(map(_WRITING_SED_PROGRAM.search, arguments)) else None
+    outputs = find_output_files(words)
     options = _WRITING_OPTIONS.get(name, _DEFAULT_WRITING_OPTIONS)
     if any(word.startswith(options) for word in arguments):
-        return operands + [file for file in find_output_files(words) if file not in operands]
+        return operands + [file for file in outputs if file not in operands]
+    if name not in _WRITING_OPTIONS and any(word.startswith("--output") for word in arguments):
+        return outputs or None  # A word that is not a path is a format, as in `--output json`.
     letters = {option[1] for option in options if not option.startswith("--")}
     if name in _JOINS_OPTIONS and any(
         word.startswith("-") and not word.startswith("--") and not letters.isdisjoint(word[1:])
