@@ -123,8 +123,7 @@ def test_checker_leaves_no_doubt(tmp_path, command):
 @pytest.mark.parametrize(
     "output",
     [
-        "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it "
-        "was a file edit, the new_string was NOT written to the file).",
+        "The user doesn't want to proceed with this tool use. The tool use was rejected.",
         "<tool_use_error>Error: No such tool available: Bash</tool_use_error>",
         'Tool "Bash" not found. Did you mean one of: "Read", "Grep"?',
     ],

@@ -42,6 +42,7 @@ from vacr.blame.additions import (
 )
 from vacr.blame.blocks import FileVersion, TextLines
 from vacr.blame.claim_index import IndexedRecords
+from vacr.blame.commit_diff import read_changed_files
 from vacr.blame.exclusion import CommitWindow, blame_people
 from vacr.blame.frequency import count_repository_lines
 from vacr.blame.git import (
@@ -543,9 +544,13 @@ def _date_lines_of_other_files(
     parents = {
         commit: own[0] for commit, own in list_parents(repository, commits).items() if len(own) == 1
     }
-    times = repository.read_commit_times(set(parents.values()))
+    changes_by_commit = read_changed_files(repository, list(parents.items()), finds_renames=False)
+    several = [
+        commit for commit, changes in zip(parents, changes_by_commit, strict=True) if changes[1:]
+    ]
+    times = repository.read_commit_times({parents[commit] for commit in several})
     is_changed = False
-    for commit, files in _list_readable_additions(repository, list(parents)):
+    for commit, files in _list_readable_additions(repository, several):
         for version in (versions[key] for key in versions if key[0] == commit):
             own = [file for file in files if file.path == version.path and file.hunks]
             others = [
@@ -565,6 +570,8 @@ def _list_readable_additions(
     repository: Repository, commits: Sequence[str]
 ) -> Iterator[tuple[str, list[FileAdditions]]]:
     """Yield the files that each commit changed; leave out commits with missing objects."""
+    if not commits:
+        return
     try:
         yield from list_commit_additions(repository, commits).items()
     except UnreadableInput:  # A partial clone lacks other files of these commits.
