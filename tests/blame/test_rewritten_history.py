@@ -454,6 +454,46 @@ def test_own_lines_that_an_agent_read_and_copied_stay_its_own(history):
     assert find_types(history, written, "new.py") == {"ai"}
 
 
+@pytest.mark.parametrize("indent", ["", "    "], ids=["as they are", "indented by others"])
+def test_line_that_an_agent_copied_twice_is_not_its_own(history, indent):
+    """The first copy is in the file of the agent, but the line is still a person's."""
+    typed, written = history.make_lines(1), history.make_lines(4)
+    history.tick()
+    history.person_writes("old.py", typed)
+    history.commit("Typed")
+    agent = history.agent()
+    agent.look("old.py")
+    history.tick()
+    agent.write("new.py", join_lines([*written, *typed]))
+    history.tick()
+    moved = [indent + line for line in [*written, *typed]]
+    (history.folder / "new.py").write_text(join_lines(moved))
+    agent.read("new.py")
+    history.tick()
+    agent.write("newer.py", join_lines(moved))
+    history.commit("Copied")
+    assert find_types(history, typed, "newer.py") == {"unknown"}
+    assert find_types(history, written, "newer.py") == {"ai"}
+
+
+def test_short_line_that_a_person_typed_where_an_agent_wrote_it_before_is_not_the_agents(history):
+    idiom = "    if error is not None:"
+    before, after = history.make_lines(2), history.make_lines(2)
+    history.tick()
+    first, second = history.read("app.py")[:2]
+    agent = history.agent()
+    agent.look("app.py")
+    agent.edit("app.py", f"{second}\n", join_lines([second, *before, idiom, *after]))
+    history.tick()
+    typed = [first, *history.make_lines(1), idiom, *history.make_lines(1), second]
+    rest = history.read("app.py")[7:]
+    (history.folder / "app.py").write_text(join_lines([*typed, *rest]))
+    history.tick()
+    agent.read("app.py")
+    history.commit("Typed")
+    assert find_types(history, typed) == {"unknown"}
+
+
 def test_idioms_that_an_agent_saw_in_many_files_are_its_own_in_a_new_one(history):
     idioms = [
         "def test_renders_the_template_of_the_segment():",

@@ -51,7 +51,12 @@ from vacr.blame.claims import (
     TextPiece,
 )
 from vacr.blame.copied_lines import SeenText, ShownLine
-from vacr.blame.line_text import remove_blanks, split_consecutive_numbers
+from vacr.blame.line_text import (
+    count_letters,
+    count_lines_with_letters,
+    remove_blanks,
+    split_consecutive_numbers,
+)
 from vacr.blame.session_facts import find_session_facts
 from vacr.blame.stored_attribution import (
     StoredAttribution,
@@ -87,6 +92,7 @@ _LOOKS = (*_OBSERVATIONS, ChangeNotice)
 _EDITS = (AppliedPatch, FileDeletion, FileMove, FileWrite, Replacement, UnplacedEdit)
 _COMMITTING = re.compile(r"\bgit\b.*\b(?:commit|stash|merge|rebase|cherry-pick|am)\b", re.DOTALL)
 _MIN_BLOB_LENGTH = 200  # a shorter file may be in any repository
+_MIN_STRAY = 30  # letters of a line that is recognized without the lines around it
 
 
 def gather_claims(
@@ -259,6 +265,8 @@ class ClaimReplay(Replay):
         self.replaced_lines: set[str] = set()
         self.seen_text = SeenText()
         self.own_lines: set[str] = set()  # that calls wrote, without blanks
+        self.taken_lines: set[str] = set()  # that calls only copied, without blanks
+        self.written_texts: dict[int, list[list[str]]] = {}  # by moment, without blanks
         self.maker_moments: dict[int, int] = {}
         self.copied_lines: dict[tuple[int, str], set[int]] = {}  # by maker and text
 
@@ -318,10 +326,11 @@ class ClaimReplay(Replay):
         """Note the lines that a step showed, or that it wrote itself."""
         if any(isinstance(action, _EDITS) for action in actions):
             for action in actions:
-                text = action.text if isinstance(action, FileWrite) else ""
-                lines = text.split("\n")
-                lines += [line for _, new in _list_changed_texts(action) for line in new]
-                self.own_lines.update(map(remove_blanks, lines))
+                for lines in _list_written_texts(action):
+                    self._note_written_lines(lines)
+                    self.written_texts.setdefault(self.clock, []).append(
+                        [remove_blanks(line) for line in lines]
+                    )
             return
         for action in actions:
             if not isinstance(action, _LOOKS):
@@ -331,15 +340,23 @@ class ClaimReplay(Replay):
                 shown = self._list_shown_lines(tracked.file)
                 self.seen_text.add_file(tracked.path, shown, self.clock)
 
+    def _note_written_lines(self, lines: Sequence[str]) -> None:
+        """Note which lines of a text the current step wrote itself, and which it only copied."""
+        copied = self.seen_text.find_copied_lines(lines, self.clock)
+        for index, line in enumerate(lines):
+            (self.taken_lines if index in copied else self.own_lines).add(remove_blanks(line))
+
     def _list_shown_lines(self, file: FileState) -> Iterator[ShownLine]:
         """Yield the known lines of a file, and whether others wrote them; `None` for a gap."""
         for chunk in file.chunks:
             yield None
             for line, maker in zip(chunk.lines, chunk.makers, strict=True):
-                is_own = maker != 0 and (
-                    self.makers[-maker - 1].kind == "ai" or remove_blanks(line) in self.own_lines
-                )
-                yield line, not is_own
+                if maker == 0:
+                    yield line, True
+                    continue
+                bare = remove_blanks(line)
+                is_from_call = self.makers[-maker - 1].kind == "ai" and bare not in self.taken_lines
+                yield line, not (is_from_call or bare in self.own_lines)
 
     def _note_commit(self) -> None:
         """Note that git may have all present lines from now on."""
@@ -384,8 +401,10 @@ class ClaimReplay(Replay):
         return state
 
     def _list_own_runs(self, file: FileState) -> Iterator[LineRun]:
-        """Yield the runs of lines of each maker, without lines that it copied."""
+        """Yield the runs of lines of each maker, without lines that it copied, and stray lines."""
         for run in _list_net_runs(file):
+            if self._is_stray(file, run):
+                continue
             key = run.maker, run.text
             if key not in self.copied_lines:
                 self.copied_lines[key] = self.seen_text.find_copied_lines(
@@ -401,6 +420,31 @@ class ClaimReplay(Replay):
                 text = "".join(lines[part[0] : part[-1] + 1])
                 first, last = run.first + part[0], run.first + part[-1]
                 yield replace(run, first=first, last=last, text=text)
+
+    def _is_stray(self, file: FileState, run: LineRun) -> bool:
+        """Return whether a run is a short line whose neighbours in its call's text are both gone.
+
+        It may be a person's line with the same text, which the file has instead.
+        """
+        lines = [remove_blanks(line) for line in split_keeping_ends(run.text)]
+        if count_lines_with_letters(lines) > 1 or sum(map(count_letters, lines)) >= _MIN_STRAY:
+            return False
+        above = remove_blanks(file.get_line(run.first - 1) or "")
+        below = remove_blanks(file.get_line(run.last + 1) or "")
+        is_inside = False
+        for text in self.written_texts.get(self.maker_moments[run.maker], ()):
+            for start in range(len(text) - len(lines) + 1):
+                end = start + len(lines)
+                if text[start:end] != lines:
+                    continue
+                if (
+                    not 0 < start < end < len(text)
+                    or text[start - 1] == above
+                    or text[end] == below
+                ):
+                    return False
+                is_inside = True
+        return is_inside
 
     def collect_pieces(self) -> None:
         """Collect a piece for each run of lines in the files that changed since the last time.
@@ -549,6 +593,14 @@ def _copy_without_reverted(file: FileState) -> FileState:
     copy = replace(file, chunks=chunks, base=file.base.copy(), outside=file.outside.copy())
     release_reverted_lines(copy, ended=False)
     return copy
+
+
+def _list_written_texts(action: FileAction) -> Iterator[Sequence[str]]:
+    """Yield the lines of each text that an action wrote."""
+    if isinstance(action, FileWrite):
+        yield action.text.split("\n")
+    for _, new in _list_changed_texts(action):
+        yield new
 
 
 def _list_changed_texts(action: FileAction) -> list[tuple[Sequence[str], Sequence[str]]]:
