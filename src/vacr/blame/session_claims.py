@@ -422,15 +422,17 @@ class ClaimReplay(Replay):
                 yield replace(run, first=first, last=last, text=text)
 
     def _is_stray(self, file: FileState, run: LineRun) -> bool:
-        """Return whether a run is a short line whose neighbours in its call's text are both gone.
+        """Return whether a run is a short line, and others replaced both of its neighbours.
 
         It may be a person's line with the same text, which the file has instead.
         """
         lines = [remove_blanks(line) for line in split_keeping_ends(run.text)]
         if count_lines_with_letters(lines) > 1 or sum(map(count_letters, lines)) >= _MIN_STRAY:
             return False
-        above = remove_blanks(file.get_line(run.first - 1) or "")
-        below = remove_blanks(file.get_line(run.last + 1) or "")
+        above = self._find_line_of_others(file, run.first - 1)
+        below = self._find_line_of_others(file, run.last + 1)
+        if not above or not below:
+            return False
         is_inside = False
         for text in self.written_texts.get(self.maker_moments[run.maker], ()):
             for start in range(len(text) - len(lines) + 1):
@@ -445,6 +447,15 @@ class ClaimReplay(Replay):
                     return False
                 is_inside = True
         return is_inside
+
+    def _find_line_of_others(self, file: FileState, number: int) -> str:
+        """Return a line without blanks, or an empty text if it is unknown, blank or an agent's."""
+        for chunk in file.chunks:
+            if chunk.first <= number < chunk.next:
+                maker = chunk.makers[number - chunk.first]
+                is_own = maker != 0 and self.makers[-maker - 1].kind == "ai"
+                return "" if is_own else remove_blanks(chunk.lines[number - chunk.first])
+        return ""
 
     def collect_pieces(self) -> None:
         """Collect a piece for each run of lines in the files that changed since the last time.
