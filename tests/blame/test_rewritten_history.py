@@ -494,6 +494,61 @@ def test_short_line_that_a_person_typed_where_an_agent_wrote_it_before_is_not_th
     assert find_types(history, typed) == {"unknown"}
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git show HEAD~1:old.py",
+        "git show HEAD",
+        "git diff HEAD~1",
+        "cat missing.py; cat first.py old.py",
+        "python3 -c 'print(open(\"old.py\").read())'",
+        "for file in *.py; do cat -n $file; done",
+        "grep -n line_ *.py",
+    ],
+)
+def test_lines_that_an_agent_copied_from_an_output_are_not_its_own(history, command):
+    typed, written = history.make_lines(4), history.make_lines(3)
+    history.tick()
+    history.person_writes("old.py", [*history.make_lines(3), *typed])
+    history.commit("Typed")
+    (history.folder / "first.py").write_text("import os\n")
+    if "git" in command:
+        history.person_inserts("old.py", 3, [], drop=4)
+        history.commit("Removed")
+    history.tick()
+    history.agent().shell(command)
+    history.tick()
+    history.agent().write("new.py", join_lines([*typed, *written]))
+    history.commit("Copied")
+    assert find_types(history, typed, "new.py") == {"unknown"}
+    assert find_types(history, written, "new.py") == {"ai"}
+
+
+def test_lines_that_an_agent_copied_from_a_prompt_are_not_its_own(history):
+    typed, written = history.make_lines(4), history.make_lines(3)
+    history.tick()
+    agent = history.agent()
+    agent.asked(join_lines(["Please put these lines into a file:", *typed]))
+    history.tick()
+    agent.write("new.py", join_lines([*typed, *written]))
+    history.commit("Copied")
+    assert find_types(history, typed, "new.py") == {"unknown"}
+    assert find_types(history, written, "new.py") == {"ai"}
+
+
+def test_own_lines_that_an_agent_saw_in_an_output_stay_its_own(history):
+    written = history.make_lines(4)
+    program = f"open('old.py', 'w').write('''\n{join_lines(written)}''')"
+    history.tick()
+    (history.folder / "old.py").write_text(join_lines(written))
+    history.agent().call("Bash", {"command": f"python3 - <<'EOF'\n{program}\nEOF"}, "")
+    history.agent().shell("cat missing.py; git add old.py; git diff --cached")
+    history.tick()
+    history.agent().write("new.py", join_lines(written))
+    history.commit("Copied")
+    assert find_types(history, written, "new.py") == {"ai"}
+
+
 def test_idioms_that_an_agent_saw_in_many_files_are_its_own_in_a_new_one(history):
     idioms = [
         "def test_renders_the_template_of_the_segment():",

@@ -1,7 +1,8 @@
 """Lines that a session saw before its agent wrote them.
 
 An agent that reads a file and writes its text into another one is not the author of that text: the
-older author stays. Idioms are the exception. Every test file of a project has the same first lines,
+older author stays. It may also have read the text in a diff, in the output of a program, or in a
+prompt. Idioms are the exception. Every test file of a project has the same first lines,
 and an agent that writes one more of them has not copied a certain one. So a copy is a block of
 lines that were seen next to each other, with 40 letters and digits in lines that few places have,
 as in `git blame -C`. Blanks do not count. In a block that the agent wrote in part, only the lines
@@ -20,8 +21,9 @@ of others are copies.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from vacr.blame.line_text import count_letters, remove_blanks
@@ -30,10 +32,38 @@ _MIN_COPIED_LETTERS = 40
 # A line in more files than this, or so often in one, is an idiom.
 _MAX_FILES = 2
 _MAX_REPETITIONS = 2
-
+# The names of outputs begin with this character, which no path has.
+_OUTPUT = "\0"
+_MAX_OUTPUT_LINES = 2_000
+_NUMBER = re.compile(r"[^\s:]*?:?\s*\d+(?:[:\t→│|]|-(?=\s|$))\s?")
 
 ShownLine = tuple[str, bool] | None
 """A line and whether somebody else than the agent wrote it; `None` for lines that are not known."""
+
+
+def split_output(text: str) -> list[str]:
+    """Return the lines of an output, without the marks of diffs and the numbers of listings.
+
+    Return the beginning of a long output only.
+    """
+    lines, is_diff = [], False
+    for line in text.split("\n", _MAX_OUTPUT_LINES)[:_MAX_OUTPUT_LINES]:
+        is_diff = line.startswith("@@ ") or (is_diff and not line.startswith("diff "))
+        if is_diff and line[:1] in ("+", "-", " "):
+            lines.append(line[1:])
+        else:
+            numbered = _NUMBER.match(line)
+            lines.append(line[numbered.end() :] if numbered else line)
+    return lines
+
+
+def _squeeze_lines(lines: Iterable[ShownLine]) -> list[ShownLine]:
+    """Return lines without blanks, and without the empty ones."""
+    return [
+        line if line is None else (squeezed, line[1])
+        for line in lines
+        if line is None or (squeezed := remove_blanks(line[0]))
+    ]
 
 
 class SeenText:
@@ -56,11 +86,7 @@ class SeenText:
 
     def add_file(self, path: str, lines: Iterable[ShownLine], moment: int) -> None:
         """Add the lines of a file that a session saw at a moment."""
-        shown = [
-            line if line is None else (squeezed, line[1])
-            for line in lines
-            if line is None or (squeezed := remove_blanks(line[0]))
-        ]
+        shown = _squeeze_lines(lines)
         digest = hash(tuple(shown))
         if self._indexed.get(path) == digest:
             return
@@ -69,10 +95,32 @@ class SeenText:
         if path not in self._originals:
             self._originals[path] = self._find_original(counts) or path
         original = self._originals[path]
-        for text, count in counts.items():
+        for text in counts:
             files = self._files.setdefault(text, {})
             if len(files) <= _MAX_FILES:
                 files.setdefault(original, moment)
+        self._add_lines(shown, counts, moment)
+
+    def add_output(self, lines: Iterable[ShownLine], moment: int) -> None:
+        """Add lines that a session saw in the output of a command, or in a prompt.
+
+        They may come from files that the session saw as well, so they count as another place only
+        if no file has them.
+        """
+        shown = _squeeze_lines(lines)
+        counts = Counter(line[0] for line in shown if line is not None)
+        original = self._find_original(counts) or f"{_OUTPUT}{moment}"
+        for text in counts:
+            files = self._files.setdefault(text, {})
+            if len(files) <= _MAX_FILES and all(name.startswith(_OUTPUT) for name in files):
+                files.setdefault(original, moment)
+        self._add_lines(shown, counts, moment)
+
+    def _add_lines(
+        self, shown: Sequence[ShownLine], counts: Mapping[str, int], moment: int
+    ) -> None:
+        """Add lines without blanks, their neighbours, and how often one place has each."""
+        for text, count in counts.items():
             if count > _MAX_REPETITIONS:
                 self._repeated.setdefault(text, moment)
         above: ShownLine = None

@@ -28,6 +28,7 @@ from vacr.agents import (
     SessionStep,
     ShownEntry,
     ToolCall,
+    extract_command,
 )
 from vacr.attribution import (
     EVIDENCE_CONTENT_ONLY,
@@ -50,7 +51,7 @@ from vacr.blame.claims import (
     RecordClaims,
     TextPiece,
 )
-from vacr.blame.copied_lines import SeenText, ShownLine
+from vacr.blame.copied_lines import SeenText, ShownLine, split_output
 from vacr.blame.line_text import (
     count_letters,
     count_lines_with_letters,
@@ -91,6 +92,13 @@ _OBSERVATIONS = (ObservedDiff, ObservedFile, ObservedLines)
 _LOOKS = (*_OBSERVATIONS, ChangeNotice)
 _EDITS = (AppliedPatch, FileDeletion, FileMove, FileWrite, Replacement, UnplacedEdit)
 _COMMITTING = re.compile(r"\bgit\b.*\b(?:commit|stash|merge|rebase|cherry-pick|am)\b", re.DOTALL)
+# Commands, and names of tools, that show text of files or of the web.
+_SHOWING = re.compile(
+    r"\b(?:git|gh|cat|sed|awk|head|tail|less|more|bat|grep|rg|nl|jq|curl|wget|diff|python3?|node|perl"
+    r"|ruby|xargs|find)\b|read|get|fetch|view|show|search",
+    re.IGNORECASE,
+)
+_MIN_OUTPUT = 40  # letters of a single line that may be copied
 _MIN_BLOB_LENGTH = 200  # a shorter file may be in any repository
 _MIN_STRAY = 30  # letters of a line that is recognized without the lines around it
 
@@ -339,6 +347,21 @@ class ClaimReplay(Replay):
             if tracked is not None:
                 shown = self._list_shown_lines(tracked.file)
                 self.seen_text.add_file(tracked.path, shown, self.clock)
+        self._note_output(step)
+
+    def _note_output(self, step: SessionStep) -> None:
+        """Note the lines in the output of a command that shows text, or in a prompt."""
+        if isinstance(step, ShownEntry):
+            text = self.agent.prompt_text(step.value) or ""
+        else:
+            script, _ = extract_command(step.input)
+            self._note_written_lines((script or "").split("\n"))
+            shows_text = _SHOWING.search(script if script is not None else step.name)
+            text = step.output if shows_text else ""
+        if "\n" in text or len(text) > _MIN_OUTPUT:
+            lines = split_output(text)
+            shown = [(line, remove_blanks(line) not in self.own_lines) for line in lines]
+            self.seen_text.add_output(shown, self.clock)
 
     def _note_written_lines(self, lines: Sequence[str]) -> None:
         """Note which lines of a text the current step wrote itself, and which it only copied."""
