@@ -49,11 +49,11 @@ from vacr.blame.claim_encoding import (
     list_version_keys,
 )
 from vacr.blame.claims import BaseLookup, RecordClaims
-from vacr.blame.session_claims import (
+from vacr.blame.session_claims import gather_own_claims
+from vacr.blame.session_facts import (
     RecordingHeader,
     describe_recording,
     drop_shorter_recordings,
-    gather_own_claims,
 )
 from vacr.blame.stored_attribution import parse_stored_attribution
 from vacr.files import find_index_file, open_index_database

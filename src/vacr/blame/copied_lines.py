@@ -41,7 +41,7 @@ ShownLine = tuple[str, bool] | None
 """A line and whether somebody else than the agent wrote it; `None` for lines that are not known."""
 
 
-def split_output(text: str) -> list[str]:
+def _split_output(text: str) -> list[str]:
     """Return the lines of an output, without the marks of diffs and the numbers of listings.
 
     Return the beginning of a long output only.
@@ -67,7 +67,7 @@ def _squeeze_lines(lines: Iterable[ShownLine]) -> list[ShownLine]:
 
 
 class SeenText:
-    """The lines of files that a session saw."""
+    """The lines that a session saw, and the lines that its agent wrote."""
 
     def __init__(self) -> None:
         """Start without any lines."""
@@ -81,6 +81,12 @@ class SeenText:
         """Line → when one file was first seen to have it several times."""
         self._indexed: dict[str, int] = {}
         """A hash of the lines that were last added for a path."""
+        self._own: set[str] = set()
+        """The lines that calls wrote."""
+        self._taken: set[str] = set()
+        """The lines that calls only copied."""
+        self._written: dict[int, list[list[str]]] = {}
+        """Moment → the texts that calls wrote then."""
         self._originals: dict[str, str] = {}
         """Path → the path that the file was first seen at, before it was moved or copied."""
 
@@ -101,20 +107,58 @@ class SeenText:
                 files.setdefault(original, moment)
         self._add_lines(shown, counts, moment)
 
-    def add_output(self, lines: Iterable[ShownLine], moment: int) -> None:
-        """Add lines that a session saw in the output of a command, or in a prompt.
+    def add_output(self, text: str, moment: int) -> None:
+        """Add the lines that a session saw in the output of a command, or in a prompt.
 
         They may come from files that the session saw as well, so they count as another place only
         if no file has them.
         """
-        shown = _squeeze_lines(lines)
+        lines = _split_output(text)
+        shown = _squeeze_lines((line, not self.is_own(line)) for line in lines)
         counts = Counter(line[0] for line in shown if line is not None)
         original = self._find_original(counts) or f"{_OUTPUT}{moment}"
-        for text in counts:
-            files = self._files.setdefault(text, {})
+        for line in counts:
+            files = self._files.setdefault(line, {})
             if len(files) <= _MAX_FILES and all(name.startswith(_OUTPUT) for name in files):
                 files.setdefault(original, moment)
         self._add_lines(shown, counts, moment)
+
+    def add_written(self, lines: Sequence[str], moment: int) -> None:
+        """Add the lines that a call wrote, or the lines of its command, at a moment."""
+        copied = self.find_copied_lines(lines, moment)
+        bare = [remove_blanks(line) for line in lines]
+        for index, line in enumerate(bare):
+            (self._taken if index in copied else self._own).add(line)
+        self._written.setdefault(moment, []).append(bare)
+
+    def is_own(self, line: str, *, is_from_call: bool = False) -> bool:
+        """Return whether the agent wrote a line, and did not copy it.
+
+        `is_from_call` states that a call changed the line, perhaps only a part of it.
+        """
+        bare = remove_blanks(line)
+        return bare in self._own or (is_from_call and bare not in self._taken)
+
+    def is_cut_out(self, lines: Sequence[str], above: str, below: str, moment: int) -> bool:
+        """Return whether a text that was written at a moment has lines between other neighbours.
+
+        The lines and their neighbours `above` and `below` have no blanks. Return False if one place
+        in such a text has one of these neighbours, or is at its beginning or end.
+        """
+        is_inside = False
+        for text in self._written.get(moment, ()):
+            for start in range(len(text) - len(lines) + 1):
+                end = start + len(lines)
+                if text[start:end] != lines:
+                    continue
+                if (
+                    not 0 < start < end < len(text)
+                    or text[start - 1] == above
+                    or text[end] == below
+                ):
+                    return False
+                is_inside = True
+        return is_inside
 
     def _add_lines(
         self, shown: Sequence[ShownLine], counts: Mapping[str, int], moment: int

@@ -20,9 +20,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from vacr.agents import (
     SessionStep,
@@ -51,14 +51,18 @@ from vacr.blame.claims import (
     RecordClaims,
     TextPiece,
 )
-from vacr.blame.copied_lines import SeenText, ShownLine, split_output
+from vacr.blame.copied_lines import SeenText, ShownLine
 from vacr.blame.line_text import (
     count_letters,
     count_lines_with_letters,
     remove_blanks,
     split_consecutive_numbers,
 )
-from vacr.blame.session_facts import find_session_facts
+from vacr.blame.session_facts import (
+    describe_recording,
+    drop_shorter_recordings,
+    find_session_facts,
+)
 from vacr.blame.stored_attribution import (
     StoredAttribution,
     get_agent_name,
@@ -85,8 +89,6 @@ from vacr.edits import (
     split_keeping_ends,
     strip_line_end,
 )
-
-T = TypeVar("T")
 
 _OBSERVATIONS = (ObservedDiff, ObservedFile, ObservedLines)
 _LOOKS = (*_OBSERVATIONS, ChangeNotice)
@@ -179,51 +181,6 @@ def gather_joint_claims(
     return replay.claims
 
 
-@dataclass(frozen=True, slots=True)
-class RecordingHeader:
-    """The facts that decide which of several recordings of a session counts."""
-
-    session: str
-    entry_count: int
-    is_attributed: bool
-    names: frozenset[int]
-    """A hash of the name of each entry."""
-
-
-def describe_recording(record: dict[str, Any]) -> RecordingHeader:
-    """Return the header of a record, to compare it with other recordings of its session."""
-    names = (name for name in find_entry_prompts(record) if not name.startswith("/"))
-    return RecordingHeader(
-        get_session_id(record),
-        len(record["session"].get("entries", ())),
-        "file-attribution" in record,
-        frozenset(map(_hash_entry_name, names)),
-    )
-
-
-def _hash_entry_name(name: str) -> int:
-    """Return a number of 64 bits for the name of an entry."""
-    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "big")
-
-
-def drop_shorter_recordings(
-    recordings: Sequence[T], describe: Callable[[T], RecordingHeader]
-) -> list[T]:
-    """Return recordings, but drop one if another one of its session has all its entries.
-
-    Of equal recordings, one with an attribution stays. `describe` returns the header of each.
-    """
-    described = [(recording, describe(recording)) for recording in recordings]
-    described.sort(key=lambda pair: (pair[1].entry_count, pair[1].is_attributed), reverse=True)
-    kept: dict[str, list[tuple[T, RecordingHeader]]] = {}
-    for recording, header in described:
-        others = kept.setdefault(header.session, [])
-        if not any(header.names <= other.names for _, other in others):
-            others.append((recording, header))
-    return [recording for pairs in kept.values() for recording, _ in pairs]
-
-
 # --- the replay that collects claims ---
 
 
@@ -272,9 +229,6 @@ class ClaimReplay(Replay):
         self.open_states: dict[str, _OpenState] = {}
         self.replaced_lines: set[str] = set()
         self.seen_text = SeenText()
-        self.own_lines: set[str] = set()  # that calls wrote, without blanks
-        self.taken_lines: set[str] = set()  # that calls only copied, without blanks
-        self.written_texts: dict[int, list[list[str]]] = {}  # by moment, without blanks
         self.maker_moments: dict[int, int] = {}
         self.copied_lines: dict[tuple[int, str], set[int]] = {}  # by maker and text
 
@@ -335,10 +289,7 @@ class ClaimReplay(Replay):
         if any(isinstance(action, _EDITS) for action in actions):
             for action in actions:
                 for lines in _list_written_texts(action):
-                    self._note_written_lines(lines)
-                    self.written_texts.setdefault(self.clock, []).append(
-                        [remove_blanks(line) for line in lines]
-                    )
+                    self.seen_text.add_written(lines, self.clock)
             return
         for action in actions:
             if not isinstance(action, _LOOKS):
@@ -355,19 +306,11 @@ class ClaimReplay(Replay):
             text = self.agent.prompt_text(step.value) or ""
         else:
             script, _ = extract_command(step.input)
-            self._note_written_lines((script or "").split("\n"))
+            self.seen_text.add_written((script or "").split("\n"), self.clock)
             shows_text = _SHOWING.search(script if script is not None else step.name)
             text = step.output if shows_text else ""
         if "\n" in text or len(text) > _MIN_OUTPUT:
-            lines = split_output(text)
-            shown = [(line, remove_blanks(line) not in self.own_lines) for line in lines]
-            self.seen_text.add_output(shown, self.clock)
-
-    def _note_written_lines(self, lines: Sequence[str]) -> None:
-        """Note which lines of a text the current step wrote itself, and which it only copied."""
-        copied = self.seen_text.find_copied_lines(lines, self.clock)
-        for index, line in enumerate(lines):
-            (self.taken_lines if index in copied else self.own_lines).add(remove_blanks(line))
+            self.seen_text.add_output(text, self.clock)
 
     def _list_shown_lines(self, file: FileState) -> Iterator[ShownLine]:
         """Yield the known lines of a file, and whether others wrote them; `None` for a gap."""
@@ -377,9 +320,8 @@ class ClaimReplay(Replay):
                 if maker == 0:
                     yield line, True
                     continue
-                bare = remove_blanks(line)
-                is_from_call = self.makers[-maker - 1].kind == "ai" and bare not in self.taken_lines
-                yield line, not (is_from_call or bare in self.own_lines)
+                is_from_call = self.makers[-maker - 1].kind == "ai"
+                yield line, not self.seen_text.is_own(line, is_from_call=is_from_call)
 
     def _note_commit(self) -> None:
         """Note that git may have all present lines from now on."""
@@ -456,20 +398,8 @@ class ClaimReplay(Replay):
         below = self._find_line_of_others(file, run.last + 1)
         if not above or not below:
             return False
-        is_inside = False
-        for text in self.written_texts.get(self.maker_moments[run.maker], ()):
-            for start in range(len(text) - len(lines) + 1):
-                end = start + len(lines)
-                if text[start:end] != lines:
-                    continue
-                if (
-                    not 0 < start < end < len(text)
-                    or text[start - 1] == above
-                    or text[end] == below
-                ):
-                    return False
-                is_inside = True
-        return is_inside
+        moment = self.maker_moments[run.maker]
+        return self.seen_text.is_cut_out(lines, above, below, moment)
 
     def _find_line_of_others(self, file: FileState, number: int) -> str:
         """Return a line without blanks, or an empty text if it is unknown, blank or an agent's."""

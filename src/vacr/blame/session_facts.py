@@ -1,5 +1,7 @@
 """Facts about a session that tie it to a repository: folders, remotes, commits and files.
 
+A session may have been recorded several times while it grew; then the longest recording counts.
+
 >>> import vacr
 >>> from vacr.attribution import locate_session_steps
 >>> from vacr.blame.session_facts import find_session_facts
@@ -11,9 +13,11 @@ True
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from vacr.agents import (
     CALL_FAILED,
@@ -23,10 +27,12 @@ from vacr.agents import (
     extract_command,
     find_record_agent,
 )
-from vacr.attribution import list_shown_revisions
+from vacr.attribution import find_entry_prompts, list_shown_revisions
 from vacr.blame.claims import SessionFacts
 from vacr.blame.stored_attribution import get_session_id
 from vacr.edits import make_absolute_path, make_relative_path
+
+T = TypeVar("T")
 
 _REMOTE_ADDRESS = re.compile(r"(?:https?://|ssh://|git://|git@)[^\s'\"<>()]+")
 _MAX_NAMED_FILES = 2_000
@@ -111,3 +117,51 @@ def _list_remotes(steps: Iterable[SessionStep]) -> Iterator[str]:
             text, _ = extract_command(step.input)
             if text is not None and "git remote" in text:
                 yield from _REMOTE_ADDRESS.findall(step.output)
+
+
+# --- several recordings of one session ---
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingHeader:
+    """The facts that decide which of several recordings of a session counts."""
+
+    session: str
+    entry_count: int
+    is_attributed: bool
+    names: frozenset[int]
+    """A hash of the name of each entry."""
+
+
+def describe_recording(record: dict[str, Any]) -> RecordingHeader:
+    """Return the header of a record, to compare it with other recordings of its session."""
+    names = (name for name in find_entry_prompts(record) if not name.startswith("/"))
+    return RecordingHeader(
+        get_session_id(record),
+        len(record["session"].get("entries", ())),
+        "file-attribution" in record,
+        frozenset(map(_hash_entry_name, names)),
+    )
+
+
+def _hash_entry_name(name: str) -> int:
+    """Return a number of 64 bits for the name of an entry."""
+    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big")
+
+
+def drop_shorter_recordings(
+    recordings: Sequence[T], describe: Callable[[T], RecordingHeader]
+) -> list[T]:
+    """Return recordings, but drop one if another one of its session has all its entries.
+
+    Of equal recordings, one with an attribution stays. `describe` returns the header of each.
+    """
+    described = [(recording, describe(recording)) for recording in recordings]
+    described.sort(key=lambda pair: (pair[1].entry_count, pair[1].is_attributed), reverse=True)
+    kept: dict[str, list[tuple[T, RecordingHeader]]] = {}
+    for recording, header in described:
+        others = kept.setdefault(header.session, [])
+        if not any(header.names <= other.names for _, other in others):
+            others.append((recording, header))
+    return [recording for pairs in kept.values() for recording, _ in pairs]
