@@ -124,7 +124,11 @@ def test_files_are_shown_without_attribution(browser, tmp_path):
     assert page.inner_text(".hunk .token-string") == '"two"'
     assert page.inner_text(".hunk .token-comment") == "# why"
     assert page.locator(".hunk .token-keyword").all_inner_texts() == ["def", "pass"]
-    assert page.locator(".owner").count() == 0
+    # Nothing is attributed, so the gutter has only the turn that wrote a line; it leads to the call.
+    assert page.locator(".hunk .added .owner").all_inner_texts() == ["1", "1"]
+    page.locator(".hunk .added .owner").last.click()
+    page.wait_for_selector('.row.selected[data-anchor="c2"]')
+    page.keyboard.press("f")
     page.click(".hunk button:has-text('edited in turn 1')")
     page.wait_for_selector('.row.selected[data-anchor="c1"]')
     page.keyboard.press("f")
@@ -141,10 +145,27 @@ def test_owner_of_each_line_is_in_the_gutter(browser, tmp_path):
     page.keyboard.press("f")
     page.wait_for_selector(".hunk .added .owner")
     owners = page.locator(".hunk .added .owner").all()
-    assert {owner.inner_text() for owner in owners} == {"●"}
+    assert {owner.inner_text() for owner in owners} == {"● 1"}
     title = owners[0].get_attribute("title")
     assert title.startswith("AI, anthropic/claude-opus-4-6, ")
     assert {one.inner_text() for one in page.locator(".hunk .removed .owner").all()} == {""}
+    page.close()
+
+
+def test_changes_are_shown_side_by_side(browser, tmp_path):
+    page = open_page(
+        browser, write_page(tmp_path, build_session(edit(1, "a\nb\nc", "a\nB\nC\nD\nc")))
+    )
+    page.keyboard.press("f")
+    page.click("button:has-text('Side by side')")
+    page.wait_for_selector(".hunk.split")
+    sides = page.locator(".pair .line").evaluate_all(
+        "lines => lines.map(line => line.textContent.replace(/ .removed.| .added.|[−+1]/g, ''))"
+    )
+    assert sides == ["a", "a", "b", "B", "", "C", "", "D", "c", "c"]
+    page.click("button:has-text('Unified')")
+    page.wait_for_selector(".hunk.unified")
+    wait_for_count(page, ".hunk .line", 6)
     page.close()
 
 

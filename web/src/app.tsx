@@ -2,7 +2,8 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Bars, Charts } from "./charts";
-import { describeLines, Files, listFiles } from "./files";
+import type { DiffLayout } from "./cumulative-diff";
+import { describeLines, Files, LayoutSwitch, listFiles } from "./files";
 import { Header, nameAgent } from "./header";
 import { useKeyboard } from "./keyboard";
 import { Lines } from "./line-statistics";
@@ -13,6 +14,7 @@ import { isFiltering, NO_FILTER } from "./row-filter";
 import { type Jump, RowList } from "./row-list";
 import { isFoldable, isOpenAtFirst, type WrittenLines } from "./row-view";
 import { SummaryCard } from "./summary-card";
+import { Timeline } from "./timeline";
 import { makeVisible } from "./text";
 import { RowCount, Toolbar } from "./toolbar";
 import { buildItems, findTurns, type Item, rowKey, type Turns } from "./turns";
@@ -29,6 +31,7 @@ export function App({ island, worker, openRecords }: { island: Island; worker: W
   const [wanted, setWanted] = useState(-1);
   const [opened, setOpened] = useState(new Map<string, boolean>());
   const [rawRows, setRawRows] = useState(new Set<number>());
+  const [layout, setLayout] = useState<DiffLayout>("unified");
   const [file, setFile] = useState<string | null>(null);
   const [help, setHelp] = useState(false);
   const [menu, setMenu] = useState(false);
@@ -40,6 +43,8 @@ export function App({ island, worker, openRecords }: { island: Island; worker: W
   const scroller = useRef<HTMLElement>(null);
   const search = useRef<HTMLInputElement>(null);
   const sticky = useRef<HTMLDivElement>(null);
+  /** Returns the first and the last row on the screen; the list sets it. */
+  const findVisible = useRef<() => [number, number] | null>(() => null);
 
   const rowsByName = useMemo(() => indexRows(rows), [rows]);
   const wrote = useMemo(() => indexWrittenLines(overview), [overview]);
@@ -65,6 +70,13 @@ export function App({ island, worker, openRecords }: { island: Island; worker: W
     if (rows[row].kind !== "event") setOpened((known) => new Map(known).set(rowKey(row), true));
     setTab("conversation");
     setWanted(row);
+  };
+  /** Scroll to a row or, if it is folded, to the item around it. */
+  const scrollToRow = (row: number) => {
+    const names = [...(list.containers.get(row) ?? []), rowKey(row)];
+    const shownBefore = list.items.findLast((item) => item.at <= row)?.key;
+    const key = names.find((name) => list.positions.has(name)) ?? shownBefore;
+    if (key) setJump((last) => ({ key, count: (last?.count ?? 0) + 1, focus: false }));
   };
   const toggle = (item: Item) => {
     if (item.is !== "row") setOpened((known) => new Map(known).set(item.key, !item.open));
@@ -204,9 +216,13 @@ export function App({ island, worker, openRecords }: { island: Island; worker: W
                 Search
               </button>
             )}
+            {tab === "files" && <LayoutSwitch {...{ layout, setLayout }} />}
             {tab === "conversation" && <RowCount state={state} prefiltered={island.filter !== null} />}
           </div>
           {tab === "conversation" && <Toolbar state={state} search={search} />}
+          {tab === "conversation" && overview && state.done && (
+            <Timeline {...{ overview, rows, turns, scroller, findVisible }} scrollTo={scrollToRow} go={reveal} />
+          )}
         </div>
         {missing && (
           <p class="note" role="alert">
@@ -216,7 +232,7 @@ export function App({ island, worker, openRecords }: { island: Island; worker: W
         <h2 class="hidden">{tab === "files" ? "Files" : "Conversation"}</h2>
         {tab === "files" ? (
           <Files
-            {...{ state, turns, reveal }}
+            {...{ state, turns, reveal, layout }}
             selected={file}
             go={(session, entry) => reveal(rowsByName.get(`${session}:${entry}`) ?? rowsByName.get(entry))}
           />
@@ -228,6 +244,7 @@ export function App({ island, worker, openRecords }: { island: Island; worker: W
               turns,
               scroller,
               covered,
+              findVisible,
               selected,
               select,
               jump,

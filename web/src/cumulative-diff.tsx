@@ -16,6 +16,9 @@ const MAX_PROMPT = 70;
 const LOOKS = { "+": "added", "-": "removed", "@": "gap", " ": "" } as const;
 const SIGNS = { "+": "+", "-": "−", "@": "", " ": "" } as const;
 
+/** Whether a diff has one column, or the lines before and after side by side. */
+export type DiffLayout = "unified" | "split";
+
 interface Props {
   state: PageState;
   turns: Turns;
@@ -24,6 +27,7 @@ interface Props {
   path: string;
   /** The attribution of the file, or null. */
   attributed: AttributedFile | null;
+  layout: DiffLayout;
   go: (row: number) => void;
 }
 
@@ -58,15 +62,16 @@ export function CumulativeDiff(props: Props) {
 }
 
 /** A hunk: the calls that made it with their prompt, and its lines. */
-function HunkView({ hunk, state, turns, path, attributed, go }: Props & { hunk: Hunk }) {
+function HunkView({ hunk, state, turns, path, attributed, go, layout }: Props & { hunk: Hunk }) {
   const prompt = turns.prompts[hunk.rows[hunk.rows.length - 1]] ?? -1;
   const tokens = tokenizeLines(
     hunk.lines.map((line) => line.text.slice(0, MAX_LENGTH)),
     hunk.lines.map((line) => line.mark),
     path,
   );
+  const lineProps = { hunk, tokens, state, turns, attributed, go };
   return (
-    <figure class="diff hunk">
+    <figure class={`diff hunk ${layout}`}>
       <figcaption>
         {hunk.rows.slice(-MAX_CALLS).map((row) => (
           <button type="button" class="more" onClick={() => go(row)}>
@@ -80,17 +85,14 @@ function HunkView({ hunk, state, turns, path, attributed, go }: Props & { hunk: 
           </button>
         )}
       </figcaption>
-      {hunk.lines.map((line, at) => (
-        <div class={`line ${LOOKS[line.mark]}`}>
-          {attributed && <Owner line={line} row={state.rows[line.row]} file={attributed} go={go} />}
-          <span class="sign" aria-hidden="true">
-            {SIGNS[line.mark]}
-          </span>
-          {line.mark === "@" ? "⋯" : <LineText tokens={tokens[at]} isCut={line.text.length > MAX_LENGTH} />}
-          {line.mark === "-" && <span class="hidden"> (removed)</span>}
-          {line.mark === "+" && <span class="hidden"> (added)</span>}
-        </div>
-      ))}
+      {layout === "split"
+        ? pairLines(hunk.lines).map(([before, after]) => (
+            <div class="pair">
+              <Line at={before} side="before" {...lineProps} />
+              <Line at={after} side="after" {...lineProps} />
+            </div>
+          ))
+        : hunk.lines.map((_, at) => <Line at={at} side="both" {...lineProps} />)}
     </figure>
   );
 }
@@ -107,21 +109,101 @@ function previewPrompt(row: PageRow): string {
   return text?.is === "text" ? makeVisible(truncate(text.text.trim().slice(0, 1000), MAX_PROMPT)).replaceAll("\n", " ") : "";
 }
 
-/** The owner of a line in the gutter: ● an AI, ○ a person, · unknown. A line that is gone has none. */
-function Owner({ line, row, file, go }: { line: ChangedLine; row: PageRow | undefined; file: AttributedFile; go: Props["go"] }) {
-  if (line.mark === "-" || line.mark === "@") return <span class="owner" />;
-  const range = row && findRange(file, row);
-  if (!range)
+/**
+ * Return the lines of a hunk side by side, as pairs of indexes: before and after, or -1 where a side has no line.
+ *
+ * Removed lines stand beside the added lines that follow them.
+ */
+function pairLines(lines: ChangedLine[]): [number, number][] {
+  const pairs: [number, number][] = [];
+  for (let at = 0; at < lines.length;) {
+    let [removed, added] = [at, at];
+    while (lines[removed]?.mark === "-") removed++;
+    for (added = removed; lines[added]?.mark === "+";) added++;
+    const [before, after] = [removed - at, added - removed];
+    if (!before && !after) {
+      pairs.push([at, at]);
+      at++;
+      continue;
+    }
+    for (let step = 0; step < Math.max(before, after); step++)
+      pairs.push([step < before ? at + step : -1, step < after ? removed + step : -1]);
+    at = added;
+  }
+  return pairs;
+}
+
+interface LineProps {
+  /** The index of the line in its hunk, or -1 for an empty place. */
+  at: number;
+  /** The column of the line, or "both" in a single column. */
+  side: "before" | "after" | "both";
+  hunk: Hunk;
+  tokens: Token[][];
+  state: PageState;
+  turns: Turns;
+  attributed: AttributedFile | null;
+  go: (row: number) => void;
+}
+
+/** A line of a diff: its owner, its sign, and its text. */
+function Line({ at, side, hunk, tokens, state, turns, attributed, go }: LineProps) {
+  const line = hunk.lines[at] as ChangedLine | undefined;
+  if (!line) return <div class="line none" />;
+  return (
+    <div class={`line ${LOOKS[line.mark]}`}>
+      {side !== "before" && (
+        <Owner
+          line={line}
+          row={state.rows[line.row]}
+          turn={turns.numbers.get(turns.prompts[line.row])}
+          attributed={attributed}
+          go={go}
+        />
+      )}
+      <span class="sign" aria-hidden="true">
+        {SIGNS[line.mark]}
+      </span>
+      {line.mark === "@" ? "⋯" : <LineText tokens={tokens[at]} isCut={line.text.length > MAX_LENGTH} />}
+      {line.mark === "-" && <span class="hidden"> (removed)</span>}
+      {line.mark === "+" && <span class="hidden"> (added)</span>}
+    </div>
+  );
+}
+
+interface OwnerProps {
+  line: ChangedLine;
+  row: PageRow | undefined;
+  turn: number | undefined;
+  attributed: AttributedFile | null;
+  go: (row: number) => void;
+}
+
+/**
+ * The gutter of a line that a call wrote: the turn of the call, which a click leads to.
+ *
+ * If the file is attributed, also its owner: ● an AI, ○ a person, · unknown. A line that is gone has neither.
+ */
+function Owner({ line, row, turn, attributed, go }: OwnerProps) {
+  if (!row || line.mark !== "+") {
+    const title = attributed && line.mark === " " ? "Not changed in this session" : undefined;
     return (
-      <span class="owner" title={line.mark === "+" ? "Written by a call, but not attributed" : "Not changed in this session"}>
-        ·
+      <span class="owner" title={title}>
+        {title && "·"}
       </span>
     );
-  const author = range.type === "ai" ? `AI, ${range.model || "unknown model"}` : range.type;
+  }
+  const range = attributed ? findRange(attributed, row) : undefined;
+  const author = !range ? "" : range.type === "ai" ? `AI, ${range.model || "unknown model"}` : range.type;
+  const owner = range ? [author, range.evidence].filter(Boolean).join(", ") : attributed ? "not attributed" : "";
+  const sign = !attributed ? "" : range?.type === "ai" ? "● " : range?.type === "human" ? "○ " : "· ";
+  const title = makeVisible([owner, describeCall(row, turn)].filter(Boolean).join("; "));
   return (
-    <span class="owner" title={makeVisible([author, range.evidence].filter(Boolean).join(", "))} onClick={() => go(line.row)}>
-      {range.type === "ai" ? "●" : range.type === "human" ? "○" : "·"}
-    </span>
+    // The buttons above the lines lead to the same calls, so these need no place in the order of the Tab key.
+    <button type="button" class="owner" tabIndex={-1} title={title} aria-label={title} onClick={() => go(line.row)}>
+      {sign}
+      {turn}
+    </button>
   );
 }
 

@@ -4,13 +4,17 @@
  */
 
 import { useMemo, useState } from "preact/hooks";
-import { CumulativeDiff } from "./cumulative-diff";
+import { CumulativeDiff, type DiffLayout } from "./cumulative-diff";
 import type { FileChange } from "./file-changes";
 import { linesKey, type PageState } from "./page-state";
 import type { AttributedFile, Overview, Range } from "./protocol";
 import { makeVisible, pluralize } from "./text";
 import type { Turns } from "./turns";
 
+const LAYOUTS: [DiffLayout, string][] = [
+  ["unified", "Unified"],
+  ["split", "Side by side"],
+];
 const COLOURS = 6;
 const ENTRIES = "/session/entries/";
 /** Files are open at first if there are at most this many. */
@@ -34,6 +38,7 @@ function chooseColour(range: Range, colours: Map<string, string>): string {
 interface Props {
   state: PageState;
   turns: Turns;
+  layout: DiffLayout;
   /** Show a row in the conversation. */
   reveal: (row: number) => void;
   /** Show an entry of a session in the conversation. */
@@ -71,7 +76,7 @@ function isSameFile(file: AttributedFile, change: FileChange): boolean {
 }
 
 /** The files of the session with their cumulative diffs and attributed lines, and a legend of the colours. */
-export function Files({ state, turns, reveal, go, selected }: Props) {
+export function Files({ state, layout, turns, reveal, go, selected }: Props) {
   const { overview } = state;
   const files = useMemo(() => (overview ? listFiles(overview) : []), [overview]);
   const attributed = overview?.files ?? [];
@@ -104,10 +109,23 @@ export function Files({ state, turns, reveal, go, selected }: Props) {
       )}
       {files.map((file) => (
         <File
-          {...{ file, colours, go, reveal, state, turns }}
+          {...{ file, colours, go, reveal, state, turns, layout }}
           marked={selected !== null && [file.path, file.attributed?.path].includes(selected)}
           openAtFirst={files.length <= MAX_OPEN}
         />
+      ))}
+    </div>
+  );
+}
+
+/** The switch between the changes in one column and side by side. */
+export function LayoutSwitch({ layout, setLayout }: { layout: DiffLayout; setLayout: (layout: DiffLayout) => void }) {
+  return (
+    <div class="layout" role="group" aria-label="Layout of the changes">
+      {LAYOUTS.map(([name, label]) => (
+        <button type="button" aria-pressed={layout === name} onClick={() => setLayout(name)}>
+          {label}
+        </button>
       ))}
     </div>
   );
@@ -121,9 +139,15 @@ function File({
   reveal,
   state,
   turns,
+  layout,
   marked,
   openAtFirst,
-}: Omit<Props, "selected"> & { file: SessionFile; colours: Map<string, string>; marked: boolean; openAtFirst: boolean }) {
+}: Omit<Props, "selected"> & {
+  file: SessionFile;
+  colours: Map<string, string>;
+  marked: boolean;
+  openAtFirst: boolean;
+}) {
   const [chosen, setChosen] = useState<boolean | null>(null);
   const open = chosen ?? (openAtFirst || marked);
   const { change, attributed, path } = file;
@@ -148,7 +172,7 @@ function File({
           {attributed && <small>{describeAttribution(attributed)}</small>}
         </button>
       </h3>
-      {open && change && <CumulativeDiff {...{ state, turns, path, attributed }} number={file.number} go={reveal} />}
+      {open && change && <CumulativeDiff {...{ state, turns, path, attributed, layout }} number={file.number} go={reveal} />}
       {open && attributed && (
         <details class="attribution" open={!change}>
           <summary>Attribution: {pluralize(attributed.ranges.length, "range")} of lines</summary>

@@ -2,11 +2,10 @@
 
 import { isObject, type Value } from "./json";
 import { collectFileChanges } from "./file-changes";
-import type { AttributedFile, Bucket, Overview, PageRow, Range, Session, Story, Totals } from "./protocol";
+import type { AttributedFile, Overview, PageRow, Range, Session, Story, Totals } from "./protocol";
 import { isPrompt } from "./rows";
-import { formatTime, toMilliseconds } from "./time";
-
-const BUCKETS = 120;
+import { formatTime } from "./time";
+import { divideTimeline } from "./timeline-buckets";
 
 /** Build the overview; names and sizes belong to the records, rows are those of all records, totals were counted before. */
 export function buildOverview(
@@ -18,7 +17,7 @@ export function buildOverview(
 ): Overview {
   const tools = new Map<string, number>();
   for (const row of rows) if (row.tool) tools.set(row.tool, (tools.get(row.tool) ?? 0) + 1);
-  const [buckets, span] = buildTimeline(rows, collectOutputTokens(records));
+  const [buckets, span] = divideTimeline(rows, collectOutputTokens(records));
   return {
     sessions: records.map((record, index) => describeSession(record, names[index], sizes[index])),
     story: tellStory(rows),
@@ -123,44 +122,6 @@ function visitEntries(entries: Value, place: string, visit: (entry: Value, place
     visit(entry, `${place}/${number}`);
     visitEntries(entry.children, `${place}/${number}/children`, visit);
   });
-}
-
-/**
- * Divide the conversation into equal spans of time or, if most rows have no time, into equal numbers of rows.
- *
- * Also return the first and the last time, or null if the buckets are not spans of time.
- */
-function buildTimeline(rows: PageRow[], outputTokens: Map<string, number>): [Bucket[], [string, string] | null] {
-  const times = rows.map((row) => toMilliseconds(row.time));
-  const known = times.filter((time) => time !== null);
-  const [first, last] = known.reduce(([low, high], time) => [Math.min(low, time), Math.max(high, time)], [Infinity, -Infinity]);
-  const timed = known.length > rows.length / 2 && last > first;
-  const count = Math.min(BUCKETS, rows.length);
-  const buckets: Bucket[] = Array.from({ length: count }, () => ({
-    first: -1,
-    rows: 0,
-    tokens: 0,
-    errors: 0,
-    prompts: 0,
-    commits: 0,
-  }));
-  let position = 0;
-  rows.forEach((row, at) => {
-    const time = times[at];
-    if (!timed) position = at / rows.length;
-    else if (time !== null) position = (time - first) / (last - first);
-    const bucket = buckets[Math.min(count - 1, Math.floor(position * count))];
-    if (bucket.first < 0) bucket.first = at;
-    bucket.rows += 1;
-    bucket.errors += Number(row.isError);
-    bucket.prompts += Number(isPrompt(row) && !row.isRepeated);
-    bucket.commits += Number(row.commit !== null);
-    // An entry may have several rows; its tokens count once.
-    const key = `${row.session}:${row.place.replace(/\/children\/.*$/, "")}`;
-    bucket.tokens += outputTokens.get(key) ?? 0;
-    outputTokens.delete(key);
-  });
-  return [buckets, timed ? [formatTime(first), formatTime(last)] : null];
 }
 
 /** Return the files in the attribution of a record, with their ranges in order of lines; empty if it has none. */

@@ -202,6 +202,8 @@ export interface AttributedFile {
 export interface Bucket {
   /** The index of its first row, or -1. */
   first: number;
+  /** The index of the row that matters most: a failure, a prompt, a commit, or else the first row; -1 if it has no rows. */
+  main: number;
   rows: number;
   tokens: number;
   errors: number;
@@ -231,7 +233,7 @@ export interface Overview {
   changes: FileChange[];
   totals: Totals;
   buckets: Bucket[];
-  /** The first and the last time, if the buckets are spans of time. */
+  /** The first and the last time, if the buckets are spans of time. Long pauses are shortened in them. */
   span: [string, string] | null;
   files: AttributedFile[];
   tools: [string, number][];

@@ -31,6 +31,8 @@ interface Props {
   scroller: { current: HTMLElement | null };
   /** The height of the sticky toolbar, which covers the top of the list. */
   covered: number;
+  /** Set to a function that returns the first and the last row on the screen; null if there are none. */
+  findVisible: { current: () => [number, number] | null };
   /** The key of the selected item, or "". */
   selected: string;
   select: (key: string) => void;
@@ -71,6 +73,13 @@ export function RowList(props: Props) {
   virtualizer.current ??= new Virtualizer<HTMLElement, HTMLElement>(options);
   const virtual = virtualizer.current;
   virtual.setOptions(options);
+  props.findVisible.current = () => {
+    const main = scroller.current;
+    if (!main || !items.length) return null;
+    const first = virtual.getVirtualItemForOffset(main.scrollTop + covered);
+    const last = virtual.getVirtualItemForOffset(main.scrollTop + main.clientHeight);
+    return first && last ? [items[first.index].at, items[last.index].members.at(-1)!] : null;
+  };
   useLayoutEffect(() => virtual._didMount(), []);
   useLayoutEffect(() => virtual._willUpdate());
 

@@ -8,7 +8,6 @@ import type { Island, PageRow } from "./protocol";
 import { isPrompt, shownParts } from "./rows";
 import { makeVisible, pluralize, truncate } from "./text";
 import { formatTime } from "./time";
-import { Timeline } from "./timeline";
 
 const MAX_LENGTH = 4000;
 /** A text longer than this gets a button that shows all of it. */
@@ -63,7 +62,6 @@ export function SummaryCard({ island, state, go, showFile, showFiles, children }
           )}
         </p>
       )}
-      {overview && <Timeline overview={overview} go={go} />}
       {children}
     </section>
   );
