@@ -258,8 +258,8 @@ def test_list_search_and_conversation_lead_into_each_other(browser, app):
     assert "token" not in page.url
     page.keyboard.press("/")
     page.keyboard.type("hints")
-    page.wait_for_selector(".tile.hit mark")
-    page.click(".tile.hit >> nth=0")
+    page.wait_for_selector(".hit mark")
+    page.click(".hit >> nth=0")
     page.wait_for_selector("main[aria-label=Record] article")
     assert "/conversation/" in page.url
     page.go_back()
@@ -282,7 +282,7 @@ def test_filter_narrows_the_list(browser, app):
     page = open_app(browser, app, bypass_csp=True)
     page.select_option("select[aria-label=Agent]", "opencode")
     page.wait_for_function(
-        "[...document.querySelectorAll('.tile .facts')].every(f => f.textContent.startsWith('opencode'))"
+        "[...document.querySelectorAll('.tile .facts')].every(f => f.textContent.startsWith('OpenCode'))"
     )
     page.close()
 

@@ -16,6 +16,7 @@ from tests.viewer.browser import (
     write_page,
 )
 from vacr.record.encoding import encode
+from vacr.viewer.archive_texts import list_search_texts
 from vacr.viewer.page import Page, PageRecord, render_site_index
 from vacr.viewer.totals import (
     VERDICT_FAILED,
@@ -100,6 +101,116 @@ def test_archive_can_be_searched(browser, archive, size, scheme):
         assert [one["id"] for one in page.evaluate("axe.run()")["violations"]] == []
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
     assert not page.complaints
+    page.close()
+
+
+@pytest.fixture
+def searchable(tmp_path, records) -> str:
+    """Return the address of an archive with the texts of its conversations."""
+    cards = [
+        build_index_card([one], name, f"{name}.html", NAMES[name], "")
+        for name, one in records.items()
+    ]
+    texts = [list(list_search_texts([one])) for one in records.values()]
+    data = b"".join(render_site_index(TEMPLATE, "Archive", cards, texts=texts))
+    (tmp_path / "texts.html").write_bytes(data)
+    for name, one in records.items():
+        write_page(tmp_path, encode(one), name=f"{name}.html")
+    return (tmp_path / "texts.html").as_uri()
+
+
+def test_texts_of_an_archive_are_searched(browser, searchable):
+    page = open_page(browser, searchable)
+    page.fill("input[type=search]", "rounded agrees")
+    page.wait_for_selector(".hits h2:text-is('1 hit in 1 conversation')")
+    assert page.locator(".hit mark").all_inner_texts() == ["rounded", "agrees"]
+    page.click(".hit")
+    page.wait_for_selector(".row.assistant.selected")
+    assert "claude-code.html" in page.url
+    assert not page.complaints
+    page.close()
+
+
+def test_phrase_is_searched_as_it_is(browser, searchable):
+    page = open_page(browser, searchable)
+    page.fill("input[type=search]", '"agrees rounded"')
+    page.wait_for_selector(".empty:has-text('prompts, answers, the inputs of tools')")
+    page.fill("input[type=search]", '"Each line is now rounded"')
+    page.wait_for_selector(".hits mark:text-is('Each line is now rounded')")
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_hits_of_an_archive_are_accessible(browser, searchable, size, scheme):
+    if not AXE.exists():
+        pytest.skip("needs axe-core: run npm ci in web/")
+    page = open_page(browser, searchable, size, color_scheme=scheme)
+    page.fill("input[type=search]", "the")
+    page.wait_for_selector(".hit mark")
+    page.evaluate(AXE.read_text())
+    assert [one["id"] for one in page.evaluate("axe.run()")["violations"]] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+    page.close()
+
+
+def test_hostile_text_in_an_archive_is_shown_as_text(browser, tmp_path, records):
+    card = build_index_card([records["codex-cli"]], "one", "one.html", VERDICT_UNSIGNED, "")
+    hostile = "before \u202e<img src=x onerror=trap()></script><script>trap()</script> after"
+    texts = [[("0:/session/entries/0", "User", 0, hostile)]]
+    data = b"".join(render_site_index(TEMPLATE, "Archive", [card], texts=texts))
+    (tmp_path / "index.html").write_bytes(data)
+    page = open_page(browser, (tmp_path / "index.html").as_uri())
+    page.fill("input[type=search]", "before")
+    page.wait_for_selector(".hit mark")
+    assert "\\u202e<img src=x" in page.inner_text(".hit .snippet")
+    assert page.evaluate("window.trapped") is None
+    page.close()
+
+
+def test_usage_of_an_archive_is_charted_over_time(browser, tmp_path, records):
+    card = build_index_card([records["codex-cli"]], "one", "one.html", VERDICT_UNSIGNED, "")
+    changes = [
+        {"start": "2026-03-01 10:00:00", "tokens": 100, "cost": 4.0, "failed": 0},
+        {"start": "2026-03-03 10:00:00", "tokens": 50, "cost": 8.0, "failed": 3},
+    ]
+    cards = [card | {"name": f"n{at}"} | change for at, change in enumerate(changes)]
+    (tmp_path / "index.html").write_bytes(b"".join(render_site_index(TEMPLATE, "Archive", cards)))
+    page = open_page(browser, (tmp_path / "index.html").as_uri())
+    page.wait_for_selector(".days svg[aria-label='Tokens by day']")
+    # The day between has a place of its own.
+    assert page.locator(".days .area").count() == 3
+    heights = "bars => bars.map(bar => bar.getAttribute('height'))"
+    assert page.locator(".days rect.tokens").evaluate_all(heights) == ["1", "0.5"]
+    page.click(".metrics button:has-text('Cost')")
+    page.wait_for_selector(".days svg[aria-label='Cost by day']")
+    assert page.locator(".days rect.cost").evaluate_all(heights) == ["0.5", "1"]
+    page.click(".metrics button:has-text('Failures')")
+    page.wait_for_selector(".days rect.failed")
+    title = page.locator(".days title").last.text_content()
+    assert title == "2026-03-03, 50 tokens, 8.00\u00a0$, 3 failures, 1 conversation"
+    page.close()
+
+
+def test_conversations_are_grouped_by_repository(browser, tmp_path, records):
+    card = build_index_card([records["codex-cli"]], "one", "one.html", VERDICT_UNSIGNED, "")
+    places = [
+        ("/home/a/invoice", "git.example/mira/invoice"),
+        ("/home/c/x", ""),
+        ("/home/b", "git.example/mira/invoice"),
+    ]
+    cards = [
+        card | {"name": f"n{at}", "href": f"{at}.html", "project": project, "repo": repo}
+        for at, (project, repo) in enumerate(places)
+    ]
+    (tmp_path / "index.html").write_bytes(b"".join(render_site_index(TEMPLATE, "Archive", cards)))
+    page = open_page(browser, (tmp_path / "index.html").as_uri())
+    shelves = page.locator(".shelf").all()
+    assert [shelf.locator("h2").inner_text() for shelf in shelves] == [
+        "mira/invoice 2 conversations",
+        "c/x 1 conversation",
+    ]
+    assert [shelf.locator("li").count() for shelf in shelves] == [2, 1]
     page.close()
 
 

@@ -1,6 +1,7 @@
 /** The server of the local app: its answers, and the token that it wants to see. */
 
 import type { Island } from "./protocol";
+import type { Day } from "./usage-chart";
 
 const TOKEN_NAME = "vacr-token";
 
@@ -32,14 +33,6 @@ export interface Conversation {
 export interface Facet {
   name: string;
   count: number;
-}
-
-/** The sums of a day. */
-export interface Day {
-  day: string;
-  output: number;
-  cost: number;
-  sessions: number;
 }
 
 export interface ConversationList {

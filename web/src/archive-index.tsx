@@ -1,12 +1,15 @@
-/** The index of an archive: a searchable list of its conversations. */
+/** The index of an archive: its conversations by project, with search of their texts, filters and charts. */
 
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { searchTexts, unpackTexts } from "./archive-texts";
 import { Bars, Charts } from "./charts";
 import { Lines } from "./line-statistics";
 import { addUpByName } from "./named-counts";
 import { ThemeSwitch } from "./panels";
 import type { Island, Site, SitePage } from "./protocol";
+import { formatCost, HitList, Shelves, type Tile } from "./shelves";
 import { makeVisible, pluralize } from "./text";
+import { addUpDays, type Day, UsageChart } from "./usage-chart";
 
 const VERDICT_LABELS = {
   verified: "✓ verified",
@@ -41,28 +44,49 @@ function Choice({ label, values, value, set }: { label: string; values: string[]
   );
 }
 
-/** Return the cost of conversations with the marks of `vacr stats`: ~ is estimated, ≥ lacks a price, ? is unknown. */
-function formatCost(pages: SitePage[]): string {
+/** Return the cost of conversations together. */
+function sumCost(pages: SitePage[]): string {
   const cost = pages.reduce((all, page) => all + page.cost, 0);
-  const isUnpriced = pages.some((page) => page.isUnpriced);
-  if (!cost) {
-    return isUnpriced ? "?\u00a0$" : "";
-  }
-  return `${isUnpriced ? "≥" : ""}${pages.some((page) => page.isEstimated) ? "~" : ""}${cost.toFixed(2)}\u00a0$`;
+  return formatCost(
+    cost,
+    pages.some((page) => page.isEstimated),
+    pages.some((page) => page.isUnpriced),
+  );
 }
 
-/** Return the counts of a conversation, such as "1 prompt, 4 calls, 1 failed". */
-function describeCounts(page: SitePage): string {
-  const counts = [
+/** Return a conversation for a list. */
+function makeTile(page: SitePage): Tile {
+  const time = Date.parse(`${page.start.replace(" ", "T")}Z`);
+  const notes = [
     pluralize(page.prompts, "prompt"),
-    pluralize(page.calls, "call"),
-    page.failed ? `${page.failed.toLocaleString("en")} failed` : "",
     page.errors > page.failed ? pluralize(page.errors - page.failed, "error event") : "",
-    page.tokens ? pluralize(page.tokens, "token") : "",
-    formatCost([page]),
     page.isRepeated ? "duplicate recording of a session, not counted" : "",
   ];
-  return counts.filter(Boolean).join(", ");
+  return {
+    key: page.href,
+    href: page.href,
+    title: page.title || page.name,
+    project: page.repo || page.project,
+    agent: page.agent,
+    model: page.models.join(", "),
+    calls: page.calls,
+    failed: page.failed,
+    added: page.added,
+    removed: page.removed,
+    milliseconds: page.milliseconds,
+    cost: sumCost([page]),
+    when: Number.isFinite(time) ? time : null,
+    isRunning: false,
+    verdict: { text: VERDICT_LABELS[page.verdict], look: page.verdict, reason: page.told },
+    note: notes.filter(Boolean).join(" · "),
+  };
+}
+
+/** Return the sums of each day. */
+function sumDays(pages: SitePage[]): Day[] {
+  return addUpDays(
+    pages.map(({ start, tokens, cost, failed }) => ({ day: start.slice(0, 10), tokens, cost, failed, sessions: 1 })),
+  );
 }
 
 /** The page of an archive: search, totals, charts, and a card for each conversation. */
@@ -73,25 +97,34 @@ export function ArchiveIndex({ site, title, producer, lines }: Pick<Island, "tit
   const [verdict, setVerdict] = useState("");
   const [sort, setSort] = useState<Sort>("start");
   const [limit, setLimit] = useState(BATCH_SIZE);
-  const shown = useMemo(() => {
+  /** The texts of the conversations; null until somebody searches, or if the archive has none. */
+  const [texts, setTexts] = useState<Awaited<ReturnType<typeof unpackTexts>> | null>(null);
+  const packed = useRef<string | null | undefined>(undefined);
+  useEffect(() => {
+    if (!typed || packed.current !== undefined) return;
+    packed.current = document.querySelector("#archive-texts")?.textContent ?? null;
+    if (packed.current) void unpackTexts(packed.current).then(setTexts);
+  }, [typed]);
+  const matches = useMemo(() => {
     const wanted = typed.toLowerCase();
     const matchesText = (page: SitePage) =>
-      [page.title, page.name, page.agent, page.project, ...page.models].some((text) => text.toLowerCase().includes(wanted));
-    return site.pages
-      .filter(
-        (page) =>
-          (!wanted || matchesText(page)) &&
-          (!agent || page.agent === agent) &&
-          (!project || page.project === project) &&
-          (!verdict || page.verdict === verdict),
-      )
-      .sort(comparePages(sort));
-  }, [typed, agent, project, verdict, sort]);
+      [page.title, page.name, page.agent, page.repo, page.project, ...page.models].some((text) =>
+        text.toLowerCase().includes(wanted),
+      );
+    const isChosen = (page: SitePage) =>
+      (!agent || page.agent === agent) &&
+      (!project || (page.repo || page.project) === project) &&
+      (!verdict || page.verdict === verdict);
+    const found = texts ? searchTexts(texts, typed).filter(({ page }) => isChosen(site.pages[page])) : [];
+    const pages = site.pages.filter((page) => isChosen(page) && (!wanted || matchesText(page)));
+    return { pages: pages.sort(comparePages(sort)), found };
+  }, [typed, agent, project, verdict, sort, texts]);
+  const shown = matches.pages;
   const counted = shown.filter((page) => !page.isRepeated);
   const sum = (name: "prompts" | "calls" | "failed" | "tokens") => counted.reduce((all, page) => all + page[name], 0);
-  const cost = formatCost(counted);
+  const cost = sumCost(counted);
   return (
-    <div class="frame site">
+    <div class="frame site home">
       <header class="top">
         <h1>{title}</h1>
         <ThemeSwitch />
@@ -100,13 +133,13 @@ export function ArchiveIndex({ site, title, producer, lines }: Pick<Island, "tit
         <div class="toolbar" role="search">
           <input
             type="search"
-            aria-label="Search titles, names, agents, projects and models"
-            placeholder="Search titles, projects, models"
+            aria-label="Search the conversations"
+            placeholder="Search the conversations"
             value={typed}
             onInput={(event) => setTyped(event.currentTarget.value)}
           />
           <Choice label="Agent" values={site.pages.map((page) => page.agent)} value={agent} set={setAgent} />
-          <Choice label="Project" values={site.pages.map((page) => page.project)} value={project} set={setProject} />
+          <Choice label="Project" values={site.pages.map((page) => page.repo || page.project)} value={project} set={setProject} />
           <Choice label="Verdict" values={site.pages.map((page) => page.verdict)} value={verdict} set={setVerdict} />
           <select aria-label="Order" value={sort} onChange={(event) => setSort(event.currentTarget.value as Sort)}>
             {Object.entries(SORTS).map(([name, label]) => (
@@ -114,12 +147,21 @@ export function ArchiveIndex({ site, title, producer, lines }: Pick<Island, "tit
             ))}
           </select>
         </div>
-        <p class="count" role="status">
-          {shown.length} of {site.pages.length} conversations · {sum("prompts").toLocaleString("en")} prompts ·{" "}
-          {sum("calls").toLocaleString("en")} calls, {sum("failed").toLocaleString("en")} failed ·{" "}
-          {sum("tokens").toLocaleString("en")} tokens
-          {cost ? ` · ${cost}` : ""}
-        </p>
+        {(shown.length > 0 || !matches.found.length) && (
+          <p class="count" role="status">
+            {shown.length} of {pluralize(site.pages.length, "conversation")} · {pluralize(sum("prompts"), "prompt")} ·{" "}
+            {pluralize(sum("calls"), "call")}, {sum("failed").toLocaleString("en")} failed · {pluralize(sum("tokens"), "token")}
+            {cost ? ` · ${cost}` : ""}
+          </p>
+        )}
+        {matches.found.length > 0 && (
+          <HitList
+            count={matches.found.reduce((all, { hits }) => all + hits.length, 0)}
+            conversations={matches.found.length}
+            groups={matches.found.slice(0, BATCH_SIZE).map(({ page, hits }) => ({ tile: makeTile(site.pages[page]), hits }))}
+          />
+        )}
+        {!typed && <UsageChart days={sumDays(counted)} />}
         <Charts>
           <Bars title="Tokens by agent" bars={addUpByName(counted.map((page) => ({ name: page.agent, value: page.tokens })))} />
           <Bars
@@ -132,33 +174,17 @@ export function ArchiveIndex({ site, title, producer, lines }: Pick<Island, "tit
         </Charts>
         {lines && <Lines lines={lines} />}
         <p class="note">The verdicts here are from the time when this archive was built. Each page verifies its record again.</p>
-        <ul class="cards">
-          {shown.slice(0, limit).map((page) => (
-            <li>
-              <a href={page.href}>
-                <h2>{makeVisible(page.title) || makeVisible(page.name)}</h2>
-              </a>
-              <p>
-                <span class={`chip ${page.verdict}`} title={page.told}>
-                  {VERDICT_LABELS[page.verdict]}
-                </span>{" "}
-                {[page.agent, page.models.join(", ")].filter(Boolean).map(makeVisible).join(" · ")}
-                {page.start && (
-                  <>
-                    {" · "}
-                    <time>{makeVisible(page.start)}</time>
-                  </>
-                )}
-              </p>
-              <p class="quiet">{makeVisible(page.project)}</p>
-              <p class="quiet">{describeCounts(page)}</p>
-            </li>
-          ))}
-        </ul>
-        {!shown.length && (
+        <Shelves tiles={shown.slice(0, limit).map(makeTile)} grouped={sort === "start"} />
+        {!shown.length && !matches.found.length && (
           <p class="empty">
-            No matches. This search covers titles, names, agents, projects and models. To search the conversations themselves,
-            open a page, or run vacr show FOLDER --grep TEXT.
+            {texts ? (
+              "No matches. This search covers prompts, answers, the inputs of tools, and errors."
+            ) : (
+              <>
+                No matches. This search covers titles, names, agents, projects and models. To search the conversations themselves,
+                open a page, or run vacr show FOLDER --grep TEXT.
+              </>
+            )}
           </p>
         )}
         {shown.length > limit && (

@@ -16,9 +16,13 @@ const AGENT_NAMES: Record<string, string> = {
 };
 const REVISION_LENGTH = 7;
 
-/** Return the name of an agent as people write it; an unknown one as in the record. */
+/** Return the name of the agent of a session as people write it; an unknown one as in the record. */
 export function nameAgent(session: Session | undefined): string {
-  const name = session?.agent.split(" ")[0] ?? "";
+  return nameAgentProgram(session?.agent.split(" ")[0] ?? "");
+}
+
+/** Return the name of an agent's program as people write it; an unknown one as in the record. */
+export function nameAgentProgram(name: string): string {
   return Object.hasOwn(AGENT_NAMES, name) ? AGENT_NAMES[name] : makeVisible(name);
 }
 

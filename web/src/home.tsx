@@ -8,19 +8,22 @@ import {
   type Conversation,
   type ConversationData,
   type ConversationList,
-  type Day,
   type Facet,
   type Hit,
   type SearchResult,
 } from "./app-server";
 import { ThemeSwitch } from "./panels";
 import { makeVisible, pluralize } from "./text";
-import { formatDuration } from "./time";
+import { formatCost, HitList, shortenNumber, Shelves, type Tile, type TileHit } from "./shelves";
+import { UsageChart } from "./usage-chart";
 
 const POLL_MILLISECONDS = 2000;
 const TYPING_MILLISECONDS = 150;
 const PAGE_SIZE = 100;
 const DAY = 24 * 3600 * 1000;
+/** A conversation with an entry of the last minutes is running. */
+const RUNNING = 3 * 60 * 1000;
+const SPEAKERS: Record<string, string> = { user: "User", assistant: "Answer", reasoning: "Thought", event: "Event" };
 const SPANS = { "": "Any time", "1": "Today", "7": "7 days", "30": "30 days", "90": "90 days" } as const;
 const OUTCOMES = { "": "Any outcome", failed: "With failures", clean: "Without failures" } as const;
 const ROUTE = /^\/conversation\/([^/]+)$/;
@@ -184,7 +187,7 @@ function ConversationBrowser({ choices, setChoices, open }: BrowserProps) {
           <Options label="Outcome" options={OUTCOMES} value={choices.outcome} set={(outcome) => set({ outcome })} />
         </div>
         {list && <Totals list={list} state={state} />}
-        {list && list.days.length > 1 && <DailyChart days={list.days} />}
+        {list && !result && <UsageChart days={list.days} />}
         {result ? (
           <Hits result={result} open={open} />
         ) : (
@@ -235,7 +238,7 @@ function Totals({ list, state }: { list: ConversationList; state: AppState | nul
   const facts = [
     pluralize(list.count, "conversation"),
     totals.output ? `${shortenNumber(totals.input + totals.output)} tokens` : "",
-    formatDollars(totals.cost, totals.is_estimated),
+    formatCost(totals.cost, totals.is_estimated, false),
   ];
   const isReading = state && !state.is_ready;
   return (
@@ -250,31 +253,6 @@ function Totals({ list, state }: { list: ConversationList; state: AppState | nul
       {state?.problem && <span class="bad"> · {makeVisible(state.problem)}</span>}
       {state && state.skipped > 0 && <span class="soft"> · {pluralize(state.skipped, "session")} cannot be read</span>}
     </p>
-  );
-}
-
-/** Output tokens of each day, as bars; the days without any are left out at the ends only. */
-function DailyChart({ days }: { days: Day[] }) {
-  const shown = days.slice(-60);
-  const largest = Math.max(...shown.map((day) => day.output), 1);
-  return (
-    <figure class="days">
-      <svg viewBox={`0 0 ${shown.length} 1`} preserveAspectRatio="none" role="img" aria-label="Output tokens by day">
-        {shown.map((day, at) => (
-          <rect x={at + 0.1} y={1 - day.output / largest} width={0.8} height={day.output / largest}>
-            <title>
-              {day.day}: {shortenNumber(day.output)} output tokens, {formatDollars(day.cost, true) || "no cost known"},{" "}
-              {pluralize(day.sessions, "session")}
-            </title>
-          </rect>
-        ))}
-      </svg>
-      <figcaption>
-        <span>{shown[0].day}</span>
-        <span>output tokens by day</span>
-        <span>{shown[shown.length - 1].day}</span>
-      </figcaption>
-    </figure>
   );
 }
 
@@ -295,25 +273,9 @@ function Groups({ list, open, more, isReady }: GroupsProps) {
           : "Reading …"}
       </p>
     );
-  const groups = new Map<string, Conversation[]>();
-  for (const conversation of list.conversations) {
-    const name = conversation.repo || conversation.project || "No project";
-    groups.set(name, [...(groups.get(name) ?? []), conversation]);
-  }
   return (
     <>
-      {[...groups].map(([name, conversations]) => (
-        <section class="shelf" aria-label={makeVisible(name)}>
-          <h2 title={makeVisible(name)}>{shortenName(makeVisible(name))}</h2>
-          <ul>
-            {conversations.map((conversation) => (
-              <li>
-                <Card conversation={conversation} open={open} />
-              </li>
-            ))}
-          </ul>
-        </section>
-      ))}
+      <Shelves tiles={list.conversations.map(makeTile)} grouped open={open} />
       {list.count > list.conversations.length && (
         <button type="button" class="more" onClick={more}>
           Show more of {list.count.toLocaleString("en")}
@@ -323,105 +285,47 @@ function Groups({ list, open, more, isReady }: GroupsProps) {
   );
 }
 
-/** A line about a conversation; a click opens it. */
-function Card({ conversation, open }: { conversation: Conversation; open: (session: string) => void }) {
-  const { session, title, agent, model, calls, failed, added, removed, end_ms, start_ms, duration_ms } = conversation;
-  const when = end_ms ?? start_ms;
-  return (
-    <a class="tile" href={makeRoute(session)} onClick={(event) => followHere(event, () => open(session))}>
-      <span class={failed ? "dot failed" : "dot"} aria-hidden="true" />
-      <span class="title">{makeVisible(title) || "Untitled"}</span>
-      <span class="facts">
-        {makeVisible(agent)}
-        {model && ` · ${makeVisible(model)}`}
-        {calls > 0 && ` · ${pluralize(calls, "call")}`}
-        {failed > 0 && <span class="bad">, {failed.toLocaleString("en")} failed</span>}
-        {added + removed > 0 && (
-          <>
-            {" · "}
-            <span class="plus">+{added.toLocaleString("en")}</span> <span class="minus">−{removed.toLocaleString("en")}</span>
-          </>
-        )}
-        {duration_ms > 0 && ` · ${formatDuration(duration_ms)}`}
-        {conversation.cost > 0 && ` · ${formatDollars(conversation.cost, Boolean(conversation.is_estimated))}`}
-      </span>
-      {when !== null && (
-        <time class="when" dateTime={new Date(when).toISOString()} title={new Date(when).toLocaleString()}>
-          {formatAge(when)}
-        </time>
-      )}
-    </a>
-  );
+/** Return a conversation for a list. */
+function makeTile(conversation: Conversation): Tile {
+  const { session, title, agent, model, calls, failed, added, removed } = conversation;
+  const when = conversation.end_ms ?? conversation.start_ms;
+  return {
+    key: session,
+    href: makeRoute(session),
+    title,
+    project: conversation.repo || conversation.project,
+    agent,
+    model,
+    calls,
+    failed,
+    added,
+    removed,
+    milliseconds: conversation.duration_ms,
+    cost: formatCost(conversation.cost, Boolean(conversation.is_estimated), Boolean(conversation.is_unpriced)),
+    when,
+    isRunning: when !== null && Date.now() - when < RUNNING,
+  };
 }
 
-/** The hits of a search; a click opens the conversation at the entry. */
+/** The hits of a search, by conversation. */
 function Hits({ result, open }: { result: SearchResult; open: (session: string, entry?: string) => void }) {
-  if (!result.count) return <p class="empty">No matches.</p>;
-  return (
-    <section class="shelf" aria-label="Matches">
-      <h2>
-        {pluralize(result.count, "hit")} in {pluralize(result.conversations, "conversation")}
-      </h2>
-      <ul>
-        {result.hits.map((hit) => (
-          <li>
-            <HitCard hit={hit} open={open} />
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
+  const groups = new Map<string, { tile: Tile; hits: TileHit[] }>();
+  for (const hit of result.hits) {
+    if (!groups.has(hit.session)) groups.set(hit.session, { tile: makeHitTile(hit), hits: [] });
+    const { place, snippet } = hit;
+    groups.get(hit.session)!.hits.push({ place, snippet, label: hit.tool || nameSpeaker(hit.kind), isError: hit.is_error });
+  }
+  return <HitList count={result.count} conversations={result.conversations} groups={[...groups.values()]} open={open} />;
 }
 
-function HitCard({ hit, open }: { hit: Hit; open: (session: string, entry?: string) => void }) {
-  return (
-    <a
-      class="tile hit"
-      href={`${makeRoute(hit.session)}#${encodeURIComponent(hit.place)}`}
-      onClick={(event) => followHere(event, () => open(hit.session, hit.place))}
-    >
-      <span class={hit.is_error ? "dot failed" : "dot"} aria-hidden="true" />
-      <span class="title">{makeVisible(hit.title) || "Untitled"}</span>
-      <span class="facts">
-        {makeVisible(hit.agent)} · {makeVisible(hit.tool || hit.kind)}
-        {hit.is_error && <span class="bad"> failed</span>}
-      </span>
-      {hit.time_ms !== null && <time class="when">{formatAge(hit.time_ms)}</time>}
-      <span class="snippet">{hit.snippet.map(({ text, isWord }) => (isWord ? <mark>{text}</mark> : text))}</span>
-    </a>
-  );
+/** Return the conversation of a hit for a list. */
+function makeHitTile(hit: Hit): Tile {
+  const { session, title, agent, project } = hit;
+  const unknown = { model: "", calls: 0, failed: 0, added: 0, removed: 0, milliseconds: 0, cost: "" };
+  return { ...unknown, key: session, href: makeRoute(session), title, agent, project, when: hit.time_ms, isRunning: false };
 }
 
-/** Follow a link inside the app, unless the reader wants a new tab or window. */
-function followHere(event: MouseEvent, act: () => void): void {
-  if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
-  event.preventDefault();
-  act();
-}
-
-/** Return a number in short, such as "1.3 M". */
-function shortenNumber(value: number): string {
-  return new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 }).format(value);
-}
-
-/** Return an amount, with ≈ before an estimate; "" for nothing. */
-function formatDollars(amount: number, isEstimated: boolean): string {
-  if (!amount) return "";
-  return `${isEstimated ? "≈ " : ""}$${amount < 0.01 ? amount.toPrecision(1) : amount.toFixed(2)}`;
-}
-
-/** Return the last two parts of a path or an address. */
-function shortenName(name: string): string {
-  return name.split(/[/\\]/).filter(Boolean).slice(-2).join("/") || name;
-}
-
-/** Return how long ago a time was, or its date if that is more than a week. */
-function formatAge(time: number): string {
-  const minutes = Math.floor((Date.now() - time) / 60_000);
-  if (minutes < 1) return "now";
-  if (minutes < 60) return `${minutes} min ago`;
-  if (minutes < 24 * 60) return `${Math.floor(minutes / 60)} h ago`;
-  const days = Math.floor(minutes / (24 * 60));
-  if (days < 7) return days === 1 ? "yesterday" : `${days} days ago`;
-  return new Date(time).toISOString().slice(0, 10);
+/** Return who speaks in an entry of a kind, as a heading says it. */
+function nameSpeaker(kind: string): string {
+  return Object.hasOwn(SPEAKERS, kind) ? SPEAKERS[kind] : makeVisible(kind);
 }

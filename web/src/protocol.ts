@@ -67,7 +67,10 @@ export interface SitePage {
   title: string;
   agent: string;
   models: string[];
+  /** The folder. */
   project: string;
+  /** The git remote, or "". */
+  repo: string;
   start: string;
   prompts: number;
   calls: number;
@@ -75,6 +78,10 @@ export interface SitePage {
   errors: number;
   /** The failed calls alone. */
   failed: number;
+  /** The lines that calls added and removed. */
+  added: number;
+  removed: number;
+  milliseconds: number;
   tokens: number;
   /** The output tokens of each model. */
   spent: NamedCount[];

@@ -170,17 +170,31 @@ def find_record(connection: sqlite3.Connection, session: str) -> int | None:
 def list_daily_usage(
     connection: sqlite3.Connection, query: ConversationQuery
 ) -> list[dict[str, Any]]:
-    """Return tokens, cost and conversations of each day, the oldest day first.
+    """Return tokens, cost, failed calls and conversations of each day, the oldest day first.
 
     Sub-agents count as well, so that the sums are those of `vacr stats`.
     """
     where, values = _build_conditions(query)
     selected = where.replace(_ROOTS, "NOT is_repeated")
     rows = connection.execute(
-        "SELECT day, sum(usage.output), sum(usage.cost), count(DISTINCT record) "
+        "SELECT day, sum(usage.input + usage.output), sum(usage.cost), count(DISTINCT record) "
         f"FROM usage JOIN (SELECT record FROM records WHERE {selected}) USING (record) "
         "WHERE day <> '' GROUP BY day ORDER BY day",
         values,
     )
-    names = ("day", "output", "cost", "sessions")
-    return [dict(zip(names, row, strict=True)) for row in rows]
+    names = ("day", "tokens", "cost", "sessions")
+    days = [dict(zip(names, row, strict=True)) for row in rows]
+    failures = dict(
+        connection.execute(
+            "SELECT date(ifnull(end_ms, start_ms) / 1000, 'unixepoch'), sum(failed) "
+            f"FROM records WHERE {selected} AND failed > 0 GROUP BY 1",
+            values,
+        )
+    )
+    unused = [
+        dict(zip(names, (day, 0, 0.0, 0), strict=True))
+        for day in failures.keys() - {day["day"] for day in days}
+        if day
+    ]
+    every_day = sorted(days + unused, key=lambda day: str(day["day"]))
+    return [day | {"failed": failures.get(day["day"], 0)} for day in every_day]

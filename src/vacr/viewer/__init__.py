@@ -6,6 +6,8 @@ from vacr.lazy import export_lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from vacr.viewer.archive_texts import SearchText as SearchText
+    from vacr.viewer.archive_texts import list_search_texts as list_search_texts
     from vacr.viewer.content import ContentPart as ContentPart
     from vacr.viewer.content import ImagePart as ImagePart
     from vacr.viewer.content import OtherPart as OtherPart
@@ -72,6 +74,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,
     {
+        "archive_texts": ("SearchText", "list_search_texts"),
         "content": (
             "ContentPart",
             "ImagePart",

@@ -17,7 +17,7 @@ from __future__ import annotations
 import base64
 import gzip
 import html
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -28,6 +28,7 @@ from vacr.record import decode, encode_canonical_json, encode_deterministic_cbor
 from vacr.signing import PublicKey, build_cose_key
 from vacr.transparency import ENTRY_RULE_STATEMENT
 from vacr.version import __version__
+from vacr.viewer.archive_texts import SearchText, pack_search_texts
 from vacr.viewer.content import make_visible
 from vacr.viewer.costs import PriceTable, format_cost, list_cost_facts, load_price_table
 from vacr.viewer.rows import RowFilter
@@ -36,6 +37,7 @@ from vacr.viewer.totals import Totals, count_totals
 DATA_PLACEHOLDER = "<!--vacr:data-->"
 """The place of the data in the template."""
 _COMPRESSION_LEVEL = 6
+_TEXTS_ISLAND = "archive-texts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,11 +198,12 @@ def render_site_index(
     title: str,
     pages: Sequence[Mapping[str, Any]],
     lines: Mapping[str, Any] | None = None,
+    texts: Iterable[Sequence[SearchText]] = (),
 ) -> Iterator[bytes]:
     """Yield the HTML of the index of an archive, piece by piece.
 
-    `pages` are the cards of `build_index_card`. `lines` are the lines of a range of commits, if
-    they are to be shown.
+    `pages` are the cards of `build_index_card`, and `texts` the texts of each conversation, for the
+    search. `lines` are the lines of a range of commits, if they are to be shown.
     """
     description: dict[str, Any] = {
         "title": make_visible(title),
@@ -209,7 +212,10 @@ def render_site_index(
         "records": [],
         "site": {"pages": list(pages)},
     }
-    yield from _fill_template(template, title, [_encode_description(description)])
+    islands = [_encode_description(description)]
+    if packed := [list(own) for own in texts]:
+        islands.append(_make_island(_TEXTS_ISLAND, pack_search_texts(packed)))
+    yield from _fill_template(template, title, islands)
 
 
 def _fill_template(template: str, title: str, islands: list[bytes]) -> Iterator[bytes]:
@@ -241,9 +247,14 @@ def _encode_description(description: dict[str, Any]) -> bytes:
 
 def _encode_island(name: str, data: bytes) -> bytes:
     """Return an element with this id that contains data in base64."""
+    return _make_island(name, base64.b64encode(data))
+
+
+def _make_island(name: str, encoded: bytes) -> bytes:
+    """Return an element with this id that contains text in base64."""
     return b'<script type="application/octet-stream" id="%s">%s</script>\n' % (
         name.encode(),
-        base64.b64encode(data),
+        encoded,
     )
 
 

@@ -224,11 +224,13 @@ def build_index_card(
 
     `records` are the session and its sub-agents. The totals are those of all of them, so that the
     sums of an index are those of `vacr stats`. `href` is the address of the page, and `reason`
-    explains the verdict. The caller sets `isRepeated` where a better recording has a card as well.
+    explains the verdict. The caller sets `isRepeated` where a better recording has a card as well,
+    and `repo` where the git remote is known.
     """
     session = records[0]["session"]
     meta = session.get("agent-meta", {})
-    totals = sum((count_totals(record, prices=prices) for record in records), Totals())
+    each = [count_totals(record, prices=prices) for record in records]
+    totals = sum(each, Totals())
     start = format_timestamp(session["session-start"]) if "session-start" in session else None
     return {
         "href": href,
@@ -239,11 +241,15 @@ def build_index_card(
             dict.fromkeys(model for record in records for model in _list_models(record))
         ),
         "project": str(session.get("environment", {}).get("working-dir", "")),
+        "repo": "",
         "start": (start or "")[:19].replace("T", " "),
         "prompts": totals.prompts,
         "calls": totals.calls,
         "errors": totals.errors,
         "failed": totals.failed_calls,
+        "added": totals.added,
+        "removed": totals.removed,
+        "milliseconds": each[0].milliseconds,
         "tokens": sum_tokens(totals),
         "spent": [{"name": model, "value": count} for model, count in totals.models.items()],
         "tools": [

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from vacr.blame import normalize_remote
 from vacr.errors import InvalidStatement, NotASession, UnreadableInput, UsageError, VacrError
 from vacr.files import STDIN, read_bytes
 from vacr.record import encode, get_keeping_agent
@@ -51,9 +52,11 @@ from vacr.viewer import (
     PageTrust,
     PriceTable,
     RowFilter,
+    SearchText,
     build_index_card,
     format_record_title,
     get_session_key,
+    list_search_texts,
     render_site_index,
 )
 from vacr.workflows.inputs import (
@@ -150,7 +153,9 @@ class Conversation:
         `prices` replace the price table of the package.
         """
         records = [part.record for part in self.parts]
-        return build_index_card(records, self.stem, href, self.verdict, self.failure, prices)
+        card = build_index_card(records, self.stem, href, self.verdict, self.failure, prices)
+        remote = records[0].get("vcs", {}).get("repository")
+        return card | {"repo": normalize_remote(remote) if isinstance(remote, str) else ""}
 
 
 def _classify_verdict(verdict: Mapping[str, Any] | None) -> str:
@@ -292,6 +297,7 @@ class PageRun:
         folder = self._choose_folder(output)
         names = {"index"} if self.is_archive else set()
         cards: list[dict[str, Any]] = []
+        texts: list[list[SearchText]] = []
         sources_read: list[str] = []
         for conversation in self._read_conversations():
             stem = conversation.stem if self.is_archive else Path(conversation.stem).name
@@ -307,9 +313,13 @@ class PageRun:
             self.report_page(page)
             sources_read += [part.path for part in conversation.parts]
             cards.append(conversation.card(quote(f"{name}{_PAGE_SUFFIX}"), self.prices))
+            if self.is_archive:
+                records = [part.record for part in conversation.parts]
+                texts.append(list(list_search_texts(records)))
         if self.is_archive and folder is not None:
             _mark_repeated_cards([page.conversation for page in self.pages], cards)
-            self._write_index(folder / _INDEX_FILE, cards, sources_read, overwrite=overwrite)
+            target = folder / _INDEX_FILE
+            self._write_index(target, cards, texts, sources_read, overwrite=overwrite)
         return self.pages
 
     def _choose_folder(self, output: str | None) -> Path | None:
@@ -362,7 +372,13 @@ class PageRun:
         return WrittenPage(conversation, target, state, len(data))
 
     def _write_index(
-        self, target: Path, cards: list[dict[str, Any]], sources: list[str], *, overwrite: bool
+        self,
+        target: Path,
+        cards: list[dict[str, Any]],
+        texts: list[list[SearchText]],
+        sources: list[str],
+        *,
+        overwrite: bool,
     ) -> None:
         """Write the first page of an archive, with a card for each conversation.
 
@@ -372,7 +388,7 @@ class PageRun:
             UsageError: another file exists there, and `overwrite` is false.
         """
         title = f"Conversations in {Path(self.path).resolve().name}"
-        data = b"".join(render_site_index(self._template, title, cards, self.lines))
+        data = b"".join(render_site_index(self._template, title, cards, self.lines, texts))
         replaces = overwrite or _is_own_page(target)
         write_output_file(target, data, STDIN, (), overwrite=replaces, also=sources)
         self.index = target

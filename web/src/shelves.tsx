@@ -1,0 +1,221 @@
+/** Lists of conversations, grouped by project, and the hits of a search in them: in the local app and in the index of an archive. */
+
+import { nameAgentProgram } from "./header";
+import { makeVisible, pluralize } from "./text";
+import { formatDuration } from "./time";
+
+/** A conversation in a list. */
+export interface Tile {
+  key: string;
+  href: string;
+  title: string;
+  /** The repository or the folder; "" if neither is known. */
+  project: string;
+  agent: string;
+  model: string;
+  calls: number;
+  failed: number;
+  added: number;
+  removed: number;
+  milliseconds: number;
+  /** The cost as text, or "". */
+  cost: string;
+  /** When it was last used, in milliseconds since 1970; null if that is not known. */
+  when: number | null;
+  isRunning: boolean;
+  /** The verdict, with the class of its look and the reason. */
+  verdict?: { text: string; look: string; reason: string };
+  /** A remark, or "". */
+  note?: string;
+}
+
+/** An entry that contains the words of a search. */
+export interface TileHit {
+  /** The fragment of a link to the entry. */
+  place: string;
+  /** Who speaks, or the tool. */
+  label: string;
+  isError: boolean;
+  snippet: { text: string; isWord: boolean }[];
+}
+
+interface Props {
+  tiles: Tile[];
+  /** Whether there is a heading for each project. */
+  grouped: boolean;
+  /** Opens a conversation without leaving the page; otherwise the link does. */
+  open?: (key: string) => void;
+}
+
+/** The conversations by project, the project of the first one first. */
+export function Shelves({ tiles, grouped, open }: Props) {
+  const groups = new Map<string, Tile[]>();
+  for (const tile of tiles) {
+    const name = grouped ? tile.project || "No project" : "";
+    if (!groups.has(name)) groups.set(name, []);
+    groups.get(name)!.push(tile);
+  }
+  return (
+    <div class="cards">
+      {[...groups].map(([name, group]) => (
+        <section class="shelf" aria-label={makeVisible(name) || "Conversations"}>
+          {name && (
+            <h2 title={makeVisible(name)}>
+              {shortenName(makeVisible(name))} <small>{pluralize(group.length, "conversation")}</small>
+            </h2>
+          )}
+          <ul>
+            {group.map((tile) => (
+              <li>
+                <TileView tile={tile} open={open} />
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+    </div>
+  );
+}
+
+/** A line about a conversation; a click opens it. */
+function TileView({ tile, open }: { tile: Tile; open?: (key: string) => void }) {
+  const { calls, failed, added, removed, verdict } = tile;
+  return (
+    <a class="tile" href={tile.href} onClick={(event) => open && followHere(event, () => open(tile.key))}>
+      <span class="name">{makeVisible(tile.title) || "Untitled"}</span>
+      <When tile={tile} />
+      <span class="facts">
+        {verdict && (
+          <>
+            <span class={`chip ${verdict.look}`} title={makeVisible(verdict.reason)}>
+              {verdict.text}
+            </span>{" "}
+          </>
+        )}
+        {[nameAgentProgram(tile.agent), makeVisible(tile.model)].filter(Boolean).join(" · ")}
+        {calls > 0 && ` · ${pluralize(calls, "call")}`}
+        {failed > 0 && (
+          <>
+            , <span class="bad">{failed.toLocaleString("en")} failed</span>
+          </>
+        )}
+        {added + removed > 0 && (
+          <>
+            {" · "}
+            <span class="plus">+{added.toLocaleString("en")}</span> <span class="minus">−{removed.toLocaleString("en")}</span>
+          </>
+        )}
+        {tile.milliseconds > 0 && ` · ${formatDuration(tile.milliseconds)}`}
+        {tile.cost && ` · ${tile.cost}`}
+        {tile.note && ` · ${tile.note}`}
+      </span>
+    </a>
+  );
+}
+
+/** When a conversation was last used, or that it is running. */
+function When({ tile }: { tile: Tile }) {
+  if (tile.when === null) return null;
+  const time = new Date(tile.when);
+  return (
+    <time class={tile.isRunning ? "when running" : "when"} dateTime={time.toISOString()} title={time.toLocaleString()}>
+      {tile.isRunning ? "running" : formatAge(tile.when)}
+    </time>
+  );
+}
+
+const MAX_HITS = 3;
+
+interface HitsProps {
+  count: number;
+  /** The conversations with hits, and how many. */
+  conversations: number;
+  groups: { tile: Tile; hits: TileHit[] }[];
+  open?: (key: string, place: string) => void;
+}
+
+/** The hits of a search by conversation; a click leads to the entry. */
+export function HitList({ count, conversations, groups, open }: HitsProps) {
+  if (!count) return <p class="empty">No matches.</p>;
+  return (
+    <section class="shelf hits" aria-label="Matches">
+      <h2>
+        {pluralize(count, "hit")} in {pluralize(conversations, "conversation")}
+      </h2>
+      <ul>
+        {groups.map((group) => (
+          <li>
+            <HitGroup {...group} open={open} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** A conversation with its first hits. */
+function HitGroup({ tile, hits, open }: { tile: Tile; hits: TileHit[]; open?: HitsProps["open"] }) {
+  return (
+    <>
+      <div class="tile">
+        <span class="name">{makeVisible(tile.title) || "Untitled"}</span>
+        <When tile={tile} />
+        <span class="facts">
+          {[nameAgentProgram(tile.agent), shortenName(makeVisible(tile.project))].filter(Boolean).join(" · ")}
+          {hits.length > MAX_HITS && ` · ${hits.length} hits`}
+        </span>
+      </div>
+      {hits.slice(0, MAX_HITS).map((hit) => (
+        <a
+          class="hit"
+          href={`${tile.href}#${encodeURIComponent(hit.place)}`}
+          onClick={(event) => open && followHere(event, () => open(tile.key, hit.place))}
+        >
+          <span class="label">
+            {makeVisible(hit.label)}
+            {hit.isError && <span class="bad"> failed</span>}
+          </span>
+          <span class="snippet">
+            {hit.snippet.map(({ text, isWord }) => (isWord ? <mark>{makeVisible(text)}</mark> : makeVisible(text)))}
+          </span>
+        </a>
+      ))}
+    </>
+  );
+}
+
+/** Follow a link inside the app, unless the reader wants a new tab or window. */
+export function followHere(event: MouseEvent, act: () => void): void {
+  if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+  event.preventDefault();
+  act();
+}
+
+/** Return the last two parts of a path or an address. */
+function shortenName(name: string): string {
+  return name.split(/[/\\]/).filter(Boolean).slice(-2).join("/") || name;
+}
+
+/** Return how long ago a time was, or its date if that is more than a week. */
+export function formatAge(time: number): string {
+  const minutes = Math.floor((Date.now() - time) / 60_000);
+  if (minutes < 1) return "now";
+  if (minutes < 60) return `${minutes} min ago`;
+  if (minutes < 24 * 60) return `${Math.floor(minutes / 60)} h ago`;
+  const days = Math.floor(minutes / (24 * 60));
+  if (days < 7) return days === 1 ? "yesterday" : `${days} days ago`;
+  return new Date(time).toISOString().slice(0, 10);
+}
+
+/** Return a cost with the marks of `vacr stats`: ~ is estimated, ≥ lacks a price, ? is unknown; "" for nothing. */
+export function formatCost(cost: number, isEstimated: boolean, isUnpriced: boolean): string {
+  if (!cost) return isUnpriced ? "?\u00a0$" : "";
+  const amount =
+    cost < 0.01 ? cost.toPrecision(1) : cost.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+  return `${isUnpriced ? "≥" : ""}${isEstimated ? "~" : ""}${amount}\u00a0$`;
+}
+
+/** Return a number in short, such as "1.3M". */
+export function shortenNumber(value: number): string {
+  return new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 }).format(value);
+}
