@@ -57,6 +57,32 @@ def test_page_contains_the_stored_record(vacr, tmp_path, signed_record):
     assert str(tmp_path) not in json.dumps(found)
 
 
+def test_picture_is_drawn_beside_the_page(vacr, tmp_path, signed_record):
+    trust = ("--trust", "keys/signing.pub.pem")
+    done = vacr("view", str(signed_record), "-o", "a.html", "--og", *trust, "--format", "json")
+    assert done.returncode == 0
+    (result,) = json.loads(done.out)["results"]
+    picture = (tmp_path / result["picture"]).read_text()
+    assert result["picture"] == "a.svg"
+    assert "✓ Verified" in picture
+    assert "4 tool calls" in picture
+
+
+def test_foreign_picture_is_not_replaced(vacr, tmp_path):
+    (tmp_path / "a.svg").write_text("<svg/>")
+    assert vacr("view", str(CLAUDE), "-o", "a.html", "--og").returncode != 0
+    assert (tmp_path / "a.svg").read_text() == "<svg/>"
+    assert vacr("view", str(CLAUDE), "-o", "a.html", "--og", "--overwrite").returncode == 0
+    assert vacr("view", str(CLAUDE), "-o", "a.html", "--og").returncode == 0
+
+
+@pytest.mark.parametrize("where", [("-o", "-"), ("--serve",)])
+def test_picture_needs_a_page_in_a_file(vacr, where):
+    done = vacr("view", str(CLAUDE), "--og", *where)
+    assert done.returncode == 2
+    assert "-o page.html" in done.err
+
+
 def test_key_inside_the_statement_is_not_trusted(vacr, tmp_path, signed_record):
     done = vacr("view", str(signed_record), "--format", "json")
     assert done.returncode == 0

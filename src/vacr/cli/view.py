@@ -65,6 +65,11 @@ from vacr.workflows import (
 @commit_options
 @prices_option
 @partial(output_options, default="the current folder; for a FOLDER, site/")
+@click.option(
+    "--og",
+    is_flag=True,
+    help="Also draw the summary as a picture for a pull request: an SVG file beside the page.",
+)
 @click.option("--serve", is_flag=True, help="Serve the pages to a browser instead of writing them.")
 @click.option(
     "--host",
@@ -95,6 +100,7 @@ def command(
     prices: str | None,
     output: str | None,
     overwrite: bool,
+    og: bool,
     serve: bool,
     host: str,
     port: int,
@@ -121,6 +127,7 @@ def command(
       vacr view abc.acr.json -o abc.html --trust keys/signing.pub.pem
       vacr view ~/.claude/projects/x/abc.jsonl --open
       vacr view records/ -o site/ --trust keys/signing.pub.pem --log-key mylog/
+      vacr view latest -o story.html --og
       vacr view records/ --serve --open
       vacr view records/ -o site/ --lines main --since 2026-01-01
     """
@@ -129,6 +136,11 @@ def command(
         check_commit_options(repository=repository, since=since, until=until)
     if serve and output is not None:
         raise UsageError("--serve and -o exclude each other", hint="Omit one of them.")
+    if og and (serve or output == STDIN):
+        raise UsageError(
+            "--og writes a picture beside the page, and here no page is written",
+            hint="Name a file: -o page.html",
+        )
     options = VerificationOptions(
         trust=trust,
         stores=load_stores(trust, trust_store, voice),
@@ -144,6 +156,7 @@ def command(
     run = PageRun(path, options, row_filter if row_filter != RowFilter() else None, report_error)
     modified = ModifiedRecords(voice, in_results=output != STDIN)
     run.prices = load_prices(prices)
+    run.draws_pictures = og
     if lines is not None:
         run.lines = _count_lines(path, LineOptions(lines, repository, since, until), voice)
     run.report_modified = lambda part: modified.warn(part.path, part.modified)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from vacr.viewer.page import PageTrust as PageTrust
     from vacr.viewer.page import render_app_page as render_app_page
     from vacr.viewer.page import render_site_index as render_site_index
+    from vacr.viewer.picture import draw_summary as draw_summary
     from vacr.viewer.rows import ASSISTANT_ROW as ASSISTANT_ROW
     from vacr.viewer.rows import EVENT_ROW as EVENT_ROW
     from vacr.viewer.rows import PROMPTS as PROMPTS
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from vacr.viewer.rows import format_changes as format_changes
     from vacr.viewer.rows import is_silent_start as is_silent_start
     from vacr.viewer.rows import list_row_bodies as list_row_bodies
+    from vacr.viewer.story import Story as Story
+    from vacr.viewer.story import tell_story as tell_story
     from vacr.viewer.terminal import DETAIL_LEVELS as DETAIL_LEVELS
     from vacr.viewer.terminal import NORMAL_DETAIL as NORMAL_DETAIL
     from vacr.viewer.terminal import RowFormatter as RowFormatter
@@ -105,6 +108,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "render_app_page",
             "render_site_index",
         ),
+        "picture": ("draw_summary",),
         "rows": (
             "ASSISTANT_ROW",
             "EVENT_ROW",
@@ -127,6 +131,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "RowFormatter",
             "TerminalLine",
         ),
+        "story": ("Story", "tell_story"),
         "totals": (
             "BY_AGENT",
             "BY_DAY",

@@ -54,6 +54,7 @@ from vacr.viewer import (
     RowFilter,
     SearchText,
     build_index_card,
+    draw_summary,
     format_record_title,
     get_session_key,
     list_search_texts,
@@ -85,6 +86,7 @@ from vacr.workflows.verify import (
 _PAGE_SUFFIX = ".html"
 _INDEX_FILE = "index.html"
 _PAGE_MARKER, _PAGE_HEAD_BYTES = b'<meta name="vacr-sources"', 4096
+_PICTURE_MARKER = b'<svg data-vacr="summary"'
 _UNTRUSTED_KEY_MESSAGE = "the key in the statement; no trusted key was named"
 _VERDICT_LABELS = {
     VERDICT_VERIFIED: "✓ verified",
@@ -157,6 +159,12 @@ class Conversation:
         remote = records[0].get("vcs", {}).get("repository")
         return card | {"repo": normalize_remote(remote) if isinstance(remote, str) else ""}
 
+    def draw(self, prices: PriceTable | None = None) -> str:
+        """Return a picture of the summary, as SVG; `prices` replace those of the package."""
+        records = [part.record for part in self.parts]
+        title = format_record_title(records[0], self.stem)
+        return draw_summary(records, title, self.verdict, prices)
+
 
 def _classify_verdict(verdict: Mapping[str, Any] | None) -> str:
     """Return the class of a verdict: failed, unsigned, signed or verified.
@@ -196,6 +204,8 @@ class WrittenPage:
     """Either "written", or "unchanged" if the file had the same bytes."""
     size: int
     """The size of the page in bytes."""
+    picture: Path | None = None
+    """The picture beside the page, if one was written."""
 
     def describe(self) -> str:
         """Return a line for the terminal: the file, the verdict, the size and the state."""
@@ -205,7 +215,8 @@ class WrittenPage:
         reason = "modified" if is_modified else conversation.failure
         failure = f": {reason}" if conversation.failure else ""
         label = _VERDICT_LABELS[conversation.verdict]
-        return f"{self.target}: {label}{failure} ({format_size(self.size)}, {self.state})"
+        line = f"{self.target}: {label}{failure} ({format_size(self.size)}, {self.state})"
+        return line if self.picture is None else f"{line}\n{self.picture}: picture of the summary"
 
     def build_document(self) -> dict[str, Any]:
         """Return the facts about a written page for JSON output."""
@@ -219,6 +230,7 @@ class WrittenPage:
             "message": conversation.failure or None,
             "modified": any(part.modified for part in conversation.parts),
             "bytes": self.size,
+            "picture": str(self.picture) if self.picture is not None else None,
         }
 
 
@@ -242,6 +254,8 @@ class PageRun:
     lines: Mapping[str, Any] | None = None
     """The lines of a range of commits, from `build_statistics_page`; an archive shows them in its
     index."""
+    draws_pictures: bool = False
+    """Whether to write a picture of the summary beside each page."""
     exit_code: int = 0
     """The exit code so far: 1 if a verification failed or a record was modified, 3 if an item is
     unreadable."""
@@ -369,7 +383,12 @@ class PageRun:
             overwrite=overwrite or (self.is_archive and _is_own_page(target)),
             also=sources[1:],
         )
-        return WrittenPage(conversation, target, state, len(data))
+        picture = target.with_suffix(".svg") if self.draws_pictures else None
+        if picture is not None:
+            drawn = conversation.draw(self.prices).encode()
+            replaces = overwrite or _is_own_page(picture, _PICTURE_MARKER)
+            write_output_file(picture, drawn, sources[0], sources, overwrite=replaces)
+        return WrittenPage(conversation, target, state, len(data), picture)
 
     def _write_index(
         self,
@@ -429,14 +448,14 @@ def load_page_template() -> str:
         ) from error
 
 
-def _is_own_page(target: Path) -> bool:
-    """Return whether a file is a page that vacr wrote, so that a new archive may replace it.
+def _is_own_page(target: Path, marker: bytes = _PAGE_MARKER) -> bool:
+    """Return whether a file is a page or picture that vacr wrote, so that it may replace it.
 
     Return False if the file cannot be read.
     """
     try:
         with target.open("rb") as file:
-            return _PAGE_MARKER in file.read(_PAGE_HEAD_BYTES)
+            return marker in file.read(_PAGE_HEAD_BYTES)
     except OSError:
         return False
 

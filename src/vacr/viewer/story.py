@@ -1,0 +1,264 @@
+"""The story of a conversation: what was asked, what came of it, and how it was checked.
+
+All words come from the record. The page of `vacr view` finds the same story in the browser, with
+the same rules in `web/src/shell-facts.ts` and `web/src/overview.ts`; a test compares both.
+
+    >>> import vacr
+    >>> from vacr.viewer import tell_story
+    >>> [record] = vacr.read("session.jsonl")
+    >>> story = tell_story([record])
+    >>> story.asked[:29], story.outcome[:21]
+    ('The invoice total is off by a', 'Each line is now roun')
+    >>> story.tests.program, story.tests.passed, story.commits
+    ('python -m pytest', False, [])
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from vacr.agents import ToolEffect, extract_command, find_tool_effect
+from vacr.model import JsonObject
+from vacr.viewer.content import ContentPart, TextPart
+from vacr.viewer.rows import ASSISTANT_ROW, EVENT_ROW, TOOL_ROW, USER_ROW, Row, build_rows
+
+# Limits, so that no text of a stranger makes a pattern slow.
+_MAX_SCRIPT_LENGTH = 4000
+_MAX_COMMAND_LENGTH = 300
+_MAX_OUTPUT_LENGTH = 50_000
+_MAX_OUTPUT_LINE = 300
+_MAX_LINE_LENGTH = 90
+_MAX_PROGRAM_LENGTH = 40
+_MAX_ID_LENGTH = 10
+_SHELL_EFFECTS = frozenset((ToolEffect.SHELL, ToolEffect.SCRIPT))
+_SHELL_TOOLS = frozenset(("bash", "shell"))
+"""Tools of agents that vacr does not know."""
+_WRAPPERS = re.compile(
+    r"(?:[A-Za-z0-9_]+=\S*\s+|(?:sudo|time|command|exec|env|npx|bunx|uvx|rtk)\s+"
+    r"|timeout\s+(?:-\S+\s+)*\S+\s+|(?:uv|poetry|pdm|hatch|pipenv|rye)\s+run\s+(?:--?\S+\s+)*"
+    r"|(?:pnpm|yarn|npm)\s+exec\s+(?:--\s+)?|bundle\s+exec\s+|xvfb-run\s+(?:-\S+\s+)*|\(|!\s+)+"
+)
+"""Words before a program that do not matter: variables, wrappers, launchers."""
+_TEST_COMMANDS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        (
+            r"(?:pytest|py\.test|tox|nox|vitest|jest|mocha|ava|rspec|phpunit|pest|ctest|bats"
+            r"|gotestsum)(?=\s|$)"
+        ),
+        r"python[0-9.]*\s+(?:-\S\s+)*-m\s+(?:pytest|unittest|nose2|tox|nox)(?=\s|$)",
+        (
+            r"(?:npm|pnpm|yarn|bun)\s+"
+            r"(?:(?:-\S+|--filter\s+\S+|--prefix\s+\S+|-C\s+\S+|-w\s+\S+)\s+)*"
+            r"(?:run\s+)?(?:t|tests?(?:[:.-][:A-Za-z0-9_.-]*)?)(?=\s|$)"
+        ),
+        (
+            r"(?:cargo|go|dotnet|swift|mix|deno|flutter|dart|composer|rails|zig|bazel|playwright"
+            r"|artisan|forge)\s+(?:\+\S+\s+)?(?:build\s+)?test(?=\s|$)"
+        ),
+        r"cargo\s+nextest\s+run(?=\s|$)",
+        r"node\s+(?:\S+\s+)*--test(?=\s|$)",
+        (
+            r"(?:make|just|task|rake|gradle|gradlew|mvn|mvnw)\s+(?:\S+\s+)*?"
+            r"(?::?[A-Za-z0-9_]+:)*(?:test|tests|check|verify)(?=\s|$)"
+        ),
+    )
+)
+_OPTIONS = re.compile(r"\s(?:--(?:filter|prefix)\s+\S+|-[Cw]\s+\S+|-j[0-9]*|-[sk]|--silent)(?=\s)")
+"""Options between a program and the name of its test script, with their values."""
+_COMMIT = re.compile(
+    r"git\s+(?:(?:-C|-c)\s+(?:\"[^\"]*\"|'[^']*'|\S+)\s+|--\S+\s+)*commit(?=\s|$)"
+    r"(?![^\n]*--dry-run)"
+)
+_QUIET = re.compile(r"\s(?:-[A-Za-z0-9_]*q[A-Za-z0-9_]*|--quiet)(?=\s|$)")
+_PRINTED_COMMIT = re.compile(r"\[[^\]\n]{1,200}? ([0-9a-f]{7,40})\] (.*)$")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_HEREDOC = re.compile(
+    r"<<-?\s*(['\"]?)([A-Za-z0-9_]+)\1[\s\S]*?^\s*\2\s*$",
+    re.MULTILINE,
+)
+_COMMANDS = re.compile(
+    r"(?:\"(?:[^\"\\]|\\.)*\"|'[^']*'|\\.|[^\"'\\;&|\n])+",
+    re.DOTALL,
+)
+_FAILED_LINES = (
+    re.compile(
+        r"\b[1-9][0-9]{0,6}\s+(?:tests? |specs? |examples? )?"
+        r"(?:failed|failing|failures?|errors?)\b",
+        re.IGNORECASE,
+    ),
+    re.compile(r"^test result: FAILED|^FAIL(?:ED)?\b|^--- FAIL|BUILD (?:FAILURE|FAILED)"),
+)
+_PASSED_LINES = (
+    re.compile(
+        r"\b[0-9]{1,7}\s+(?:tests? |specs? |examples? )?(?:passed|passing)\b", re.IGNORECASE
+    ),
+    re.compile(r"^test result: ok|\b0 failures\b|^OK\b|^ok\s+\S|^PASS\b|BUILD SUCCESS"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteRun:
+    """A run of tests in a shell call."""
+
+    program: str
+    """The command that ran them, such as `cargo test`."""
+    passed: bool | None
+    """Whether they passed; None if neither the exit code nor the output tells."""
+    line: str
+    """The line of the output with the result, such as "3 failed, 12 passed", or empty."""
+
+
+@dataclass(slots=True)
+class Story:
+    """What a conversation was about; texts are empty if the record does not have them."""
+
+    asked: str = ""
+    """The first prompt that got an answer, or else the first prompt."""
+    outcome: str = ""
+    """The last answer."""
+    tests: SuiteRun | None = None
+    """The last run of tests."""
+    commits: list[str] = field(default_factory=list)
+    """The ids of the commits, empty where git printed none."""
+
+
+def tell_story(records: Sequence[JsonObject]) -> Story:
+    """Return the story of a session; `records` are the session and its sub-agents.
+
+    The words are those of the session itself. Tests and commits of sub-agents count.
+    """
+    story = Story()
+    first = latest = ""
+    for number, record in enumerate(records):
+        agent = str(record["session"].get("agent-meta", {}).get("cli-name", ""))
+        for row in build_rows(record):
+            if row.is_repeated:
+                continue
+            _add_shell_facts(story, row, agent)
+            if number or row.agent:
+                continue
+            text = _join_texts(row.shown_parts)
+            if row.is_prompt and text:
+                first, latest = first or text, text
+            elif row.kind not in (EVENT_ROW, USER_ROW):
+                # The agent acts: so the prompt before it was a request, not a command to the host.
+                story.asked = story.asked or latest
+                if row.kind == ASSISTANT_ROW and text:
+                    story.outcome = text
+    story.asked = story.asked or first
+    return story
+
+
+def _add_shell_facts(story: Story, row: Row, agent: str) -> None:
+    """Add the tests and the commit of a shell call to a story."""
+    if row.kind != TOOL_ROW or row.result is None:
+        return
+    arguments = row.entry.get("input")
+    effect = find_tool_effect(agent, row.tool, arguments)
+    if effect not in _SHELL_EFFECTS and (effect or row.tool.lower() not in _SHELL_TOOLS):
+        return
+    command, _ = extract_command(arguments)
+    if not command:
+        return
+    story.tests = find_test_run(command, row) or story.tests
+    commit = find_commit(command, row)
+    if commit is not None:
+        story.commits.append(commit)
+
+
+def find_test_run(command: str, row: Row) -> SuiteRun | None:
+    """Return the test run of a shell call; None if it runs no tests, or has no result."""
+    programs = [_match_test(one) for one in _list_commands(command)]
+    program = next((name for name in programs if name), "")
+    if not program or row.result is None:
+        return None
+    output = _list_output_lines(row.result.parts)
+    # The exit code of a pipeline is that of its last command, so what the tests printed counts.
+    if failure := _match_last(_FAILED_LINES, output):
+        return SuiteRun(program, passed=False, line=failure)
+    if row.is_error or row.exit_code:
+        return SuiteRun(program, passed=False, line="")
+    if success := _match_last(_PASSED_LINES, output):
+        return SuiteRun(program, passed=True, line=success)
+    is_alone = len(programs) == 1 and "|" not in command
+    is_success = row.exit_code == 0 or row.status == "success"
+    return SuiteRun(program, passed=True if is_alone and is_success else None, line="")
+
+
+def find_commit(command: str, row: Row) -> str | None:
+    """Return the id of the commit of a shell call, or an empty text if git printed none.
+
+    Return None if the call makes no commit, or failed.
+    """
+    if row.result is None or not any(_COMMIT.match(one) for one in _list_commands(command)):
+        return None
+    for line in _list_output_lines(row.result.parts):
+        if printed := _PRINTED_COMMIT.match(line):
+            return printed[1][:_MAX_ID_LENGTH]
+    is_quiet = not row.is_error and row.exit_code == 0 and _QUIET.search(command)
+    return "" if is_quiet else None
+
+
+def _list_commands(script: str) -> list[str]:
+    """Return the commands of a script, without the words before their programs.
+
+    Quoted text and heredocs are not split.
+    """
+    text = _HEREDOC.sub("", script[:_MAX_SCRIPT_LENGTH])
+    commands = []
+    for match in _COMMANDS.finditer(text):
+        command = match[0].strip()[:_MAX_COMMAND_LENGTH]
+        command = re.sub(r"^\S*/", "", _remove_wrappers(command))
+        commands.append(_remove_wrappers(command))
+    return commands
+
+
+def _remove_wrappers(command: str) -> str:
+    """Return a command without variables, wrappers and launchers before its program."""
+    match = _WRAPPERS.match(command)
+    return command[match.end() :] if match else command
+
+
+def _match_test(command: str) -> str:
+    """Return the part of a command that names a test program; empty if it runs no tests."""
+    for pattern in _TEST_COMMANDS:
+        if match := pattern.match(command):
+            name = re.sub(r"\s+", " ", _OPTIONS.sub("", match[0]))
+            return _truncate(name, _MAX_PROGRAM_LENGTH)
+    return ""
+
+
+def _match_last(patterns: Iterable[re.Pattern[str]], lines: Sequence[str]) -> str:
+    """Return the last line that the first matching pattern finds, without rulers around it."""
+    for pattern in patterns:
+        for line in reversed(lines):
+            if pattern.search(line):
+                return _truncate(re.sub(r"^[\s=─-]+|[\s=─-]+$", "", line), _MAX_LINE_LENGTH)
+    return ""
+
+
+def _list_output_lines(parts: Iterable[ContentPart]) -> list[str]:
+    """Return the last lines of an output without colours, except for very long ones."""
+    text = "\n".join(_list_texts(parts))[-_MAX_OUTPUT_LENGTH:]
+    return [
+        _COLOUR.sub("", line).rstrip() for line in text.split("\n") if len(line) <= _MAX_OUTPUT_LINE
+    ]
+
+
+def _list_texts(parts: Iterable[ContentPart]) -> Iterator[str]:
+    """Yield the text of each part, empty for pictures and other values."""
+    for part in parts:
+        yield part.text if isinstance(part, TextPart) else ""
+
+
+def _join_texts(parts: Iterable[ContentPart]) -> str:
+    """Return all texts of a message; empty if they are blank."""
+    return "\n\n".join(text for text in _list_texts(parts) if text).strip()
+
+
+def _truncate(text: str, length: int) -> str:
+    """Return a text of at most `length` characters; a longer one ends in an ellipsis."""
+    return text if len(text) <= length else f"{text[: length - 1]}…"

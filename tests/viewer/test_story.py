@@ -1,0 +1,116 @@
+"""The story of a conversation, which the page tells as well."""
+
+import pytest
+
+import vacr
+from tests.conftest import AGENTS, native_files
+from tests.viewer.browser import build_record
+from tests.viewer.in_node import NEEDS_NODE, Viewer
+from vacr.record.encoding import encode
+from vacr.viewer.story import tell_story
+
+
+def say(kind, text, **members):
+    return {"type": kind, "content": text, **members}
+
+
+def run_command(command, output, *, is_error=False, exit_code=None):
+    call = {"type": "tool-call", "call-id": "x", "name": "Bash", "input": {"command": command}}
+    result = {"type": "tool-result", "call-id": "x", "output": output, "is-error": is_error}
+    return [call, result | ({"vacr": {"exit-code": exit_code}} if exit_code is not None else {})]
+
+
+def test_request_is_the_first_prompt_that_the_agent_acted_on():
+    record = build_record(
+        say("user", "/model", vacr={"speaker": "human"}),
+        say("user", "note", vacr={"speaker": "host"}),
+        say("user", "Fix it."),
+        say("assistant", "Looking."),
+        say("assistant", "Fixed."),
+        say("user", "thanks"),
+    )
+    story = tell_story([record])
+    assert (story.asked, story.outcome) == ("Fix it.", "Fixed.")
+
+
+def test_request_without_an_answer_is_the_first_prompt():
+    story = tell_story([build_record(say("user", "one"), say("user", "two"))])
+    assert (story.asked, story.outcome) == ("one", "")
+
+
+def test_empty_conversation_has_an_empty_story():
+    story = tell_story([build_record()])
+    assert (story.asked, story.outcome, story.tests, story.commits) == ("", "", None, [])
+
+
+def test_words_of_sub_agents_do_not_count_but_their_tests_do():
+    parent = build_record(say("user", "go"), say("assistant", "done"))
+    child = build_record(
+        say("user", "look"), *run_command("pytest", "3 passed"), say("assistant", "x")
+    )
+    story = tell_story([parent, child])
+    assert (story.asked, story.outcome) == ("go", "done")
+    assert story.tests is not None
+    assert story.tests.passed
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "members", "expected"),
+    [
+        ("cd a && CI=1 uv run pytest -q", "== 2 failed, 1 passed ==", {}, ("pytest", False)),
+        ("npm run test:unit | tail", "4 passing", {}, ("npm run test:unit", True)),
+        ("cargo test", "", {"exit_code": 101, "is_error": True}, ("cargo test", False)),
+        ("go test ./...", "", {"exit_code": 0}, ("go test", True)),
+        ("pytest | tail -1", "", {"exit_code": 0}, ("pytest", None)),
+        ("cat <<EOF\npytest\nEOF", "3 passed", {}, None),
+        ('echo "pytest; make test"', "3 passed", {}, None),
+    ],
+)
+def test_last_test_run_is_found(command, output, members, expected):
+    tests = tell_story([build_record(*run_command(command, output, **members))]).tests
+    assert (tests and (tests.program, tests.passed)) == expected
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "exit_code", "commits"),
+    [
+        ("git commit -m x", "[main 4f2c1e9] x", None, ["4f2c1e9"]),
+        ("git -C a commit -qm x", "", 0, [""]),
+        ("git commit -qm x", "", 1, []),
+        ("git commit --dry-run", "[main 4f2c1e9] x", 0, []),
+        ("git log", "[main 4f2c1e9] x", 0, []),
+    ],
+)
+def test_commits_are_found(command, output, exit_code, commits):
+    calls = run_command(command, output, exit_code=exit_code, is_error=exit_code == 1)
+    assert tell_story([build_record(*calls)]).commits == commits
+
+
+@pytest.mark.component
+@NEEDS_NODE
+@pytest.mark.parametrize("agent", AGENTS)
+def test_page_tells_the_same_story(agent):
+    viewer = Viewer()
+    compared = 0
+    for path in native_files(agent):
+        if path.stat().st_size > 4_000_000:
+            continue
+        try:
+            records = list(vacr.read(str(path)))
+        except vacr.VacrError:
+            continue
+        for record in records:
+            replies = viewer.open_records(encode(record))
+            rows, found = replies["rows"], replies["overview"]["overview"]["story"]
+            story = tell_story([record])
+            assert (story.asked != "") == (found["asked"] >= 0)
+            assert (story.outcome != "") == (found["outcome"] >= 0)
+            commits = [rows[at]["commit"]["id"] for at in found["commits"]]
+            assert story.commits == commits
+            tests = rows[found["tests"]]["tests"] if found["tests"] >= 0 else None
+            own = story.tests
+            expected = own and {"program": own.program, "passed": own.passed, "line": own.line}
+            assert tests == expected
+            compared += 1
+    viewer.close()
+    assert compared
