@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from datetime import UTC, datetime
 
 import pytest
 
@@ -284,6 +285,45 @@ def test_filter_narrows_the_list(browser, app):
     page.wait_for_function(
         "[...document.querySelectorAll('.tile .facts')].every(f => f.textContent.startsWith('OpenCode'))"
     )
+    page.close()
+
+
+def write_codex_session(home, name, *prompts):
+    """Write a session of Codex whose prompts are these."""
+    target = home / ".codex" / "sessions" / "2026" / "07" / "25" / f"rollout-{name}.jsonl"
+    now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.000Z}"
+    meta = {
+        "id": name,
+        "timestamp": now,
+        "cwd": "/w",
+        "originator": "codex_cli_rs",
+        "cli_version": "1",
+    }
+    lines = [{"timestamp": now, "type": "session_meta", "payload": meta}]
+    for prompt in prompts:
+        content = [{"type": "input_text", "text": prompt}]
+        payload = {"type": "message", "role": "user", "content": content}
+        lines.append({"timestamp": now, "type": "response_item", "payload": payload})
+    target.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+@NEEDS_CHROMIUM
+def test_running_conversation_goes_on_in_the_page(browser, app, home):
+    name = "0198a0b0-1111-7222-8333-444455556666"
+    write_codex_session(home, name, "first words")
+    page = open_app(browser, app, size=DESKTOP)
+    page.wait_for_selector(".tile .running")
+    page.click(".tile:has-text('first words')")
+    page.wait_for_selector(".row.user:has-text('first words')")
+    page.wait_for_selector(".top .running")
+    page.keyboard.press("g")
+    page.wait_for_selector(".row.selected")
+    write_codex_session(home, name, "first words", "second words")
+    page.wait_for_selector(".row.user:has-text('second words')")
+    page.wait_for_selector("#prompts li >> nth=1")
+    assert page.locator(".row.selected").count() == 1
+    assert page.inner_text(".count") == "3 of 3 rows"
+    assert page.complaints == []
     page.close()
 
 

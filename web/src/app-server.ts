@@ -74,6 +74,13 @@ export interface AppState {
   problem: string;
 }
 
+/** The version of a conversation: it changes when the conversation goes on. */
+export interface ConversationVersion {
+  version: string;
+  /** The time of the last entry, or null. */
+  end_ms: number | null;
+}
+
 /** The data of a conversation's page. */
 export interface ConversationData {
   island: Island;

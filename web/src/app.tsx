@@ -1,6 +1,6 @@
 /** The page of a record: verdict, conversation and files, with keyboard shortcuts and links to entries. */
 
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Bars, Charts } from "./charts";
 import type { DiffLayout } from "./cumulative-diff";
 import { describeLines, Files, LayoutSwitch, listFiles } from "./files";
@@ -19,6 +19,9 @@ import { makeVisible } from "./text";
 import { RowCount, Toolbar } from "./toolbar";
 import { buildItems, findTurns, type Item, rowKey, type Turns } from "./turns";
 import { Checks, summarizePage } from "./verdict";
+
+/** A page scrolled to within so many pixels of its end shows the end. */
+const END = 150;
 
 /** The whole page; it connects the state from the worker with the views. `openRecords` sends the records to the worker. */
 export function App({ island, worker, openRecords }: { island: Island; worker: Worker; openRecords: () => void }) {
@@ -43,6 +46,7 @@ export function App({ island, worker, openRecords }: { island: Island; worker: W
   const scroller = useRef<HTMLElement>(null);
   const search = useRef<HTMLInputElement>(null);
   const sticky = useRef<HTMLDivElement>(null);
+  const followed = useRef(false);
   /** Returns the first and the last row on the screen; the list sets it. */
   const findVisible = useRef<() => [number, number] | null>(() => null);
 
@@ -113,14 +117,17 @@ export function App({ island, worker, openRecords }: { island: Island; worker: W
       setMissing(name && row === undefined ? name : "");
       if (name) reveal(row);
     };
-    followLink();
+    // A conversation that goes on does not move the reader back to where a link led.
+    if (!followed.current) followLink();
+    followed.current = true;
     addEventListener("hashchange", followLink);
     return () => removeEventListener("hashchange", followLink);
   }, [state.done, rowsByName]);
   useEffect(() => {
     // The matches may be below the screen, under the summary.
     const top = scroller.current?.querySelector<HTMLElement>(".list")?.offsetTop;
-    if (isFiltered && state.done && top !== undefined) scroller.current!.scrollTo({ top: top - sticky.current!.offsetHeight });
+    const height = sticky.current!.offsetHeight + 1;
+    if (isFiltered && state.done && top !== undefined) scroller.current!.scrollTo({ top: top - height });
   }, [filter]);
   useEffect(() => {
     if (tab !== "files" || file === null) return;
@@ -136,6 +143,7 @@ export function App({ island, worker, openRecords }: { island: Island; worker: W
     observer.observe(toolbar);
     return () => observer.disconnect();
   }, []);
+  useFollowing(scroller, rows.length);
   useKeyboard({
     state,
     list,
@@ -266,6 +274,26 @@ export function App({ island, worker, openRecords }: { island: Island; worker: W
       {help && <Help close={() => setHelp(false)} />}
     </div>
   );
+}
+
+/** Keep the end on the screen while a conversation goes on, if it was there before. */
+function useFollowing(scroller: { current: HTMLElement | null }, count: number): void {
+  const before = useRef(0);
+  const isAtEnd = useRef(false);
+  useEffect(() => {
+    const main = scroller.current!;
+    const note = () => (isAtEnd.current = main.scrollTop > 0 && main.scrollTop + main.clientHeight > main.scrollHeight - END);
+    main.addEventListener("scroll", note, { passive: true });
+    return () => main.removeEventListener("scroll", note);
+  }, []);
+  useLayoutEffect(() => {
+    const goesOn = before.current > 0 && count > before.current;
+    before.current = count;
+    if (!goesOn || !isAtEnd.current) return;
+    // The heights of new rows are known once they are drawn.
+    const scroll = () => scroller.current?.scrollTo({ top: scroller.current.scrollHeight });
+    requestAnimationFrame(() => requestAnimationFrame(scroll));
+  }, [count]);
 }
 
 /** Return the index of each row by every name that a link may use: anchors, ids and JSON Pointers, also of results. */

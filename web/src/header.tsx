@@ -47,6 +47,7 @@ export function Header({ island, state, headline, checks, toggleChecks, before, 
         <h1 title={island.title}>{island.title}</h1>
         <Facts island={island} state={state} />
       </div>
+      {island.isRunning && <span class="running">running</span>}
       <VerdictChip headline={headline} open={checks} toggle={toggleChecks} />
       {after}
       {isBad && (

@@ -8,6 +8,7 @@ import {
   type Conversation,
   type ConversationData,
   type ConversationList,
+  type ConversationVersion,
   type Facet,
   type Hit,
   type SearchResult,
@@ -70,25 +71,51 @@ function makeRoute(session: string): string {
   return `/conversation/${encodeURIComponent(session)}`;
 }
 
-/** One conversation, in the page that `vacr view` makes as well. */
+/** One conversation, in the page that `vacr view` makes as well. While it goes on, the page follows it. */
 function OpenConversation({ session, startWorker }: { session: string; startWorker: () => Worker }) {
   const [data, setData] = useState<ConversationData | null>(null);
   const [problem, setProblem] = useState("");
+  const [isRunning, setRunning] = useState(false);
   const worker = useRef<Worker | null>(null);
   useEffect(() => {
-    ask<ConversationData>("/api/conversation", { session }).then(setData, (error: Error) => setProblem(error.message));
-    return () => worker.current?.terminate();
+    let known = "";
+    let isEnded = false;
+    let timer: ReturnType<typeof setTimeout>;
+    const follow = async () => {
+      const now = await ask<ConversationVersion>("/api/version", { session });
+      setRunning(now.end_ms !== null && Date.now() - now.end_ms < RUNNING);
+      if (now.version === known) return;
+      const read = await ask<ConversationData>("/api/conversation", { session });
+      if (isEnded) return;
+      // The version was asked for first, so what is written meanwhile is seen the next time.
+      known = now.version;
+      worker.current?.postMessage({ do: "open", ...read });
+      setData(read);
+    };
+    const poll = () =>
+      follow().then(
+        () => {
+          if (!isEnded) timer = setTimeout(poll, POLL_MILLISECONDS);
+        },
+        // A page that has its records stays: it needs the server for new ones only.
+        (error: Error) => !known && setProblem(error.message),
+      );
+    void poll();
+    return () => {
+      isEnded = true;
+      clearTimeout(timer);
+      worker.current?.terminate();
+    };
   }, []);
   if (problem) return <Problem text={problem} />;
   if (!data) return <p class="wait">Reading …</p>;
   worker.current ??= startWorker();
   document.title = data.island.title;
-  const island = { ...data.island, index: "/" };
   return (
     <App
-      island={island}
+      island={{ ...data.island, index: "/", isRunning }}
       worker={worker.current}
-      openRecords={() => worker.current!.postMessage({ do: "open", island, records: data.records, statements: data.statements })}
+      openRecords={() => worker.current!.postMessage({ do: "open", ...data })}
     />
   );
 }

@@ -80,14 +80,24 @@ export function usePageState(island: Island, worker: Worker, openRecords: () => 
   const send = (request: WorkerRequest) => worker.postMessage(request);
   useLayoutEffect(() => {
     const received: PageRow[] = [];
+    /** Whether the page shows an earlier state of the conversation while it reads this one. */
+    let isUpdate = false;
     worker.onmessage = ({ data }: MessageEvent<WorkerReply>) => {
       if (data.is === "verdicts") setVerdicts(data.verdicts);
-      else if (data.is === "sessions") setSessions(data.sessions);
-      else if (data.is === "overview") setOverview(data.overview);
+      else if (data.is === "sessions") {
+        isUpdate = received.length > 0;
+        received.length = 0;
+        setSessions(data.sessions);
+      } else if (data.is === "overview") setOverview(data.overview);
       else if (data.is === "rows") {
         for (const row of data.rows) received.push(row);
-        if (received.length === data.rows.length || data.done) setRows(received.slice());
+        if ((!isUpdate && received.length === data.rows.length) || data.done) setRows(received.slice());
         if (data.done) setDone(true);
+        if (!data.done || !isUpdate) return;
+        // These may be different now.
+        setHunks(new Map());
+        setRaw(new Map());
+        setLines(new Map());
       } else if (data.is === "matches") {
         if (data.number === filterNumber.current) setMatches(data.rows);
       } else if (data.is === "lines") setLines((known) => new Map(known).set(data.key, data.lines));
@@ -104,7 +114,7 @@ export function usePageState(island: Island, worker: Worker, openRecords: () => 
     if (!done) return;
     filterNumber.current += 1;
     send({ do: "filter", number: filterNumber.current, filter });
-  }, [filter, done]);
+  }, [filter, done, rows]);
 
   const shown = useMemo(() => {
     const candidates = matches ?? rows.flatMap((row, at) => (row.isRepeated ? [] : [at]));

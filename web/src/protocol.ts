@@ -35,6 +35,8 @@ export interface Island {
   /** The address of the archive index, or "" if the page is not part of an archive. */
   index: string;
   site?: Site;
+  /** Whether the agent is still at work, as far as the local app can tell. */
+  isRunning?: boolean;
   /** Whether this is the local app, which asks its server for conversations. */
   app?: boolean;
 }

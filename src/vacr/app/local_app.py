@@ -43,6 +43,7 @@ from vacr.archive import (
     SearchQuery,
     count_facets,
     find_record,
+    find_version,
     list_conversations,
     list_daily_usage,
     search_entries,
@@ -228,6 +229,7 @@ class LocalApp:
             "/api/conversations": _answer_conversations,
             "/api/search": _answer_search,
             "/api/conversation": _answer_conversation,
+            "/api/version": _answer_version,
         }
         if path not in routes:
             return None
@@ -294,6 +296,12 @@ def _answer_conversation(connection: sqlite3.Connection, query: Mapping[str, str
     if number is None:
         number = find_record(connection, query.get("session", ""))
     return None if number is None else load_conversation_data(connection, number)
+
+
+def _answer_version(connection: sqlite3.Connection, query: Mapping[str, str]) -> Any:
+    """Return the version of a conversation, so that the page can tell that it goes on."""
+    version, end = find_version(connection, query.get("session", ""))
+    return {"version": version, "end_ms": end} if version else None
 
 
 def _make_row_visible(row: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from vacr.archive.listing import count_facets as count_facets
     from vacr.archive.listing import find_record as find_record
     from vacr.archive.listing import find_source as find_source
+    from vacr.archive.listing import find_version as find_version
     from vacr.archive.listing import list_conversations as list_conversations
     from vacr.archive.listing import list_daily_usage as list_daily_usage
     from vacr.archive.lookups import USAGE_GROUPS as USAGE_GROUPS
@@ -51,6 +52,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "count_facets",
             "find_record",
             "find_source",
+            "find_version",
             "list_conversations",
             "list_daily_usage",
         ),

@@ -21,6 +21,7 @@ A sub-agent is part of the conversation that started it, and has no row of its o
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 from dataclasses import dataclass
 from typing import Any
@@ -165,6 +166,19 @@ def find_record(connection: sqlite3.Connection, session: str) -> int | None:
         "SELECT record FROM records WHERE session = ? AND NOT is_repeated", (session,)
     ).fetchone()
     return int(row[0]) if row is not None else None
+
+
+def find_version(connection: sqlite3.Connection, session: str) -> tuple[str, int | None]:
+    """Return a text that changes with a session or its sub-agents, and the time of its last entry.
+
+    The text is empty if the index does not have the session; the time is None if it is not known.
+    """
+    stamps, end = connection.execute(
+        "SELECT group_concat(stamp), max(end_ms) FROM (SELECT stamp, end_ms FROM records "
+        "JOIN sources USING (source) WHERE records.session = ? OR parent = ? ORDER BY record)",
+        (session, session),
+    ).fetchone()
+    return hashlib.sha256((stamps or "").encode()).hexdigest() if stamps else "", end
 
 
 def list_daily_usage(
