@@ -1,6 +1,6 @@
 /** The local app: all conversations on this machine, searched and filtered, live. */
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { App } from "./app";
 import {
   type AppState,
@@ -20,7 +20,7 @@ import { UsageChart } from "./usage-chart";
 
 const POLL_MILLISECONDS = 2000;
 const TYPING_MILLISECONDS = 150;
-const PAGE_SIZE = 100;
+const PAGE_SIZE = 50;
 const DAY = 24 * 3600 * 1000;
 /** A conversation with an entry of the last minutes is running. */
 const RUNNING = 3 * 60 * 1000;
@@ -147,11 +147,18 @@ function ConversationBrowser({ choices, setChoices, open }: BrowserProps) {
   const [limit, setLimit] = useState(PAGE_SIZE);
   const [problem, setProblem] = useState("");
   const search = useRef<HTMLInputElement>(null);
-  const version = state?.version ?? -1;
+  /** How often the index has changed since the list was first read. */
+  const [changes, setChanges] = useState(0);
+  const version = useRef<number | null>(null);
 
   useEffect(() => {
     document.title = "vacr";
-    const poll = () => ask<AppState>("/api/state").then(setState, (error: Error) => setProblem(error.message));
+    const note = (now: AppState) => {
+      if (version.current !== null && version.current !== now.version) setChanges((count) => count + 1);
+      version.current = now.version;
+      setState(now);
+    };
+    const poll = () => ask<AppState>("/api/state").then(note, (error: Error) => setProblem(error.message));
     poll();
     const timer = setInterval(poll, POLL_MILLISECONDS);
     const focusSearch = (event: KeyboardEvent) => {
@@ -165,7 +172,8 @@ function ConversationBrowser({ choices, setChoices, open }: BrowserProps) {
       removeEventListener("keydown", focusSearch);
     };
   }, []);
-  useEffect(() => {
+  // Before the first paint: the list is what the reader waits for.
+  useLayoutEffect(() => {
     let isCurrent = true;
     const { agent, repo, model, outcome } = choices;
     const since = choices.days ? Date.now() - Number(choices.days) * DAY : null;
@@ -174,20 +182,20 @@ function ConversationBrowser({ choices, setChoices, open }: BrowserProps) {
       (answer: Answer) =>
         isCurrent && set(answer);
     const report = (error: Error) => isCurrent && setProblem(error.message);
-    const timer = setTimeout(
-      () => {
-        ask<ConversationList>("/api/conversations", { agent, repo, model, outcome, since, limit }).then(keep(setList), report);
-        if (choices.text.trim())
-          ask<SearchResult>("/api/search", { q: choices.text, agent, repo, outcome, since }).then(keep(setResult), report);
-        else setResult(null);
-      },
-      list ? TYPING_MILLISECONDS : 0,
-    );
+    const read = () => {
+      ask<ConversationList>("/api/conversations", { agent, repo, model, outcome, since, limit }).then(keep(setList), report);
+      if (choices.text.trim())
+        ask<SearchResult>("/api/search", { q: choices.text, agent, repo, outcome, since }).then(keep(setResult), report);
+      else setResult(null);
+    };
+    let timer: ReturnType<typeof setTimeout>;
+    if (list) timer = setTimeout(read, TYPING_MILLISECONDS);
+    else read();
     return () => {
       isCurrent = false;
       clearTimeout(timer);
     };
-  }, [choices, limit, version]);
+  }, [choices, limit, changes]);
 
   if (problem) return <Problem text={problem} />;
   const set = (changed: Partial<Choices>) => setChoices({ ...choices, ...changed });
