@@ -68,7 +68,7 @@ def open_page(browser, address: str, size=None, **settings):
     """Open a page, wait until its rows are there, and collect its error messages and requests."""
     page = browser.new_page(viewport=size or DESKTOP, **settings)
     # A busy machine may take long. The limit only ends a test that would never end.
-    page.set_default_timeout(300_000)
+    page.set_default_timeout(20_000)
     page.complaints, page.fetched = [], []
     page.on("pageerror", lambda error: page.complaints.append(str(error)))
     page.on(
@@ -83,7 +83,7 @@ def open_page(browser, address: str, size=None, **settings):
         "window.prompt = window.trap;"
     )
     page.goto(address)
-    page.wait_for_selector(".list[aria-busy=false], .cards, .verdict.bad")
+    page.wait_for_selector(".list[aria-busy=false]:not(:empty), .empty, .cards, .verdict.bad")
     return page
 
 

@@ -122,13 +122,13 @@ function OpenConversation({ session, startWorker }: { session: string; startWork
 
 function Problem({ text }: { text: string }) {
   return (
-    <div class="problem" role="alert">
+    <main class="problem">
       <h1>vacr</h1>
-      <p>{makeVisible(text)}</p>
+      <p role="alert">{makeVisible(text)}</p>
       <p>
         <a href="/">All conversations</a>
       </p>
-    </div>
+    </main>
   );
 }
 

@@ -100,8 +100,8 @@ export function RowList(props: Props) {
     <div
       ref={element}
       class="list"
-      role="feed"
-      aria-label="Conversation"
+      role={items.length ? "feed" : undefined}
+      aria-label={items.length ? "Conversation" : undefined}
       aria-busy={!state.done}
       style={{ height: `${virtual.getTotalSize()}px` }}
     >
