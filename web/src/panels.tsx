@@ -33,8 +33,10 @@ export function Prompts({
         {prompts.slice(0, MAX_PROMPTS).map((at) => (
           <li class={state.rows[at].agent ? "inner" : ""}>
             <button type="button" aria-current={at === current ? "true" : undefined} onClick={() => go(at)}>
-              {turns.numbers.has(at) && <span class="turn">{turns.numbers.get(at)!.toLocaleString("en")}</span>}{" "}
-              {firstText(state.rows[at])}
+              <span class="cut">
+                {turns.numbers.has(at) && <span class="turn">{turns.numbers.get(at)!.toLocaleString("en")}</span>}{" "}
+                {firstText(state.rows[at])}
+              </span>
             </button>
           </li>
         ))}

@@ -146,7 +146,11 @@ function Figures({ island, state, go, showFiles }: Pick<Props, "island" | "state
       {totals && (
         <li>
           {pluralize(totals.calls, "tool call")}
-          {totals.failed > 0 && <span class="minus">, {totals.failed.toLocaleString("en")} failed</span>}
+          {totals.failed > 0 && (
+            <>
+              , <span class="minus">{totals.failed.toLocaleString("en")} failed</span>
+            </>
+          )}
         </li>
       )}
       {story && (

@@ -122,7 +122,9 @@ export function Timeline({ overview, rows, turns, scroller, findVisible, scrollT
         onKeyDown={onKeyDown}
       >
         <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
-          <rect class="view" x={view[0] * width} y={0} width={(view[1] - view[0] + 1) * width} height={HEIGHT} />
+          {view[1] - view[0] + 1 < buckets.length && (
+            <rect class="view" x={view[0] * width} y={0} width={(view[1] - view[0] + 1) * width} height={HEIGHT} />
+          )}
           {buckets.map((bucket, at) => {
             const height = (size(bucket) / largest) * (HEIGHT - 14);
             return (

@@ -216,7 +216,7 @@ class WrittenPage:
         failure = f": {reason}" if conversation.failure else ""
         label = _VERDICT_LABELS[conversation.verdict]
         line = f"{self.target}: {label}{failure} ({format_size(self.size)}, {self.state})"
-        return line if self.picture is None else f"{line}\n{self.picture}: picture of the summary"
+        return line if self.picture is None else f"{line}, with a picture in {self.picture}"
 
     def build_document(self) -> dict[str, Any]:
         """Return the facts about a written page for JSON output."""
