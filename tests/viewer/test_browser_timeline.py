@@ -107,9 +107,11 @@ def test_place_under_the_pointer_is_described(page):
 def test_frame_follows_the_screen(page):
     page.keyboard.press("G")
     page.wait_for_selector('.row.selected[data-anchor="a29"]')
-    page.wait_for_function("document.querySelector('.strip-of-time .view').getBBox().x > 500")
+    page.wait_for_function(
+        "() => document.querySelector('.strip-of-time .view')?.getBBox().x > 500"
+    )
     page.keyboard.press("g")
-    page.wait_for_function("document.querySelector('.strip-of-time .view').getBBox().x < 10")
+    page.wait_for_function("() => document.querySelector('.strip-of-time .view')?.getBBox().x < 10")
 
 
 def test_arrow_keys_move_through_time(page):

@@ -1,8 +1,8 @@
 """A picture of a conversation for a pull request: its summary card as SVG.
 
-The picture has what the card of the page has: request, outcome, files, calls, tests, commits. It is
+Like the card of the page, the picture has request, outcome, files, calls, tests, commits. It is
 drawn by this module alone. It contains no script, no link and no font, so that every viewer shows
-it, and its size is that of previews on the web.
+it, in the size of link previews.
 
     >>> import vacr
     >>> from vacr.viewer import draw_summary
@@ -87,7 +87,7 @@ def draw_summary(
 
 
 def _draw_words(canvas: _Canvas, name: str, text: str, y: int, lines: int) -> int:
-    """Draw a text with its name; return the place below it, or `y` if there is no text."""
+    """Draw a text with its name; return the place below it, or `y` without a text."""
     if not text:
         return y
     canvas.write_lines([name], _MARGIN, y, 24, 130, 1, _SOFT)
@@ -277,7 +277,7 @@ class _Canvas:
 
 
 def _wrap(words: Sequence[str], size: int, width: float) -> Iterator[str]:
-    """Yield lines that are no wider than `width`; a longer word goes on in the next line."""
+    """Yield lines of at most `width`; a longer word goes on in the next line."""
     line = ""
     for word in words:
         longer = f"{line} {word}" if line else word
@@ -292,7 +292,7 @@ def _wrap(words: Sequence[str], size: int, width: float) -> Iterator[str]:
 
 
 def _cut(text: str, size: int, width: float) -> str:
-    """Return the beginning of a text that is no wider than `width`."""
+    """Return the beginning of a text that fits into `width`."""
     used = 0.0
     for at, character in enumerate(text):
         used += _measure_character(character) * size

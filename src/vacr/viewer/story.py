@@ -1,4 +1,4 @@
-"""The story of a conversation: what was asked, what came of it, and how it was checked.
+"""The story of a conversation: request, outcome, tests and commits.
 
 All words come from the record. The page of `vacr view` finds the same story in the browser, with
 the same rules in `web/src/shell-facts.ts` and `web/src/overview.ts`; a test compares both.
@@ -106,14 +106,14 @@ class SuiteRun:
     program: str
     """The command that ran them, such as `cargo test`."""
     passed: bool | None
-    """Whether they passed; None if neither the exit code nor the output tells."""
+    """Whether they passed; None if the exit code and the output leave that open."""
     line: str
     """The line of the output with the result, such as "3 failed, 12 passed", or empty."""
 
 
 @dataclass(slots=True)
 class Story:
-    """What a conversation was about; texts are empty if the record does not have them."""
+    """Request, outcome and checks of a conversation; texts are empty if the record lacks them."""
 
     asked: str = ""
     """The first prompt that got an answer, or else the first prompt."""
@@ -128,7 +128,7 @@ class Story:
 def tell_story(records: Sequence[JsonObject]) -> Story:
     """Return the story of a session; `records` are the session and its sub-agents.
 
-    The words are those of the session itself. Tests and commits of sub-agents count.
+    The words come from the session itself. Tests and commits of sub-agents count.
     """
     story = Story()
     first = latest = ""
@@ -170,13 +170,13 @@ def _add_shell_facts(story: Story, row: Row, agent: str) -> None:
 
 
 def find_test_run(command: str, row: Row) -> SuiteRun | None:
-    """Return the test run of a shell call; None if it runs no tests, or has no result."""
+    """Return the test run of a shell call, or None for other calls and without a result."""
     programs = [_match_test(one) for one in _list_commands(command)]
     program = next((name for name in programs if name), "")
     if not program or row.result is None:
         return None
     output = _list_output_lines(row.result.parts)
-    # The exit code of a pipeline is that of its last command, so what the tests printed counts.
+    # A pipeline ends with the exit code of its last command, so the printed result counts more.
     if failure := _match_last(_FAILED_LINES, output):
         return SuiteRun(program, passed=False, line=failure)
     if row.is_error or row.exit_code:
