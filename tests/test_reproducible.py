@@ -29,6 +29,7 @@ SESSIONS = [
     *(FIXTURES / "opencode" / name for name in ("export-odd.json", "dump.jsonl", "sample.json")),
     FIXTURES / "acp" / "two-sessions.jsonl",
     *(FIXTURES / "cursor" / name for name in ("drifted.jsonl", "transcript.txt")),
+    FIXTURES / "crush" / "crush-session.jsonl",
 ]
 FOLDERS = [FIXTURES / "opencode" / "storage"]
 

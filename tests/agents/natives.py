@@ -1,5 +1,7 @@
 """Strategies for native values of Gemini CLI, OpenCode and Cursor, usual and unusual ones."""
 
+import json
+
 from hypothesis import strategies as st
 
 from tests.record.value_strategies import JSON, TEXT
@@ -325,3 +327,54 @@ TRANSCRIPT = st.lists(
     ),
     max_size=12,
 ).map(lambda lines: "\n".join(["user:", *lines]))
+
+# --- Databases with sessions and messages ---
+
+CRUSH_DATA = st.dictionaries(
+    some(
+        "text", "id", "name", "input", "content", "thinking", "reason", "type", "vacr", "signature"
+    ),
+    some("x", '{"a": 1}', '{"a":1,"a":2}', None, 3, True, ["y"]),
+    max_size=4,
+)
+CRUSH_PART = st.fixed_dictionaries(
+    {
+        "type": some("text", "tool_call", "tool_result", "reasoning", "finish", "binary", "new", 3),
+        "data": CRUSH_DATA | JSON,
+    },
+    optional={"more": JSON},
+)
+SESSION_ROW = objects(
+    extra=st.dictionaries(
+        st.sampled_from(sorted(SESSION_MEMBERS | {"vacr", "todos"})) | TEXT, JSON, max_size=2
+    ),
+    id=some("s1", "s1", "s2", None, 7),
+    title=TEXT | st.none(),
+    parent_session_id=some("s0", None, 7),
+    created_at=some(1785000000, 1785000000000, -1, 1.5, None, "x"),
+    cost=some(0.5, True, None, "x"),
+)
+CRUSH_MESSAGE = objects(
+    role=some("user", "assistant", "assistant", "tool", "system", None),
+    id=some("m1", "m2", None, 7),
+    parts=st.lists(CRUSH_PART | JSON, max_size=3).map(json.dumps) | JSON,
+    model=some("m-9", "", None, 3),
+    created_at=some(1785000000, 1785000000000, -1, 1.5, None, "x"),
+    finished_at=some(None, 3),
+)
+CRUSH_EXPORT = st.builds(
+    lambda head, rows: [*head, *rows],
+    some(
+        [],
+        [{"vacr-export": "crush-sqlite", "session": "s1"}],
+        [{"vacr-export": "crush-sqlite", "session": "s1", "more": 1}],
+        [{"vacr-export": "crush-sqlite", "session": ""}],
+    ),
+    st.lists(
+        st.builds(lambda row: {"table": "sessions", "row": row}, SESSION_ROW)
+        | st.builds(lambda row: {"table": "messages", "row": row}, CRUSH_MESSAGE)
+        | st.builds(lambda row: {"table": "files", "row": row}, SESSION_ROW)
+        | JSON,
+        max_size=5,
+    ),
+).filter(bool)

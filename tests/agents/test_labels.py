@@ -4,17 +4,17 @@ import pytest
 
 from tests.agents import independent
 from tests.agents.independent.open_code import opencode_labels
-from tests.conftest import AGENTS, native_files, records_of
+from tests.conftest import FOLDERS, native_files, records_of
 
 COUNTERS = {"claude": "count_claude", "codex": "count_codex", "opencode": "count_opencode"}
-COUNTERS |= {"gemini": "count_gemini", "cursor": "count_cursor"}
+COUNTERS |= {"gemini": "count_gemini", "cursor": "count_cursor", "crush": "count_crush"}
 """Agent → the function of this module that counts a native file without code of the package."""
 
 
 def find_files():
     return [
         pytest.param(agent, path, id=f"{agent}/{path.name[-40:]}")
-        for agent in AGENTS
+        for agent in FOLDERS
         if agent in COUNTERS
         for path in native_files(agent)
     ]
@@ -84,3 +84,12 @@ def count_cursor(data, actual):
     """Count a transcript. The folder names sub-agents, so a file alone is a main session."""
     del actual
     return independent.cursor_labels(data)
+
+
+# --- Crush ---
+
+
+def count_crush(data, actual):
+    """Count an export."""
+    del actual
+    return independent.crush_labels(data)

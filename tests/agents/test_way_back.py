@@ -280,3 +280,9 @@ def test_cursor_transcripts_come_back_byte_for_byte(text, newline):
 @given(st.lists(JSON, min_size=1, max_size=5), st.sampled_from(sorted(load_agents())))
 def test_any_json_values_come_back(native, agent):
     check_all(native, agent, compact)
+
+
+@settings(max_examples=300)
+@given(natives.CRUSH_EXPORT, LAYOUTS)
+def test_crush_rows_come_back(native, layout):
+    check_all(native, "crush", layout)

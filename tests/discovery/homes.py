@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.conftest import EXAMPLES, FIXTURES
 from tests.discovery import cursor_databases as cursor
+from tests.discovery.crush_database import filled as filled_crush
 from tests.discovery.opencode_database import filled
 from tests.discovery.test_cursor_command_line import MESSAGES, META, ROOT
 from tests.discovery.test_cursor_editor import FORMS
@@ -70,6 +71,10 @@ def cursor_chats(folder: Path) -> None:
 def cursor_editor(folder: Path) -> None:
     (folder / "User" / "globalStorage").mkdir(parents=True)
     cursor.editor(folder / "User" / "globalStorage" / "state.vscdb", FORMS["headers"])
+
+
+def crush(folder: Path) -> None:
+    filled_crush(folder / "crush.db").close()
 
 
 def fill(home: Path, system: str = "linux") -> Path:

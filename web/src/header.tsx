@@ -13,6 +13,7 @@ const AGENT_NAMES: Record<string, string> = {
   "gemini-cli": "Gemini CLI",
   opencode: "OpenCode",
   cursor: "Cursor",
+  crush: "Crush",
 };
 const REVISION_LENGTH = 7;
 

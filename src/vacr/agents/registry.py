@@ -41,6 +41,7 @@ _BUILT_IN_FOLDERS = {
     "cursor": "cursor",
     "opencode": "opencode",
     "acp": "acp",
+    "crush": "crush",
 }
 
 IMPORTED_FORMATS = frozenset(("atif",))

@@ -10,6 +10,7 @@ from tests.agents.independent.counts import (
     record_labels,
     values,
 )
+from tests.agents.independent.crush import crush, crush_labels
 from tests.agents.independent.cursor_transcripts import cursor, cursor_labels
 from tests.agents.independent.gemini_cli import gemini, gemini_labels
 from tests.agents.independent.open_code import opencode
@@ -21,6 +22,8 @@ __all__ = [
     "claude_labels",
     "codex",
     "codex_labels",
+    "crush",
+    "crush_labels",
     "cursor",
     "cursor_labels",
     "documents",
