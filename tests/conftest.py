@@ -166,7 +166,7 @@ AGENTS = {
     "cursor": "cursor.jsonl",
 }
 """The folder of each agent's sessions → its example."""
-FOLDERS = (*AGENTS, "crush")
+FOLDERS = (*AGENTS, "crush", "aider")
 """The folders of all agents, also of those without an example."""
 
 
@@ -184,6 +184,8 @@ def native_files(agent: str) -> list[Path]:
         and not path.name.endswith(".meta.json")
     ]
     real = sorted((CORPUS / agent).glob("*")) if CORPUS.is_dir() else []
+    # An input history names no program: it is read only beside the chat that it belongs to.
+    real = [path for path in real if not path.name.endswith(".input.history")]
     databases = (b"SQLite format 3", b"\x37\x7f\x06")
     return [
         *([EXAMPLES / AGENTS[agent]] if agent in AGENTS else []),

@@ -30,6 +30,7 @@ SESSIONS = [
     FIXTURES / "acp" / "two-sessions.jsonl",
     *(FIXTURES / "cursor" / name for name in ("drifted.jsonl", "transcript.txt")),
     FIXTURES / "crush" / "crush-session.jsonl",
+    FIXTURES / "aider" / "aider-chat.md",
 ]
 FOLDERS = [FIXTURES / "opencode" / "storage"]
 

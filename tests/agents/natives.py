@@ -378,3 +378,43 @@ CRUSH_EXPORT = st.builds(
         max_size=5,
     ),
 ).filter(bool)
+
+# --- Aider ---
+
+AIDER_CHAT = st.lists(
+    some(
+        "# aider chat started at 2026-05-02 08:15:00",
+        "> Aider v0.86.2  ",
+        "> Model: m-9 with diff edit format  ",
+        "> Model: m-9 with whole edit format  ",
+        "> Model: m-9 with udiff edit format  ",
+        "> Tokens: 2.5k sent, 81 received.  ",
+        "> Applied edit to a.py  ",
+        "> Commit 4122143 fix: it",
+        "> # 1 SEARCH/REPLACE block failed to match!",
+        "The SEARCH section must exactly match  ",
+        "> Create new file? (Y)es/(N)o [Yes]: y  ",
+        "a.py",
+        "```python",
+        "```",
+        "<<<<<<< SEARCH",
+        "=======",
+        ">>>>>>> REPLACE",
+        "#### typed  ",
+        "####   ",
+        "#### Heading",
+        "> quote",
+        "text \u2028 \r",
+        "",
+        "",
+        "*** Begin Patch",
+        "+++ b/a.py",
+        "@@",
+        "-old",
+        "TO LLM 2026-05-02T08:15:21",
+        "LLM RESPONSE 2026-05-02T08:15:22",
+        "ASSISTANT hi",
+        "\ufeff",
+    ),
+    max_size=16,
+).map("\n".join)

@@ -263,8 +263,8 @@ def test_damage_gives_valid_records_that_keep_everything_or_a_clear_error(path, 
 def check(records: list[dict], data: bytes) -> None:
     for record in records:
         assert validate(record).findings == []
-    if rebuild.format_of(records[0]) == "cursor-text":
-        assert rebuild.text(*records).encode() == data
+    if (form := rebuild.format_of(records[0])) in rebuild.TEXTS:
+        assert rebuild.TEXTS[form](*records) == data
     else:
         # The bytes of a repaired line come back; a repaired value of several entries comes back
         # with its bytes.

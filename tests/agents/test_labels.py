@@ -8,6 +8,7 @@ from tests.conftest import FOLDERS, native_files, records_of
 
 COUNTERS = {"claude": "count_claude", "codex": "count_codex", "opencode": "count_opencode"}
 COUNTERS |= {"gemini": "count_gemini", "cursor": "count_cursor", "crush": "count_crush"}
+COUNTERS |= {"aider": "count_aider"}
 """Agent → the function of this module that counts a native file without code of the package."""
 
 
@@ -93,3 +94,12 @@ def count_crush(data, actual):
     """Count an export."""
     del actual
     return independent.crush_labels(data)
+
+
+# --- Aider ---
+
+
+def count_aider(data, actual):
+    """Count a history."""
+    del actual
+    return independent.aider_labels(data)

@@ -286,3 +286,13 @@ def test_any_json_values_come_back(native, agent):
 @given(natives.CRUSH_EXPORT, LAYOUTS)
 def test_crush_rows_come_back(native, layout):
     check_all(native, "crush", layout)
+
+
+@settings(max_examples=300)
+@given(natives.AIDER_CHAT, st.sampled_from(["\n", "\r\n"]), st.sampled_from([b"", b"\n\xff\n"]))
+def test_aider_histories_come_back_byte_for_byte(text, newline, more):
+    data = text.replace("\n", newline).encode() + more or b"-"
+    records = records_of(data, "aider")
+    for record in records:
+        assert validate(record).findings == []
+    assert rebuild.aider.text(*records) == data

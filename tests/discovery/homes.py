@@ -77,6 +77,10 @@ def crush(folder: Path) -> None:
     filled_crush(folder / "crush.db").close()
 
 
+def aider(folder: Path) -> None:
+    put(FIXTURES / "aider" / "aider-chat.md", folder / ".aider.chat.history.md")
+
+
 def fill(home: Path, system: str = "linux") -> Path:
     """Put sessions of all agents into a home."""
     claude(home / ".claude")

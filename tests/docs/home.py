@@ -39,6 +39,8 @@ def fill_home(home: Path) -> Path:
     for transcript in transcripts.rglob("*.jsonl"):
         os.utime(transcript, (MAY_2026, MAY_2026))
     _fill_cursor_database(home / ".config/Cursor/User/globalStorage")
+    homes.crush(home / "till" / ".crush")
+    homes.aider(home / "till")
     (home / ".gitconfig").write_text("[user]\nname = Mira\nemail = mira@example.org\n")
     clone = home / "vacr"
     shutil.copytree(EXAMPLES, clone / "examples")

@@ -14,6 +14,7 @@ const AGENT_NAMES: Record<string, string> = {
   opencode: "OpenCode",
   cursor: "Cursor",
   crush: "Crush",
+  aider: "Aider",
 };
 const REVISION_LENGTH = 7;
 

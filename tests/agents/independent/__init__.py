@@ -1,5 +1,6 @@
 """Counts from native files, without code of the package, to compare with the entries of records."""
 
+from tests.agents.independent.aider import aider, aider_labels
 from tests.agents.independent.claude_code import claude, claude_labels
 from tests.agents.independent.codex_cli import codex, codex_labels
 from tests.agents.independent.counts import (
@@ -18,6 +19,8 @@ from tests.agents.independent.open_code import opencode
 __all__ = [
     "Counts",
     "Labels",
+    "aider",
+    "aider_labels",
     "claude",
     "claude_labels",
     "codex",

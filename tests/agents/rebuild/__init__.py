@@ -8,7 +8,8 @@ dump's documents is lost, because it has no meaning.
 import base64
 import copy
 
-from tests.agents.rebuild import cursor_transcripts, gemini_cli, open_code, session_rows
+from tests.agents.independent.counts import documents
+from tests.agents.rebuild import aider, cursor_transcripts, gemini_cli, open_code, session_rows
 from tests.agents.rebuild.claude_code import claude_line
 from tests.agents.rebuild.codex_cli import codex_line
 from tests.agents.rebuild.comparing import comparable, remove_labels, without_nulls
@@ -29,6 +30,13 @@ WHOLE = {
     "crush-sqlite": (session_rows.values, session_rows.native),
 }
 UNORDERED = {"opencode-json", "crush-sqlite"}
+
+TEXTS = {
+    "cursor-text": lambda *records: cursor_transcripts.text(*records).encode(),
+    "aider-markdown": aider.text,
+    "aider-llm": aider.text,
+}
+"""Format → the function that returns the bytes of a source from its records."""
 
 text = cursor_transcripts.text
 
@@ -55,6 +63,8 @@ def format_of(record: dict) -> str:
 def values(records: list[dict]) -> list:
     """Return the native values of the records of one source, and the undecodable bytes."""
     found = []
+    if format_of(records[0]).startswith("aider"):
+        return list(documents(aider.text(*records)))
     for record in copy.deepcopy(records):
         remove_labels(record["session"]["entries"])
         back = WHOLE[format_of(record)][0] if format_of(record) in WHOLE else lines
