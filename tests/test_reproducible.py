@@ -31,6 +31,11 @@ SESSIONS = [
     *(FIXTURES / "cursor" / name for name in ("drifted.jsonl", "transcript.txt")),
     FIXTURES / "crush" / "crush-session.jsonl",
     FIXTURES / "aider" / "aider-chat.md",
+    FIXTURES / "swe-agent" / "calls.traj",
+    *(
+        FIXTURES / "mini-swe-agent" / name
+        for name in ("mini-text.traj.json", "mini-calls.traj.json", "mini-list.traj.json")
+    ),
 ]
 FOLDERS = [FIXTURES / "opencode" / "storage"]
 

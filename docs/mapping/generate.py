@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pages import aider, claude, codex, crush, cursor, gemini, opencode
+from pages import aider, claude, codex, crush, cursor, gemini, mini_swe_agent, opencode, swe_agent
 
 FOLDER = Path(__file__).parent
 PAGES = {
@@ -19,6 +19,8 @@ PAGES = {
     "cursor": cursor,
     "crush": crush,
     "aider": aider,
+    "swe-agent": swe_agent,
+    "mini-swe-agent": mini_swe_agent,
 }
 
 

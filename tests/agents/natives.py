@@ -418,3 +418,75 @@ AIDER_CHAT = st.lists(
     ),
     max_size=16,
 ).map("\n".join)
+
+# --- Documents with the messages of a chat ---
+
+TRAJECTORY_CALL = objects(
+    {
+        "function": st.fixed_dictionaries(
+            {"name": TEXT},
+            optional={
+                "arguments": some('{"a":1}', "not json", {"a": 1}, '{"a":1,"a":2}'),
+                "strict": some(True, "x"),
+            },
+        )
+        | some(None, "f")
+    },
+    id=some("c1", "c2", None, 7),
+    type=some("function", None),
+)
+TRAJECTORY_MESSAGE = objects(
+    role=some("user", "assistant", "assistant", "tool", "system", "exit", "critic", None, 3),
+    content=PARTS | some("```bash\nls\n```", "<returncode>0</returncode>", "", None) | TEXT,
+    message_type=some("action", "observation", "thought", "dream", None, 3),
+    action=some("ls", "", None, 3),
+    agent=some("main", 3),
+    is_demo=some(True, None),
+    tool_calls=st.lists(TRAJECTORY_CALL, max_size=2) | JSON,
+    tool_call_id=some("c1", None, 7),
+    tool_call_ids=some(["c1"], ["c1", "c2"], [], None, "c1", [7]),
+    reasoning_content=some("hm", "", None, ["hm"]),
+    thinking_blocks=PARTS,
+    name=some("bash", None, 5),
+)
+TRAJECTORY_EXTRA = (
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "actions": some([{"command": "ls"}], [{"command": 3}], [], None, "ls"),
+            "returncode": some(0, 1, None, "0"),
+            "timestamp": some(1785000000.25, None, "x", -1),
+            "response": st.fixed_dictionaries(
+                {}, optional={"model": some("m-9", 3, None), "usage": JSON, "created": COUNTS}
+            ),
+        },
+    )
+    | JSON
+)
+TRAJECTORY_MESSAGE = st.builds(
+    lambda message, extra: message | extra,
+    TRAJECTORY_MESSAGE,
+    st.fixed_dictionaries({}, optional={"extra": TRAJECTORY_EXTRA}),
+)
+SWE_STEP = st.fixed_dictionaries({"action": TEXT, "observation": TEXT}, optional={"state": JSON})
+TRAJECTORY_HEADER = st.fixed_dictionaries(
+    {"info": st.fixed_dictionaries({"mini_version": some("2", 3)}, optional={"config": JSON})},
+    optional={
+        "trajectory_format": some("mini-swe-agent-1", 3),
+        "instance_id": some("till-7", 3),
+        "environment": JSON,
+        "replay_config": some("{", '{"env": {"repo": {"repo_name": "/till"}}}', None) | JSON,
+        "trajectory": st.lists(SWE_STEP | JSON, max_size=2) | JSON,
+        "entries": JSON,
+    },
+)
+SWE_TRAJECTORY = st.builds(
+    lambda header, messages: header | {"history": messages},
+    TRAJECTORY_HEADER,
+    st.lists(TRAJECTORY_MESSAGE | JSON, max_size=5) | JSON,
+)
+MINI_TRAJECTORY = st.builds(
+    lambda header, messages: header | {"messages": messages},
+    TRAJECTORY_HEADER,
+    st.lists(TRAJECTORY_MESSAGE | JSON, max_size=5) | JSON,
+)

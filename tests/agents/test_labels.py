@@ -8,7 +8,8 @@ from tests.conftest import FOLDERS, native_files, records_of
 
 COUNTERS = {"claude": "count_claude", "codex": "count_codex", "opencode": "count_opencode"}
 COUNTERS |= {"gemini": "count_gemini", "cursor": "count_cursor", "crush": "count_crush"}
-COUNTERS |= {"aider": "count_aider"}
+COUNTERS |= {"aider": "count_aider", "swe-agent": "count_swe_agent"}
+COUNTERS |= {"mini-swe-agent": "count_mini_swe_agent"}
 """Agent → the function of this module that counts a native file without code of the package."""
 
 
@@ -103,3 +104,19 @@ def count_aider(data, actual):
     """Count a history."""
     del actual
     return independent.aider_labels(data)
+
+
+# --- SWE-agent and mini-swe-agent ---
+
+
+def count_swe_agent(data, actual):
+    """Count a trajectory. How an edit ended is left to test_swe_agent.py."""
+    expected = independent.swe_agent_labels(data)
+    expected.statuses = actual.statuses
+    return expected
+
+
+def count_mini_swe_agent(data, actual):
+    """Count a trajectory."""
+    del actual
+    return independent.mini_swe_agent_labels(data)

@@ -296,3 +296,17 @@ def test_aider_histories_come_back_byte_for_byte(text, newline, more):
     for record in records:
         assert validate(record).findings == []
     assert rebuild.aider.text(*records) == data
+
+
+@pytest.mark.parametrize(
+    ("strategy", "agent"),
+    [(natives.SWE_TRAJECTORY, "swe-agent"), (natives.MINI_TRAJECTORY, "mini-swe-agent")],
+    ids=["swe-agent", "mini-swe-agent"],
+)
+def test_trajectories_come_back(strategy, agent):
+    @settings(max_examples=limit_examples(300))
+    @given(st.lists(strategy, min_size=1, max_size=2), LAYOUTS)
+    def holds(native, layout):
+        check_all(native, agent, layout)
+
+    holds()

@@ -15,6 +15,7 @@ const AGENT_NAMES: Record<string, string> = {
   cursor: "Cursor",
   crush: "Crush",
   aider: "Aider",
+  "swe-agent": "SWE-agent",
 };
 const REVISION_LENGTH = 7;
 

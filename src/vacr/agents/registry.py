@@ -43,6 +43,8 @@ _BUILT_IN_FOLDERS = {
     "acp": "acp",
     "crush": "crush",
     "aider": "aider",
+    "swe-agent": "swe_agent",
+    "mini-swe-agent": "mini_swe_agent",
 }
 
 IMPORTED_FORMATS = frozenset(("atif",))

@@ -1,6 +1,12 @@
 """Counts from native files, without code of the package, to compare with the entries of records."""
 
 from tests.agents.independent.aider import aider, aider_labels
+from tests.agents.independent.chat_documents import (
+    mini_swe_agent,
+    mini_swe_agent_labels,
+    swe_agent,
+    swe_agent_labels,
+)
 from tests.agents.independent.claude_code import claude, claude_labels
 from tests.agents.independent.codex_cli import codex, codex_labels
 from tests.agents.independent.counts import (
@@ -32,8 +38,12 @@ __all__ = [
     "documents",
     "gemini",
     "gemini_labels",
+    "mini_swe_agent",
+    "mini_swe_agent_labels",
     "opencode",
     "record",
     "record_labels",
+    "swe_agent",
+    "swe_agent_labels",
     "values",
 ]

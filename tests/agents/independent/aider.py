@@ -10,7 +10,8 @@ ANSWERED = re.compile(r"\(Y\)es/\(N\)o.*\]: (all|skip)$", re.DOTALL)
 
 
 TOKENS = re.compile(
-    r"^> Tokens: (\S+) sent(?:, \S+ cache write)?(?:, (\S+) cache hit)?, (\S+) received", re.MULTILINE
+    r"^> Tokens: (\S+) sent(?:, \S+ cache write)?(?:, (\S+) cache hit)?, (\S+) received",
+    re.MULTILINE,
 )
 
 
@@ -95,7 +96,9 @@ def count(data: bytes) -> tuple[Counts, Labels]:
             made += len(edits)
             counts.calls += len(edits)
         elif kind == "tool":
-            found = re.findall(r"^> (?:Main m|M)odel: (\S+) with .+ edit format", text, re.MULTILINE)
+            found = re.findall(
+                r"^> (?:Main m|M)odel: (\S+) with .+ edit format", text, re.MULTILINE
+            )
             model = found[-1] if found else model
             tokens = TOKENS.search(text)
             if tokens and said and not counted:

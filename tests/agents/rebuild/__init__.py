@@ -9,7 +9,14 @@ import base64
 import copy
 
 from tests.agents.independent.counts import documents
-from tests.agents.rebuild import aider, cursor_transcripts, gemini_cli, open_code, session_rows
+from tests.agents.rebuild import (
+    aider,
+    chat_documents,
+    cursor_transcripts,
+    gemini_cli,
+    open_code,
+    session_rows,
+)
 from tests.agents.rebuild.claude_code import claude_line
 from tests.agents.rebuild.codex_cli import codex_line
 from tests.agents.rebuild.comparing import comparable, remove_labels, without_nulls
@@ -28,8 +35,10 @@ WHOLE = {
     "opencode-export": (open_code.exported, open_code.native),
     "opencode-json": (open_code.values, open_code.native),
     "crush-sqlite": (session_rows.values, session_rows.native),
+    "swe-agent-traj": (chat_documents.swe_agent, chat_documents.native),
+    "mini-swe-agent-json": (chat_documents.mini_swe_agent, chat_documents.native),
 }
-UNORDERED = {"opencode-json", "crush-sqlite"}
+UNORDERED = {"opencode-json", "crush-sqlite", "swe-agent-traj", "mini-swe-agent-json"}
 
 TEXTS = {
     "cursor-text": lambda *records: cursor_transcripts.text(*records).encode(),
