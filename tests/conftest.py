@@ -166,7 +166,7 @@ AGENTS = {
     "cursor": "cursor.jsonl",
 }
 """The folder of each agent's sessions → its example."""
-FOLDERS = (*AGENTS, "crush", "aider", "swe-agent", "mini-swe-agent")
+FOLDERS = (*AGENTS, "crush", "aider", "swe-agent", "mini-swe-agent", "openhands")
 """The folders of all agents, also of those without an example."""
 
 

@@ -32,6 +32,7 @@ SESSIONS = [
     FIXTURES / "crush" / "crush-session.jsonl",
     FIXTURES / "aider" / "aider-chat.md",
     FIXTURES / "swe-agent" / "calls.traj",
+    *(FIXTURES / "openhands" / name for name in ("hands-events.jsonl", "hands-output.jsonl")),
     *(
         FIXTURES / "mini-swe-agent" / name
         for name in ("mini-text.traj.json", "mini-calls.traj.json", "mini-list.traj.json")

@@ -33,6 +33,7 @@ _AGENTS = (
     "aider",
     "swe-agent",
     "mini-swe-agent",
+    "openhands",
 )
 TARGET = Path(__file__).parent / "src" / "tables.json"
 

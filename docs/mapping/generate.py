@@ -8,7 +8,18 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pages import aider, claude, codex, crush, cursor, gemini, mini_swe_agent, opencode, swe_agent
+from pages import (
+    aider,
+    claude,
+    codex,
+    crush,
+    cursor,
+    gemini,
+    mini_swe_agent,
+    opencode,
+    openhands,
+    swe_agent,
+)
 
 FOLDER = Path(__file__).parent
 PAGES = {
@@ -21,6 +32,7 @@ PAGES = {
     "aider": aider,
     "swe-agent": swe_agent,
     "mini-swe-agent": mini_swe_agent,
+    "openhands": openhands,
 }
 
 

@@ -490,3 +490,53 @@ MINI_TRAJECTORY = st.builds(
     TRAJECTORY_HEADER,
     st.lists(TRAJECTORY_MESSAGE | JSON, max_size=5) | JSON,
 )
+
+# --- OpenHands ---
+
+HANDS_EVENT = objects(
+    kind=some(
+        "MessageEvent",
+        "ActionEvent",
+        "ActionEvent",
+        "ObservationEvent",
+        "UserRejectObservation",
+        "AgentErrorEvent",
+        "PauseEvent",
+        *ODD_TYPES,
+    ),
+    id=some("e1", "e2", None, 7),
+    parent_id=some("e1", None, 7),
+    timestamp=STAMPS | some("2026-05-02T08:15:01.123456"),
+    source=some("user", "agent", "environment", "hook", None, 3),
+    llm_message=objects(role=some("user", None), content=PARTS | TEXT | st.none()) | JSON,
+    thought=PARTS | TEXT,
+    reasoning_content=some("hm", "", None, 3),
+    action=some("run", "message", "think") | JSON,
+    tool_name=some("terminal", None, 3),
+    tool_call_id=some("c1", None, 7),
+    tool_call=some({"arguments": '{"a":1}'}, {"arguments": "x"}, None, "x"),
+    observation=some("run", "error") | objects(content=PARTS | TEXT | st.none()) | JSON,
+    rejection_reason=JSON,
+    error=JSON,
+    key=some("stats", "x"),
+    value=some({"usage_to_metrics": {"a": {"model_name": "m", "accumulated_token_usage": 3}}})
+    | JSON,
+)
+HANDS_EARLY = objects(
+    id=some(1, 2, None, "e1"),
+    cause=some(1, 2, None, "x"),
+    source=some("user", "agent", None),
+    action=some("run", "message", "think", None, 3),
+    observation=some("run", "error", None, 3),
+    content=JSON,
+    thought=some("hm", "", None, ["hm"]),
+    args=objects(content=JSON, thought=some("hm", None)) | JSON,
+    extras=JSON,
+    command=TEXT,
+    is_confirmed=some("confirmed", None),
+)
+HANDS_EVENTS = st.lists(HANDS_EVENT | HANDS_EVENT | HANDS_EARLY | JSON, min_size=1, max_size=5)
+HANDS_TASK = st.fixed_dictionaries(
+    {"instruction": TEXT, "history": st.lists(HANDS_EARLY | HANDS_EVENT | JSON, max_size=4) | JSON},
+    optional={"instance_id": TEXT, "entries": JSON, "error": some(None, "x")},
+)

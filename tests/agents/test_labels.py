@@ -9,7 +9,7 @@ from tests.conftest import FOLDERS, native_files, records_of
 COUNTERS = {"claude": "count_claude", "codex": "count_codex", "opencode": "count_opencode"}
 COUNTERS |= {"gemini": "count_gemini", "cursor": "count_cursor", "crush": "count_crush"}
 COUNTERS |= {"aider": "count_aider", "swe-agent": "count_swe_agent"}
-COUNTERS |= {"mini-swe-agent": "count_mini_swe_agent"}
+COUNTERS |= {"mini-swe-agent": "count_mini_swe_agent", "openhands": "count_openhands"}
 """Agent → the function of this module that counts a native file without code of the package."""
 
 
@@ -120,3 +120,12 @@ def count_mini_swe_agent(data, actual):
     """Count a trajectory."""
     del actual
     return independent.mini_swe_agent_labels(data)
+
+
+# --- OpenHands ---
+
+
+def count_openhands(data, actual):
+    """Count events."""
+    del actual
+    return independent.openhands_labels(data)

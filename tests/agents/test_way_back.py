@@ -310,3 +310,16 @@ def test_trajectories_come_back(strategy, agent):
         check_all(native, agent, layout)
 
     holds()
+
+
+@settings(max_examples=300)
+@given(natives.HANDS_EVENTS, LAYOUTS)
+def test_openhands_events_come_back(native, layout):
+    first = {"id": "e0", "kind": "PauseEvent", "source": "user"}
+    check_all([first, *native], "openhands", layout)
+
+
+@settings(max_examples=300)
+@given(st.lists(natives.HANDS_TASK, min_size=1, max_size=2), LAYOUTS)
+def test_openhands_tasks_come_back(native, layout):
+    check_all(native, "openhands", layout)

@@ -81,6 +81,19 @@ def aider(folder: Path) -> None:
     put(FIXTURES / "aider" / "aider-chat.md", folder / ".aider.chat.history.md")
 
 
+def openhands(folder: Path) -> None:
+    """Write a conversation as a folder of events."""
+    (folder / "events").mkdir(parents=True)
+    state = {"id": "0e000000-1111-4000-8000-000000000000", "max_iterations": 500}
+    state |= {"agent": {"llm": {"model": "vendor/sonnet-9"}}}
+    state |= {"workspace": {"working_dir": "/home/nora/till"}}
+    (folder / "base_state.json").write_text(json.dumps(state))
+    lines = (FIXTURES / "openhands" / "hands-events.jsonl").read_text().splitlines()
+    for number, line in enumerate(lines):
+        name = f"event-{number:05}-{json.loads(line)['id']}.json"
+        (folder / "events" / name).write_text(line)
+
+
 def fill(home: Path, system: str = "linux") -> Path:
     """Put sessions of all agents into a home."""
     claude(home / ".claude")

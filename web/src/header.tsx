@@ -16,6 +16,7 @@ const AGENT_NAMES: Record<string, string> = {
   crush: "Crush",
   aider: "Aider",
   "swe-agent": "SWE-agent",
+  openhands: "OpenHands",
 };
 const REVISION_LENGTH = 7;
 

@@ -45,6 +45,7 @@ _BUILT_IN_FOLDERS = {
     "aider": "aider",
     "swe-agent": "swe_agent",
     "mini-swe-agent": "mini_swe_agent",
+    "openhands": "openhands",
 }
 
 IMPORTED_FORMATS = frozenset(("atif",))

@@ -21,6 +21,7 @@ from tests.agents.independent.crush import crush, crush_labels
 from tests.agents.independent.cursor_transcripts import cursor, cursor_labels
 from tests.agents.independent.gemini_cli import gemini, gemini_labels
 from tests.agents.independent.open_code import opencode
+from tests.agents.independent.openhands import openhands, openhands_labels
 
 __all__ = [
     "Counts",
@@ -41,6 +42,8 @@ __all__ = [
     "mini_swe_agent",
     "mini_swe_agent_labels",
     "opencode",
+    "openhands",
+    "openhands_labels",
     "record",
     "record_labels",
     "swe_agent",

@@ -15,6 +15,7 @@ from tests.agents.rebuild import (
     cursor_transcripts,
     gemini_cli,
     open_code,
+    openhands,
     session_rows,
 )
 from tests.agents.rebuild.claude_code import claude_line
@@ -35,10 +36,13 @@ WHOLE = {
     "opencode-export": (open_code.exported, open_code.native),
     "opencode-json": (open_code.values, open_code.native),
     "crush-sqlite": (session_rows.values, session_rows.native),
+    "openhands-events": (openhands.events, openhands.native),
+    "openhands-history": (openhands.history, openhands.native),
     "swe-agent-traj": (chat_documents.swe_agent, chat_documents.native),
     "mini-swe-agent-json": (chat_documents.mini_swe_agent, chat_documents.native),
 }
 UNORDERED = {"opencode-json", "crush-sqlite", "swe-agent-traj", "mini-swe-agent-json"}
+UNORDERED |= {"openhands-events", "openhands-history"}
 
 TEXTS = {
     "cursor-text": lambda *records: cursor_transcripts.text(*records).encode(),
