@@ -38,7 +38,6 @@ from vacr.agents.lift import (
     parse_names,
     sum_token_usage,
 )
-from vacr.agents.tool_calls import dict_or_empty
 from vacr.model import JsonObject
 from vacr.record import build_child_entries
 
@@ -141,9 +140,16 @@ def _make_call(call: JsonObject) -> JsonObject:
 
 def build_chat_usage(usage: Any) -> JsonObject:
     """Return the canonical counters of a response's `usage`; empty without usable counters."""
-    native = dict_or_empty(usage)
-    counters = dict(native)
-    for details in _DETAILS:
-        for name, value in dict_or_empty(native.get(details)).items():
-            counters[f"{details}.{name}"] = value
+    if type(usage) is not dict:
+        return {}
+    prompt, completion = (usage.get(details) for details in _DETAILS)
+    counters = {
+        "prompt_tokens": usage.get("prompt_tokens"),
+        "completion_tokens": usage.get("completion_tokens"),
+        "total_tokens": usage.get("total_tokens"),
+    }
+    if type(prompt) is dict:
+        counters["prompt_tokens_details.cached_tokens"] = prompt.get("cached_tokens")
+    if type(completion) is dict:
+        counters["completion_tokens_details.reasoning_tokens"] = completion.get("reasoning_tokens")
     return sum_token_usage(counters, CHAT_USAGE_SUMS)

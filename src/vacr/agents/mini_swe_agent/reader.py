@@ -63,6 +63,7 @@ MINI_EXIT_ROLE = "exit"
 MINI_TRAJECTORY_FORMAT = "mini-swe-agent-"
 
 _COMMAND = re.compile(r"```(?:mswea_bash_command|bash)\s*\n(.*?)\n```", re.DOTALL)
+_FENCES = ("```mswea_bash_command", "```bash")
 _OBSERVATION = "<returncode>"
 _TIMEOUT_START = "The last command "
 _IDENTIFYING_MESSAGES = 3
@@ -222,5 +223,11 @@ def _list_commands(extra: JsonObject, content: Any) -> list[str]:
             for action in actions
             if type(action) is dict and type(action.get("command")) is str
         ]
-    found = _COMMAND.findall(content) if type(content) is str else []
-    return found if len(found) == 1 else []
+    if type(content) is not str:
+        return []
+    starts = [content.find(fence) for fence in _FENCES]
+    first = min((start for start in starts if start >= 0), default=-1)
+    if first < 0 or max(content.rfind(fence) for fence in _FENCES) != first:
+        return []
+    command = _COMMAND.match(content, first)
+    return [] if command is None else [command[1]]
