@@ -118,6 +118,14 @@ def test_message_of_several_lines_is_one_message():
     ]
 
 
+def test_command_of_several_lines_is_not_an_answer():
+    command = "> aider --model m-9 --message one\ntwo  \n> Aider v0.86.2  \n"
+    record = record_of((HEADING + command + ASKED).encode())
+    kinds = [entry["type"] for entry in record["session"]["entries"]]
+    assert kinds == ["system-event", "system-event", "user"]
+    assert record["session"]["agent-meta"]["cli-version"] == "0.86.2"
+
+
 def test_input_of_several_lines():
     text = HEADING + "\n#### one  \n####   \n####   two  \n"
     (entry,) = [e for e in record_of(text.encode())["session"]["entries"] if e["type"] == "user"]

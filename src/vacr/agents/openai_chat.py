@@ -1,8 +1,8 @@
 """Messages of the OpenAI chat format as entries: what many agents send to a model, and keep.
 
-A message has a `role` and a `content`. The assistant's calls stand beside the content, each with
-its arguments as a string of JSON; a message with the role `tool` is the result of one call. Agents
-add members of their own, which stay in the entry under their own names.
+A message has a `role` and a `content`. The assistant's calls are separate from the content, each
+with its arguments as a string of JSON. A message with the role `tool` is the result of one call.
+Agents add members of their own, which stay in the entry under their own names.
 
 >>> from vacr.agents.lift import SessionBuilder
 >>> from vacr.agents.openai_chat import make_chat_entry
@@ -20,8 +20,8 @@ add members of their own, which stay in the entry under their own names.
 >>> make_chat_entry(answer, session)
 {'type': 'tool-result', 'output': 'landed', 'call-id': 'c1', 'role': 'tool'}
 
-Counters are sums of native ones, as `CHAT_USAGE_SUMS` has them: input includes what the provider
-read from its cache, and output includes reasoning.
+Counters are sums of native ones, as `CHAT_USAGE_SUMS` has them: input includes tokens from a
+cache, and output includes reasoning.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def lines_of(data: bytes):
         elif line.startswith(">") and ended and (not before or kind in ("tool", "user", "run")):
             kind, fenced = "tool", False
             yield kind, line
-        elif line.startswith("> ") and kind == "tool":
+        elif line.startswith("> ") and kind in ("tool", "run"):
             failing = "failed to match!" in line
             kind = "tool" if failing else "open"
             yield "tool", line

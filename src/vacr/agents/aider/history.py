@@ -98,7 +98,7 @@ class _Segments:
             return USER
         if _TOOL_LINE.match(bare) and (is_after_blank or last in (TOOL, USER, RUN)):
             return TOOL
-        if last == TOOL and _OPEN_TOOL_LINE.match(bare):
+        if last in (TOOL, RUN) and _OPEN_TOOL_LINE.match(bare):
             return TOOL
         return TEXT
 

@@ -5,8 +5,8 @@ file can be rebuilt byte by byte. Beside these texts, vacr derives what other ag
 edits in an answer become calls, and Aider's messages about them (`Applied edit to …`) results.
 
 Aider writes the start of a run in local time without a zone, and no other time. Such times stay as
-they are (`started`), and the session has no canonical time. If the history of inputs lies beside
-the chat, each input also gets the local time at which it was typed (`typed`).
+they are (`started`), and the session has no canonical time. If the folder has a history of
+inputs, each input also gets the local time at which it was typed (`typed`).
 
 >>> from vacr.agents.agent import Source, SourcePart
 >>> from vacr.agents.aider.reader import read
@@ -92,7 +92,7 @@ def read(source: Source) -> Iterator[Reading]:
 
 
 def _read_source(source: Source) -> Iterator[Reading]:
-    """Yield the records of a source; the last one gets the files beside it."""
+    """Yield the records of a source; the last one gets the other files."""
     pieces = list(_decode_pieces(source.main.data))
     text = "".join(piece for piece in pieces if isinstance(piece, str))
     if not FIRST_HEADING.search(text):
@@ -404,7 +404,7 @@ def _parse_count(text: str) -> int:
 
 
 def _parse_input_times(source: Source) -> list[tuple[str, str]]:
-    """Return the inputs in the history beside the chat, each after the local time of its typing."""
+    """Return the typed inputs, each after its local time, from the history of inputs."""
     inputs: list[tuple[str, str]] = []
     for part in source.parts[1:]:
         if not part.name.endswith(".input.history"):

@@ -1,4 +1,4 @@
-r"""Who wrote a user message of mini-swe-agent, how a command ended, and what it printed.
+r"""Speakers of user messages of mini-swe-agent, outcomes of commands, and their output.
 
 | evidence | outcome |
 |---|---|

@@ -43,7 +43,7 @@ EDITOR_EFFECTS = {
 
 
 def get_report(native: dict[str, Any]) -> dict[str, Any]:
-    """Return what an observation reports beside its text; empty without a report."""
+    """Return the report of an observation without its text; empty without a report."""
     observation = native.get("observation")
     return dict_or_empty(observation) or dict_or_empty(native.get("extras"))
 

@@ -1,7 +1,7 @@
 """Who wrote a user message of SWE-agent, how a call ended, and what its tools do to files.
 
-SWE-agent writes no exit codes. Only its own editor says how an edit ended, in words that begin its
-output; everything else is unknown.
+SWE-agent writes no exit codes. Only the output of its editor states how an edit ended. The
+outcome of any other call is unknown.
 
     >>> from vacr.agents.labels import CallResult
     >>> from vacr.agents.swe_agent.labels import classify_outcome

@@ -1,12 +1,12 @@
 """Trajectories of SWE-agent as records.
 
-A trajectory has the same run twice. `history` are the messages as the model saw them, also those of
+A trajectory has the same run twice. `history` has the messages as the model saw them, with
 demonstrations; they become the entries. `trajectory` are the steps, each with the state of the
 shell afterwards. If every step has an observation in the history, the step is kept with it, as
 `step`; otherwise all steps stay in the session.
 
 A call states the tool and its arguments. Configurations without calls write the command in the
-text; the host repeats it as `action`, of which vacr makes a call.
+text; the host repeats it as `action`, and vacr makes a call of it.
 
 >>> import json
 >>> from vacr.agents.agent import Source, SourcePart
