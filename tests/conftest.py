@@ -166,13 +166,15 @@ AGENTS = {
     "cursor": "cursor.jsonl",
 }
 """The folder of each agent's sessions → its example."""
+FOLDERS = (*AGENTS, "crush", "aider", "swe-agent", "mini-swe-agent", "openhands")
+"""The folders of all agents, also of those without an example."""
 
 
 def native_files(agent: str) -> list[Path]:
     """List the sessions of an agent that are files: our own, and real ones where there are any."""
     own = sorted(
         path
-        for suffix in ("jsonl", "json", "txt")
+        for suffix in ("jsonl", "json", "txt", "traj", "md")
         for path in (FIXTURES / agent).rglob(f"*.{suffix}")
     )
     own = [
@@ -182,10 +184,13 @@ def native_files(agent: str) -> list[Path]:
         and not path.name.endswith(".meta.json")
     ]
     real = sorted((CORPUS / agent).glob("*")) if CORPUS.is_dir() else []
+    # An input history names no program: it is read only beside the chat that it belongs to.
+    real = [path for path in real if not path.name.endswith(".input.history")]
+    databases = (b"SQLite format 3", b"\x37\x7f\x06")
     return [
-        EXAMPLES / AGENTS[agent],
+        *([EXAMPLES / AGENTS[agent]] if agent in AGENTS else []),
         *own,
-        *(path for path in real if not path.read_bytes().startswith(b"SQLite format 3")),
+        *(path for path in real if not path.read_bytes().startswith(databases)),
     ]
 
 

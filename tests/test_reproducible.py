@@ -29,6 +29,14 @@ SESSIONS = [
     *(FIXTURES / "opencode" / name for name in ("export-odd.json", "dump.jsonl", "sample.json")),
     FIXTURES / "acp" / "two-sessions.jsonl",
     *(FIXTURES / "cursor" / name for name in ("drifted.jsonl", "transcript.txt")),
+    FIXTURES / "crush" / "crush-session.jsonl",
+    FIXTURES / "aider" / "aider-chat.md",
+    FIXTURES / "swe-agent" / "calls.traj",
+    *(FIXTURES / "openhands" / name for name in ("hands-events.jsonl", "hands-output.jsonl")),
+    *(
+        FIXTURES / "mini-swe-agent" / name
+        for name in ("mini-text.traj.json", "mini-calls.traj.json", "mini-list.traj.json")
+    ),
 ]
 FOLDERS = [FIXTURES / "opencode" / "storage"]
 

@@ -23,7 +23,18 @@ from vacr.viewer.content import TEXT_BLOCK_TYPES
 from vacr.viewer.exit_codes import EXIT_CODE_MEANINGS
 from vacr.viewer.rows import DESCRIPTIVE_ARGUMENTS, SEARCH_ARGUMENTS
 
-_AGENTS = ("claude-code", "codex-cli", "gemini-cli", "opencode", "cursor")
+_AGENTS = (
+    "claude-code",
+    "codex-cli",
+    "gemini-cli",
+    "opencode",
+    "cursor",
+    "crush",
+    "aider",
+    "swe-agent",
+    "mini-swe-agent",
+    "openhands",
+)
 TARGET = Path(__file__).parent / "src" / "tables.json"
 
 

@@ -8,7 +8,18 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pages import claude, codex, cursor, gemini, opencode
+from pages import (
+    aider,
+    claude,
+    codex,
+    crush,
+    cursor,
+    gemini,
+    mini_swe_agent,
+    opencode,
+    openhands,
+    swe_agent,
+)
 
 FOLDER = Path(__file__).parent
 PAGES = {
@@ -17,6 +28,11 @@ PAGES = {
     "gemini-cli": gemini,
     "opencode": opencode,
     "cursor": cursor,
+    "crush": crush,
+    "aider": aider,
+    "swe-agent": swe_agent,
+    "mini-swe-agent": mini_swe_agent,
+    "openhands": openhands,
 }
 
 

@@ -1,5 +1,7 @@
 """Strategies for native values of Gemini CLI, OpenCode and Cursor, usual and unusual ones."""
 
+import json
+
 from hypothesis import strategies as st
 
 from tests.record.value_strategies import JSON, TEXT
@@ -325,3 +327,216 @@ TRANSCRIPT = st.lists(
     ),
     max_size=12,
 ).map(lambda lines: "\n".join(["user:", *lines]))
+
+# --- Databases with sessions and messages ---
+
+CRUSH_DATA = st.dictionaries(
+    some(
+        "text", "id", "name", "input", "content", "thinking", "reason", "type", "vacr", "signature"
+    ),
+    some("x", '{"a": 1}', '{"a":1,"a":2}', None, 3, True, ["y"]),
+    max_size=4,
+)
+CRUSH_PART = st.fixed_dictionaries(
+    {
+        "type": some("text", "tool_call", "tool_result", "reasoning", "finish", "binary", "new", 3),
+        "data": CRUSH_DATA | JSON,
+    },
+    optional={"more": JSON},
+)
+SESSION_ROW = objects(
+    extra=st.dictionaries(
+        st.sampled_from(sorted(SESSION_MEMBERS | {"vacr", "todos"})) | TEXT, JSON, max_size=2
+    ),
+    id=some("s1", "s1", "s2", None, 7),
+    title=TEXT | st.none(),
+    parent_session_id=some("s0", None, 7),
+    created_at=some(1785000000, 1785000000000, -1, 1.5, None, "x"),
+    cost=some(0.5, True, None, "x"),
+)
+CRUSH_MESSAGE = objects(
+    role=some("user", "assistant", "assistant", "tool", "system", None),
+    id=some("m1", "m2", None, 7),
+    parts=st.lists(CRUSH_PART | JSON, max_size=3).map(json.dumps) | JSON,
+    model=some("m-9", "", None, 3),
+    created_at=some(1785000000, 1785000000000, -1, 1.5, None, "x"),
+    finished_at=some(None, 3),
+)
+CRUSH_EXPORT = st.builds(
+    lambda head, rows: [*head, *rows],
+    some(
+        [],
+        [{"vacr-export": "crush-sqlite", "session": "s1"}],
+        [{"vacr-export": "crush-sqlite", "session": "s1", "more": 1}],
+        [{"vacr-export": "crush-sqlite", "session": ""}],
+    ),
+    st.lists(
+        st.builds(lambda row: {"table": "sessions", "row": row}, SESSION_ROW)
+        | st.builds(lambda row: {"table": "messages", "row": row}, CRUSH_MESSAGE)
+        | st.builds(lambda row: {"table": "files", "row": row}, SESSION_ROW)
+        | JSON,
+        max_size=5,
+    ),
+).filter(bool)
+
+# --- Aider ---
+
+AIDER_CHAT = st.lists(
+    some(
+        "# aider chat started at 2026-05-02 08:15:00",
+        "> Aider v0.86.2  ",
+        "> Model: m-9 with diff edit format  ",
+        "> Model: m-9 with whole edit format  ",
+        "> Model: m-9 with udiff edit format  ",
+        "> Tokens: 2.5k sent, 81 received.  ",
+        "> Applied edit to a.py  ",
+        "> Commit 4122143 fix: it",
+        "> # 1 SEARCH/REPLACE block failed to match!",
+        "The SEARCH section must exactly match  ",
+        "> Create new file? (Y)es/(N)o [Yes]: y  ",
+        "a.py",
+        "```python",
+        "```",
+        "<<<<<<< SEARCH",
+        "=======",
+        ">>>>>>> REPLACE",
+        "#### typed  ",
+        "####   ",
+        "#### Heading",
+        "> quote",
+        "text \u2028 \r",
+        "",
+        "",
+        "*** Begin Patch",
+        "+++ b/a.py",
+        "@@",
+        "-old",
+        "TO LLM 2026-05-02T08:15:21",
+        "LLM RESPONSE 2026-05-02T08:15:22",
+        "ASSISTANT hi",
+        "\ufeff",
+    ),
+    max_size=16,
+).map("\n".join)
+
+# --- Documents with the messages of a chat ---
+
+TRAJECTORY_CALL = objects(
+    {
+        "function": st.fixed_dictionaries(
+            {"name": TEXT},
+            optional={
+                "arguments": some('{"a":1}', "not json", {"a": 1}, '{"a":1,"a":2}'),
+                "strict": some(True, "x"),
+            },
+        )
+        | some(None, "f")
+    },
+    id=some("c1", "c2", None, 7),
+    type=some("function", None),
+)
+TRAJECTORY_MESSAGE = objects(
+    role=some("user", "assistant", "assistant", "tool", "system", "exit", "critic", None, 3),
+    content=PARTS | some("```bash\nls\n```", "<returncode>0</returncode>", "", None) | TEXT,
+    message_type=some("action", "observation", "thought", "dream", None, 3),
+    action=some("ls", "", None, 3),
+    agent=some("main", 3),
+    is_demo=some(True, None),
+    tool_calls=st.lists(TRAJECTORY_CALL, max_size=2) | JSON,
+    tool_call_id=some("c1", None, 7),
+    tool_call_ids=some(["c1"], ["c1", "c2"], [], None, "c1", [7]),
+    reasoning_content=some("hm", "", None, ["hm"]),
+    thinking_blocks=PARTS,
+    name=some("bash", None, 5),
+)
+TRAJECTORY_EXTRA = (
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "actions": some([{"command": "ls"}], [{"command": 3}], [], None, "ls"),
+            "returncode": some(0, 1, None, "0"),
+            "timestamp": some(1785000000.25, None, "x", -1),
+            "response": st.fixed_dictionaries(
+                {}, optional={"model": some("m-9", 3, None), "usage": JSON, "created": COUNTS}
+            ),
+        },
+    )
+    | JSON
+)
+TRAJECTORY_MESSAGE = st.builds(
+    lambda message, extra: message | extra,
+    TRAJECTORY_MESSAGE,
+    st.fixed_dictionaries({}, optional={"extra": TRAJECTORY_EXTRA}),
+)
+SWE_STEP = st.fixed_dictionaries({"action": TEXT, "observation": TEXT}, optional={"state": JSON})
+TRAJECTORY_HEADER = st.fixed_dictionaries(
+    {"info": st.fixed_dictionaries({"mini_version": some("2", 3)}, optional={"config": JSON})},
+    optional={
+        "trajectory_format": some("mini-swe-agent-1", 3),
+        "instance_id": some("till-7", 3),
+        "environment": JSON,
+        "replay_config": some("{", '{"env": {"repo": {"repo_name": "/till"}}}', None) | JSON,
+        "trajectory": st.lists(SWE_STEP | JSON, max_size=2) | JSON,
+        "entries": JSON,
+    },
+)
+SWE_TRAJECTORY = st.builds(
+    lambda header, messages: header | {"history": messages},
+    TRAJECTORY_HEADER,
+    st.lists(TRAJECTORY_MESSAGE | JSON, max_size=5) | JSON,
+)
+MINI_TRAJECTORY = st.builds(
+    lambda header, messages: header | {"messages": messages},
+    TRAJECTORY_HEADER,
+    st.lists(TRAJECTORY_MESSAGE | JSON, max_size=5) | JSON,
+)
+
+# --- OpenHands ---
+
+HANDS_EVENT = objects(
+    kind=some(
+        "MessageEvent",
+        "ActionEvent",
+        "ActionEvent",
+        "ObservationEvent",
+        "UserRejectObservation",
+        "AgentErrorEvent",
+        "PauseEvent",
+        *ODD_TYPES,
+    ),
+    id=some("e1", "e2", None, 7),
+    parent_id=some("e1", None, 7),
+    timestamp=STAMPS | some("2026-05-02T08:15:01.123456"),
+    source=some("user", "agent", "environment", "hook", None, 3),
+    llm_message=objects(role=some("user", None), content=PARTS | TEXT | st.none()) | JSON,
+    thought=PARTS | TEXT,
+    reasoning_content=some("hm", "", None, 3),
+    action=some("run", "message", "think") | JSON,
+    tool_name=some("terminal", None, 3),
+    tool_call_id=some("c1", None, 7),
+    tool_call=some({"arguments": '{"a":1}'}, {"arguments": "x"}, None, "x"),
+    observation=some("run", "error") | objects(content=PARTS | TEXT | st.none()) | JSON,
+    rejection_reason=JSON,
+    error=JSON,
+    key=some("stats", "x"),
+    value=some({"usage_to_metrics": {"a": {"model_name": "m", "accumulated_token_usage": 3}}})
+    | JSON,
+)
+HANDS_EARLY = objects(
+    id=some(1, 2, None, "e1"),
+    cause=some(1, 2, None, "x"),
+    source=some("user", "agent", None),
+    action=some("run", "message", "think", None, 3),
+    observation=some("run", "error", None, 3),
+    content=JSON,
+    thought=some("hm", "", None, ["hm"]),
+    args=objects(content=JSON, thought=some("hm", None)) | JSON,
+    extras=JSON,
+    command=TEXT,
+    is_confirmed=some("confirmed", None),
+)
+HANDS_EVENTS = st.lists(HANDS_EVENT | HANDS_EVENT | HANDS_EARLY | JSON, min_size=1, max_size=5)
+HANDS_TASK = st.fixed_dictionaries(
+    {"instruction": TEXT, "history": st.lists(HANDS_EARLY | HANDS_EVENT | JSON, max_size=4) | JSON},
+    optional={"instance_id": TEXT, "entries": JSON, "error": some(None, "x")},
+)

@@ -4,17 +4,19 @@ import pytest
 
 from tests.agents import independent
 from tests.agents.independent.open_code import opencode_labels
-from tests.conftest import AGENTS, native_files, records_of
+from tests.conftest import FOLDERS, native_files, records_of
 
 COUNTERS = {"claude": "count_claude", "codex": "count_codex", "opencode": "count_opencode"}
-COUNTERS |= {"gemini": "count_gemini", "cursor": "count_cursor"}
+COUNTERS |= {"gemini": "count_gemini", "cursor": "count_cursor", "crush": "count_crush"}
+COUNTERS |= {"aider": "count_aider", "swe-agent": "count_swe_agent"}
+COUNTERS |= {"mini-swe-agent": "count_mini_swe_agent", "openhands": "count_openhands"}
 """Agent → the function of this module that counts a native file without code of the package."""
 
 
 def find_files():
     return [
         pytest.param(agent, path, id=f"{agent}/{path.name[-40:]}")
-        for agent in AGENTS
+        for agent in FOLDERS
         if agent in COUNTERS
         for path in native_files(agent)
     ]
@@ -84,3 +86,46 @@ def count_cursor(data, actual):
     """Count a transcript. The folder names sub-agents, so a file alone is a main session."""
     del actual
     return independent.cursor_labels(data)
+
+
+# --- Crush ---
+
+
+def count_crush(data, actual):
+    """Count an export."""
+    del actual
+    return independent.crush_labels(data)
+
+
+# --- Aider ---
+
+
+def count_aider(data, actual):
+    """Count a history."""
+    del actual
+    return independent.aider_labels(data)
+
+
+# --- SWE-agent and mini-swe-agent ---
+
+
+def count_swe_agent(data, actual):
+    """Count a trajectory. How an edit ended is left to test_swe_agent.py."""
+    expected = independent.swe_agent_labels(data)
+    expected.statuses = actual.statuses
+    return expected
+
+
+def count_mini_swe_agent(data, actual):
+    """Count a trajectory."""
+    del actual
+    return independent.mini_swe_agent_labels(data)
+
+
+# --- OpenHands ---
+
+
+def count_openhands(data, actual):
+    """Count events."""
+    del actual
+    return independent.openhands_labels(data)

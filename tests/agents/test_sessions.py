@@ -6,14 +6,21 @@ import json
 import pytest
 
 from tests.agents import independent, rebuild
-from tests.conftest import AGENTS, CORPUS, native_files, records_of
+from tests.conftest import CORPUS, FOLDERS, native_files, records_of
 from vacr import validate
 
 SCORE = CORPUS.parent / "score" / "coverage.py"
 FILES = [
     pytest.param(agent, path, id=f"{agent}/{path.name[-40:]}")
-    for agent in AGENTS
+    for agent in FOLDERS
     for path in native_files(agent)
+]
+# The rows of a database have names of tables around them, and JSON in their texts; a history in
+# Markdown has no JSON.
+DOCUMENTS = [
+    file
+    for file in FILES
+    if b'"vacr-export":' not in file.values[1].read_bytes()[:200] and file.values[0] != "aider"
 ]
 LOGS = [pytest.param(path, id=path.name[-40:]) for path in native_files("gemini")]
 
@@ -29,7 +36,12 @@ def test_typed_entries_agree_with_independent_counts(agent, path):
         ]
         if len(set(metas)) > 1:
             pytest.skip("a fork: inherited lines are not its own; see test_codex_cli.py")
-    assert independent.record(*records_of(data)) == plain(getattr(independent, agent)(data))
+    assert independent.record(*records_of(data)) == plain(count_natively(agent, data))
+
+
+def count_natively(agent, data):
+    """Count a native file without code of the package."""
+    return getattr(independent, agent.replace("-", "_"))(data)
 
 
 @pytest.mark.parametrize("path", LOGS)
@@ -58,14 +70,14 @@ def test_native_values_come_back(agent, path):
     del agent
     data = path.read_bytes()
     records = records_of(data)
-    if records[0]["vacr"]["source"]["format"] == "cursor-text":
-        assert rebuild.text(*records).encode() == data
+    if (form := rebuild.format_of(records[0])) in rebuild.TEXTS:
+        assert rebuild.TEXTS[form](*records) == data
     else:
         rebuild.assert_same(records, list(independent.documents(data)))
 
 
 @pytest.mark.skipif(not SCORE.is_file(), reason="the scoring script is not here")
-@pytest.mark.parametrize(("agent", "path"), FILES)
+@pytest.mark.parametrize(("agent", "path"), DOCUMENTS)
 def test_coverage_is_complete(agent, path):
     del agent
     spec = importlib.util.spec_from_file_location("coverage_score", SCORE)

@@ -280,3 +280,46 @@ def test_cursor_transcripts_come_back_byte_for_byte(text, newline):
 @given(st.lists(JSON, min_size=1, max_size=5), st.sampled_from(sorted(load_agents())))
 def test_any_json_values_come_back(native, agent):
     check_all(native, agent, compact)
+
+
+@settings(max_examples=300)
+@given(natives.CRUSH_EXPORT, LAYOUTS)
+def test_crush_rows_come_back(native, layout):
+    check_all(native, "crush", layout)
+
+
+@settings(max_examples=300)
+@given(natives.AIDER_CHAT, st.sampled_from(["\n", "\r\n"]), st.sampled_from([b"", b"\n\xff\n"]))
+def test_aider_histories_come_back_byte_for_byte(text, newline, more):
+    data = text.replace("\n", newline).encode() + more or b"-"
+    records = records_of(data, "aider")
+    for record in records:
+        assert validate(record).findings == []
+    assert rebuild.aider.text(*records) == data
+
+
+@pytest.mark.parametrize(
+    ("strategy", "agent"),
+    [(natives.SWE_TRAJECTORY, "swe-agent"), (natives.MINI_TRAJECTORY, "mini-swe-agent")],
+    ids=["swe-agent", "mini-swe-agent"],
+)
+def test_trajectories_come_back(strategy, agent):
+    @settings(max_examples=limit_examples(300))
+    @given(st.lists(strategy, min_size=1, max_size=2), LAYOUTS)
+    def holds(native, layout):
+        check_all(native, agent, layout)
+
+    holds()
+
+
+@settings(max_examples=300)
+@given(natives.HANDS_EVENTS, LAYOUTS)
+def test_openhands_events_come_back(native, layout):
+    first = {"id": "e0", "kind": "PauseEvent", "source": "user"}
+    check_all([first, *native], "openhands", layout)
+
+
+@settings(max_examples=300)
+@given(st.lists(natives.HANDS_TASK, min_size=1, max_size=2), LAYOUTS)
+def test_openhands_tasks_come_back(native, layout):
+    check_all(native, "openhands", layout)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.conftest import EXAMPLES, FIXTURES
 from tests.discovery import cursor_databases as cursor
+from tests.discovery.crush_database import filled as filled_crush
 from tests.discovery.opencode_database import filled
 from tests.discovery.test_cursor_command_line import MESSAGES, META, ROOT
 from tests.discovery.test_cursor_editor import FORMS
@@ -70,6 +71,27 @@ def cursor_chats(folder: Path) -> None:
 def cursor_editor(folder: Path) -> None:
     (folder / "User" / "globalStorage").mkdir(parents=True)
     cursor.editor(folder / "User" / "globalStorage" / "state.vscdb", FORMS["headers"])
+
+
+def crush(folder: Path) -> None:
+    filled_crush(folder / "crush.db").close()
+
+
+def aider(folder: Path) -> None:
+    put(FIXTURES / "aider" / "aider-chat.md", folder / ".aider.chat.history.md")
+
+
+def openhands(folder: Path) -> None:
+    """Write a conversation as a folder of events."""
+    (folder / "events").mkdir(parents=True)
+    state = {"id": "0e000000-1111-4000-8000-000000000000", "max_iterations": 500}
+    state |= {"agent": {"llm": {"model": "vendor/sonnet-9"}}}
+    state |= {"workspace": {"working_dir": "/home/nora/till"}}
+    (folder / "base_state.json").write_text(json.dumps(state))
+    lines = (FIXTURES / "openhands" / "hands-events.jsonl").read_text().splitlines()
+    for number, line in enumerate(lines):
+        name = f"event-{number:05}-{json.loads(line)['id']}.json"
+        (folder / "events" / name).write_text(line)
 
 
 def fill(home: Path, system: str = "linux") -> Path:

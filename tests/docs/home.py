@@ -39,6 +39,11 @@ def fill_home(home: Path) -> Path:
     for transcript in transcripts.rglob("*.jsonl"):
         os.utime(transcript, (MAY_2026, MAY_2026))
     _fill_cursor_database(home / ".config/Cursor/User/globalStorage")
+    homes.crush(home / "till" / ".crush")
+    homes.aider(home / "till")
+    homes.openhands(home / ".openhands" / "conversations" / "0e0000001111")
+    run = home / ".config" / "mini-swe-agent" / "last_mini_run.traj.json"
+    homes.put(FIXTURES / "mini-swe-agent" / "mini-calls.traj.json", run)
     (home / ".gitconfig").write_text("[user]\nname = Mira\nemail = mira@example.org\n")
     clone = home / "vacr"
     shutil.copytree(EXAMPLES, clone / "examples")

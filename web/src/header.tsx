@@ -13,6 +13,10 @@ const AGENT_NAMES: Record<string, string> = {
   "gemini-cli": "Gemini CLI",
   opencode: "OpenCode",
   cursor: "Cursor",
+  crush: "Crush",
+  aider: "Aider",
+  "swe-agent": "SWE-agent",
+  openhands: "OpenHands",
 };
 const REVISION_LENGTH = 7;
 

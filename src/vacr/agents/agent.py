@@ -175,7 +175,7 @@ class SessionStore:
     sessions: tuple[str, ...]
     """Patterns of the files or databases, from the folder."""
     default: str
-    """The folder that the variable replaces; `~` is the user's home.
+    """The folder that the variable replaces; `~` is the user's home, `.` the current folder.
 
     If it is empty, the store exists only where the variable is set.
     """

@@ -416,7 +416,10 @@ class SessionDatabase(Protocol):
     format_id: str
 
     def knows(self, tables: frozenset[str]) -> bool:
-        """Return whether a database with these tables is this agent's."""
+        """Return whether a database with these tables is this agent's.
+
+        `tables` also has the names of columns, as `table.column`.
+        """
         ...
 
     def sessions(self, query: DatabaseQuery) -> Iterable[ListedSession]:

@@ -41,6 +41,11 @@ _BUILT_IN_FOLDERS = {
     "cursor": "cursor",
     "opencode": "opencode",
     "acp": "acp",
+    "crush": "crush",
+    "aider": "aider",
+    "swe-agent": "swe_agent",
+    "mini-swe-agent": "mini_swe_agent",
+    "openhands": "openhands",
 }
 
 IMPORTED_FORMATS = frozenset(("atif",))
@@ -272,8 +277,11 @@ def recognise_agent(source: Source, agent: str | None = None) -> Agent:
 def _draw_samples(source: Source) -> Iterator[tuple[list[Any], float]]:
     """Yield samples of a source, each with the share of it that an agent must recognise.
 
-    The first values nearly always suffice; then come more, then all of them, then the text.
+    The first values nearly always suffice; then come more, then all of them, then the text. A file
+    that does not begin like JSON may quote JSON, so its text comes first.
     """
+    if source.main.data.lstrip()[:1] not in (b"{", b"["):
+        yield [source.main.data[:_TEXT_SAMPLE_BYTES].decode("utf-8", "ignore")], 1.0
     yield source.main.sample(_FIRST_SAMPLE_SIZE), 1.0
     yield source.main.sample(_LARGER_SAMPLE_SIZE), _MIN_RECOGNISED_SHARE
     yield source.main.sample(), _MIN_RECOGNISED_SHARE

@@ -71,6 +71,11 @@ from vacr.model import Record
 SQLITE_MAGIC = b"SQLite format 3\0"
 SQLITE_SIDE_SUFFIXES = ("-wal", "-shm", "-journal")
 
+_SELECT_COLUMN_NAMES = (
+    "SELECT t.name || '.' || c.name AS name FROM sqlite_master AS t "
+    "JOIN pragma_table_info(t.name) AS c "
+    "WHERE t.type = 'table' AND t.sql NOT LIKE 'CREATE VIRTUAL%'"
+)
 _NO_SESSION_MESSAGE = "the database has no sessions"
 _UNSAFE_CHARACTERS = re.compile(r"[^A-Za-z0-9._@+-]+")
 _MAX_LABEL_LENGTH = 100
@@ -176,9 +181,13 @@ class DatabaseFile:
 
 
 def _list_tables(query: DatabaseQuery) -> frozenset[str]:
-    """Return the names of all tables of a database, without views."""
-    rows = query("SELECT name FROM sqlite_master WHERE type = 'table'")
-    return frozenset(row["name"] for row in rows)
+    """Return the names of all tables of a database, and of their columns as `table.column`.
+
+    Views, and the columns of virtual tables, are left out.
+    """
+    tables = query("SELECT name FROM sqlite_master WHERE type = 'table'")
+    columns = query(_SELECT_COLUMN_NAMES)
+    return frozenset(row["name"] for rows in (tables, columns) for row in rows)
 
 
 def _find_database_agent(

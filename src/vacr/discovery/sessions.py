@@ -169,7 +169,9 @@ def _resolve_store_root(
     base = named or store.systems.get(system, store.default)
     if not base:
         return None
-    if base == "~" or base.startswith("~/"):
+    if base == ".":
+        base = str(Path.cwd())
+    elif base == "~" or base.startswith("~/"):
         base = f"{_resolve_home(environment, system)}{base[1:]}"
     within = _resolve_store_root(store.within, environment, system) if store.within else None
     return (within or Path()) / base / store.under

@@ -1,5 +1,12 @@
 """Counts from native files, without code of the package, to compare with the entries of records."""
 
+from tests.agents.independent.aider import aider, aider_labels
+from tests.agents.independent.chat_documents import (
+    mini_swe_agent,
+    mini_swe_agent_labels,
+    swe_agent,
+    swe_agent_labels,
+)
 from tests.agents.independent.claude_code import claude, claude_labels
 from tests.agents.independent.codex_cli import codex, codex_labels
 from tests.agents.independent.counts import (
@@ -10,24 +17,36 @@ from tests.agents.independent.counts import (
     record_labels,
     values,
 )
+from tests.agents.independent.crush import crush, crush_labels
 from tests.agents.independent.cursor_transcripts import cursor, cursor_labels
 from tests.agents.independent.gemini_cli import gemini, gemini_labels
 from tests.agents.independent.open_code import opencode
+from tests.agents.independent.openhands import openhands, openhands_labels
 
 __all__ = [
     "Counts",
     "Labels",
+    "aider",
+    "aider_labels",
     "claude",
     "claude_labels",
     "codex",
     "codex_labels",
+    "crush",
+    "crush_labels",
     "cursor",
     "cursor_labels",
     "documents",
     "gemini",
     "gemini_labels",
+    "mini_swe_agent",
+    "mini_swe_agent_labels",
     "opencode",
+    "openhands",
+    "openhands_labels",
     "record",
     "record_labels",
+    "swe_agent",
+    "swe_agent_labels",
     "values",
 ]

@@ -8,7 +8,16 @@ dump's documents is lost, because it has no meaning.
 import base64
 import copy
 
-from tests.agents.rebuild import cursor_transcripts, gemini_cli, open_code
+from tests.agents.independent.counts import documents
+from tests.agents.rebuild import (
+    aider,
+    chat_documents,
+    cursor_transcripts,
+    gemini_cli,
+    open_code,
+    openhands,
+    session_rows,
+)
 from tests.agents.rebuild.claude_code import claude_line
 from tests.agents.rebuild.codex_cli import codex_line
 from tests.agents.rebuild.comparing import comparable, remove_labels, without_nulls
@@ -26,8 +35,21 @@ WHOLE = {
     "gemini-jsonl": (gemini_cli.values, gemini_cli.native),
     "opencode-export": (open_code.exported, open_code.native),
     "opencode-json": (open_code.values, open_code.native),
+    "crush-sqlite": (session_rows.values, session_rows.native),
+    "openhands-events": (openhands.events, openhands.native),
+    "openhands-history": (openhands.history, openhands.native),
+    "swe-agent-traj": (chat_documents.swe_agent, chat_documents.native),
+    "mini-swe-agent-json": (chat_documents.mini_swe_agent, chat_documents.native),
 }
-UNORDERED = {"opencode-json"}
+UNORDERED = {"opencode-json", "crush-sqlite", "swe-agent-traj", "mini-swe-agent-json"}
+UNORDERED |= {"openhands-events", "openhands-history"}
+
+TEXTS = {
+    "cursor-text": lambda *records: cursor_transcripts.text(*records).encode(),
+    "aider-markdown": aider.text,
+    "aider-llm": aider.text,
+}
+"""Format → the function that returns the bytes of a source from its records."""
 
 text = cursor_transcripts.text
 
@@ -54,6 +76,8 @@ def format_of(record: dict) -> str:
 def values(records: list[dict]) -> list:
     """Return the native values of the records of one source, and the undecodable bytes."""
     found = []
+    if format_of(records[0]).startswith("aider"):
+        return list(documents(aider.text(*records)))
     for record in copy.deepcopy(records):
         remove_labels(record["session"]["entries"])
         back = WHOLE[format_of(record)][0] if format_of(record) in WHOLE else lines

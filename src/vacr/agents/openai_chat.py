@@ -1,0 +1,155 @@
+"""Messages of the OpenAI chat format as entries: what many agents send to a model, and keep.
+
+A message has a `role` and a `content`. The assistant's calls are separate from the content, each
+with its arguments as a string of JSON. A message with the role `tool` is the result of one call.
+Agents add members of their own, which stay in the entry under their own names.
+
+>>> from vacr.agents.lift import SessionBuilder
+>>> from vacr.agents.openai_chat import make_chat_entry
+>>> session = SessionBuilder("parrot-json", "parrot")
+>>> function = {"name": "fly", "arguments": '{"to": "Oslo"}'}
+>>> message = {"role": "assistant", "content": "Up!", "mood": "proud"}
+>>> message["tool_calls"] = [{"id": "c1", "type": "function", "function": function}]
+>>> entry = make_chat_entry(message, session)
+>>> entry["type"], entry["content"], entry["mood"]
+('assistant', 'Up!', 'proud')
+>>> [call] = entry["children"]
+>>> call["call-id"], call["name"], call["input"]
+('c1', 'fly', {'to': 'Oslo'})
+>>> answer = {"role": "tool", "tool_call_id": "c1", "content": "landed"}
+>>> make_chat_entry(answer, session)
+{'type': 'tool-result', 'output': 'landed', 'call-id': 'c1', 'role': 'tool'}
+
+Counters are sums of native ones, as `CHAT_USAGE_SUMS` has them: input includes tokens from a
+cache, and output includes reasoning.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vacr.agents.documents import parse_json_text
+from vacr.agents.lift import (
+    UNKNOWN,
+    Lift,
+    Move,
+    SessionBuilder,
+    add_remaining_members,
+    parse_names,
+    sum_token_usage,
+)
+from vacr.model import JsonObject
+from vacr.record import build_child_entries
+
+CHAT_MEMBERS = parse_names(
+    "content name reasoning reasoning_content refusal role tool_call_id tool_calls"
+)
+CHAT_EVENT_ROLES = frozenset(("system", "developer"))
+"""Roles of messages that nobody in the conversation wrote."""
+CHAT_RESULT_MOVES = Lift(
+    Move("content", "output", None), Move("tool_call_id", "call-id"), Move("name", "name")
+)
+CHAT_REASONING_MEMBERS = ("reasoning_content", "reasoning")
+"""Members that may hold the model's reasoning as text."""
+CHAT_USAGE_SUMS = (
+    ("input", ("prompt_tokens",)),
+    ("output", ("completion_tokens",)),
+    ("cached", ("prompt_tokens_details.cached_tokens",)),
+    ("reasoning", ("completion_tokens_details.reasoning_tokens",)),
+    ("total", ("total_tokens",)),
+)
+"""Canonical counter → the native ones that it sums; the first must be present."""
+_DETAILS = ("prompt_tokens_details", "completion_tokens_details")
+
+
+def make_chat_entry(
+    message: JsonObject, session: SessionBuilder, known: frozenset[str] = CHAT_MEMBERS
+) -> JsonObject:
+    """Turn a message into an entry; one of a role without a part in the talk becomes an event.
+
+    Members that are not `known` are counted as drift.
+    """
+    role = message.get("role")
+    if role in ("user", "assistant"):
+        session.drift.count_members(role, message, known)
+        entry: JsonObject = {"type": message.pop("role")}
+        if message.get("content") is not None:
+            entry["content"] = message.pop("content")
+        drift = session.drift
+        children = build_child_entries(entry.get("content"), drift.types, drift.members)
+        if children := [*children, *_take_children(message)]:
+            entry["children"] = children
+        return add_remaining_members(entry, message)
+    if role == "tool" and message.get("content") is not None:
+        session.drift.count_members(role, message, known)
+        return make_chat_result(message)
+    if type(role) is not str or role not in CHAT_EVENT_ROLES:
+        session.drift.count_type(f"role/{role}" if type(role) is str else role)
+    return make_chat_event(message)
+
+
+def make_chat_result(message: JsonObject) -> JsonObject:
+    """Turn a message that is the result of a call into an entry; the role stays in it."""
+    entry: JsonObject = {"type": "tool-result"}
+    CHAT_RESULT_MOVES.apply(message, entry)
+    return add_remaining_members(entry, message)
+
+
+def make_chat_event(message: JsonObject) -> JsonObject:
+    """Make the event that keeps a message as it is, named by its role."""
+    role = message.get("role")
+    name = role if type(role) is str else UNKNOWN
+    event: JsonObject = {"type": "system-event", "event-type": name, "data": message}
+    event["vacr"] = {"message": True}
+    return event
+
+
+def _take_children(message: JsonObject) -> list[JsonObject]:
+    """Take the reasoning and the calls out of a message, as entries."""
+    children: list[JsonObject] = []
+    for name in CHAT_REASONING_MEMBERS:
+        if message.get(name) and type(message[name]) is str:
+            text = message.pop(name)
+            children.append({"type": "reasoning", "content": text, "vacr": {"member": name}})
+    calls = message.get("tool_calls")
+    if type(calls) is list and calls and all(map(_is_call, calls)):
+        children += [_make_call(call) for call in message.pop("tool_calls")]
+    return children
+
+
+def _is_call(call: Any) -> bool:
+    """Return whether a value is a call of a function with a name and arguments."""
+    function = call.get("function") if type(call) is dict else None
+    return type(function) is dict and type(function.get("name")) is str and "arguments" in function
+
+
+def _make_call(call: JsonObject) -> JsonObject:
+    """Turn a call into an entry; a string of JSON is parsed, and stays in its place, too."""
+    function = call["function"]
+    entry: JsonObject = {"type": "tool-call"}
+    if type(call.get("id")) is str:
+        entry["call-id"] = call.pop("id")
+    entry["name"] = function.pop("name")
+    entry["input"] = parse_json_text(function["arguments"])
+    if entry["input"] is function["arguments"]:
+        del function["arguments"]
+    if not function:
+        del call["function"]
+    return add_remaining_members(entry, call)
+
+
+def build_chat_usage(usage: Any) -> JsonObject:
+    """Return the canonical counters of a response's `usage`; empty without usable counters."""
+    if type(usage) is not dict:
+        return {}
+    prompt, completion = (usage.get(details) for details in _DETAILS)
+    counters = {
+        "prompt_tokens": usage.get("prompt_tokens"),
+        "completion_tokens": usage.get("completion_tokens"),
+        "total_tokens": usage.get("total_tokens"),
+    }
+    if type(prompt) is dict:
+        counters["prompt_tokens_details.cached_tokens"] = prompt.get("cached_tokens")
+    if type(completion) is dict:
+        counters["completion_tokens_details.reasoning_tokens"] = completion.get("reasoning_tokens")
+    return sum_token_usage(counters, CHAT_USAGE_SUMS)

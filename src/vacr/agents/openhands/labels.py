@@ -1,0 +1,120 @@
+"""Who wrote a user message of OpenHands, how a call ended, and the files before and after it.
+
+>>> from vacr.agents.labels import CallResult
+>>> from vacr.agents.openhands.labels import classify_outcome
+>>> call = {"type": "tool-call", "name": "terminal", "input": {"command": "make"}}
+>>> result = {"output": "no rule", "observation": {"is_error": False, "exit_code": 2}}
+>>> classify_outcome(CallResult(result, {}, call, {})).exit_code
+2
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vacr.agents.file_tools import FileReport, ShellOutput
+from vacr.agents.labels import (
+    DENIED,
+    FAILED,
+    FAILURE,
+    HOOK,
+    HOST,
+    STATED,
+    SUCCEEDED,
+    SUCCESS,
+    TIMED_OUT,
+    UNKNOWN_OUTCOME,
+    CallResult,
+    Outcome,
+    Speaker,
+    infer_speaker,
+)
+from vacr.agents.tool_calls import ToolCall, ToolEffect, dict_or_empty, extract_result_text
+
+SHELL_TOOLS = frozenset(("terminal", "execute_bash", "run"))
+EDITOR_TOOLS = frozenset(("file_editor", "str_replace_editor", "edit"))
+EDITOR_EFFECTS = {
+    "view": ToolEffect.READ,
+    "create": ToolEffect.WRITE,
+    "str_replace": ToolEffect.REPLACE,
+    "insert": ToolEffect.UNPLACED_EDIT,
+    "undo_edit": ToolEffect.UNPLACED_EDIT,
+}
+
+
+def get_report(native: dict[str, Any]) -> dict[str, Any]:
+    """Return the report of an observation without its text; empty without a report."""
+    observation = native.get("observation")
+    return dict_or_empty(observation) or dict_or_empty(native.get("extras"))
+
+
+def find_exit_code(native: dict[str, Any]) -> int | None:
+    """Return the exit code that an observation states, or None; -1 stands for none."""
+    report = get_report(native)
+    metadata = dict_or_empty(report.get("metadata"))
+    for holder in (report, metadata, native):
+        code = holder.get("exit_code")
+        if type(code) is int and code != -1:
+            return code
+    return None
+
+
+def classify_outcome(result: CallResult) -> Outcome:
+    """Return how a call ended, or the unknown outcome."""
+    entry = result.entry
+    kind = entry.get("kind")
+    if kind == "UserRejectObservation":
+        return Outcome(DENIED)
+    if kind == "AgentErrorEvent" or entry.get("name") == "error":
+        return FAILED
+    if entry.get("name") == "user_rejected":
+        return Outcome(DENIED)
+    report = get_report(entry)
+    if report.get("timeout") is True:
+        return Outcome(TIMED_OUT)
+    code = find_exit_code(entry)
+    if report.get("is_error") is True:
+        return Outcome(FAILURE, code)
+    if code is not None:
+        return Outcome(FAILURE if code else SUCCESS, code)
+    tool = (result.call or {}).get("name")
+    if report.get("is_error") is False and tool not in SHELL_TOOLS:
+        return SUCCEEDED
+    return UNKNOWN_OUTCOME
+
+
+def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
+    """Return who wrote a user message, by the source of its event."""
+    source = entry.get("source")
+    if source == "hook":
+        return Speaker(HOOK, STATED)
+    if source == "environment":
+        return Speaker(HOST, STATED)
+    return infer_speaker(record)
+
+
+def build_file_report(call: ToolCall) -> FileReport:
+    """Return the text of the file before and after a call of the editor."""
+    report = get_report(call.native)
+    before, after, existed = (
+        report.get(name) for name in ("old_content", "new_content", "prev_exist")
+    )
+    is_new = existed is False
+    return FileReport(
+        before=before if type(before) is str and not is_new else None,
+        after=after if type(after) is str else None,
+        created=is_new if type(existed) is bool else None,
+    )
+
+
+def parse_shell_output(call: ToolCall) -> ShellOutput:
+    """Return the output of a command, and its exit code where it is known."""
+    return ShellOutput(extract_result_text(call.native.get("output")), find_exit_code(call.native))
+
+
+def get_left_folder(entry: dict[str, Any]) -> str | None:
+    """Return the folder of the shell after a command, or None if its result does not state it."""
+    if entry.get("type") != "tool-result":
+        return None
+    folder = dict_or_empty(get_report(entry).get("metadata")).get("working_dir")
+    return folder if type(folder) is str and folder else None

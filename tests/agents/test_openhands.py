@@ -1,0 +1,149 @@
+"""Conversations of OpenHands: the folder, the early events, labels and attribution."""
+
+import json
+
+import pytest
+
+from tests.agents import rebuild
+from tests.attribution.sessions import list_changes
+from tests.conftest import FIXTURES, jsonl, record_of, records_of, stranger
+from tests.discovery import homes
+from vacr import validate
+from vacr.agents import find_agent
+from vacr.discovery import list_sessions, read_sessions
+from vacr.errors import UnreadableInput
+
+HANDS = FIXTURES / "openhands"
+ID = "0e000000-1111-4000-8000-000000000000"
+
+
+def read(name):
+    return record_of((HANDS / name).read_bytes())
+
+
+def results_of(record):
+    return {
+        entry["call-id"]: (entry.get("status"), entry.get("vacr", {}).get("exit-code"))
+        for entry in record["session"]["entries"]
+        if entry["type"] == "tool-result"
+    }
+
+
+# --- the folder of a conversation ---
+
+
+def test_folder_is_one_session_with_its_state(tmp_path):
+    homes.openhands(tmp_path / "conv")
+    (opened,) = read_sessions(tmp_path / "conv")
+    record = stranger(opened.reading)
+    assert record["session"]["session-id"] == ID
+    assert record["session"]["environment"] == {"working-dir": "/home/nora/till"}
+    assert validate(record).findings == []
+    lines = read("hands-events.jsonl")["session"]["entries"]
+    assert record["session"]["entries"][1:] == lines
+    state = json.loads((tmp_path / "conv" / "base_state.json").read_text())
+    native = [state, *map(json.loads, (HANDS / "hands-events.jsonl").read_text().splitlines())]
+    rebuild.assert_same([record], native)
+
+
+def test_events_are_read_in_the_order_of_their_numbers(tmp_path):
+    (tmp_path / "conv" / "events").mkdir(parents=True)
+    for number in (100_000, 99_999):
+        event = {"id": f"{number}aaaa", "kind": "PauseEvent", "source": "user"}
+        path = tmp_path / "conv" / "events" / f"event-{number:05}-aaaaaaaa.json"
+        path.write_text(json.dumps(event))
+    (opened,) = read_sessions(tmp_path / "conv")
+    entries = opened.reading.record["session"]["entries"]
+    assert [entry["data"]["id"] for entry in entries] == ["99999aaaa", "100000aaaa"]
+
+
+@pytest.mark.parametrize("system", ["linux", "darwin", "win32"])
+def test_conversations_are_listed_on_each_system(tmp_path, system):
+    homes.openhands(tmp_path / ".openhands" / "conversations" / ID.replace("-", ""))
+    (found,) = list_sessions("openhands", homes.variables(tmp_path, system), system)
+    assert (found.session_id, found.project) == (ID, "/home/nora/till")
+    assert found.title == "The total is off by a cent."
+
+
+def test_folder_with_other_events_is_not_a_conversation(tmp_path):
+    (tmp_path / "events").mkdir()
+    (tmp_path / "events" / "party.json").write_text("{}")
+    with pytest.raises(UnreadableInput, match="a folder, not a file"):
+        list(read_sessions(tmp_path))
+
+
+# --- labels ---
+
+
+def test_outcomes():
+    assert results_of(read("hands-events.jsonl")) == {
+        "c1": ("success", None),
+        "c2": ("error", 2),
+        "c3": ("success", None),
+        "c4": ("denied", None),
+        "c5": ("timeout", None),
+        "c6": ("error", None),
+        "c7": (None, None),
+    }
+
+
+def test_speakers():
+    users = [e for e in read("hands-events.jsonl")["session"]["entries"] if e["type"] == "user"]
+    assert [e["vacr"]["speaker"] for e in users] == ["human", "hook"]
+
+
+def test_local_times_are_kept_as_they_are():
+    record = read("hands-events.jsonl")
+    assert "session-start" not in record["session"]
+    message = next(e for e in record["session"]["entries"] if e["type"] == "user")
+    assert message["vacr"]["native"]["timestamp"] == "2026-05-02T08:15:02.123456"
+
+
+def test_time_with_a_zone_is_a_time():
+    event = {"kind": "MessageEvent", "source": "user", "timestamp": "2026-05-02T08:15:02+02:00"}
+    record = record_of(jsonl(event | {"llm_message": {"role": "user", "content": "Hi"}}))
+    assert record["session"]["entries"][0]["timestamp"] == "2026-05-02T08:15:02+02:00"
+
+
+def test_only_models_that_were_used_are_named():
+    assert read("hands-events.jsonl")["session"]["agent-meta"]["models"] == ["vendor/sonnet-9"]
+
+
+# --- early events ---
+
+
+def test_each_task_of_an_output_is_a_session():
+    first, second = records_of((HANDS / "hands-output.jsonl").read_bytes())
+    assert first["session"]["session-id"] != second["session"]["session-id"]
+    assert results_of(first) == {"action-1": ("success", 0), "action-2": (None, None)}
+    assert first["session"]["entries"][0]["vacr"]["speaker"] == "unknown"
+
+
+def test_observation_belongs_to_the_action_that_it_names():
+    record = read("hands-list.json")
+    assert results_of(record) == {"event-1": ("error", 1)}
+    kinds = [entry["type"] for entry in record["session"]["entries"]]
+    assert kinds == ["user", "assistant", "tool-result", "system-event", "assistant"]
+
+
+# --- attribution ---
+
+
+def test_texts_before_and_after_prove_lines():
+    assert list_changes([read("hands-events.jsonl")]) == [
+        ("/home/nora/till/total.py", [[2, 2]], "recorded"),
+        ("/home/nora/till/rates.py", [[1, 1]], "recorded"),
+    ]
+
+
+def test_similar_events_are_not_recognised():
+    others = [
+        {"kind": "ActionEvent"},
+        {"kind": "Party", "source": "user"},
+        {"action": "run"},
+        {"observation": {"content": "x"}, "content": "x"},
+        {"history": [{"action": "run", "source": "agent"}]},
+        [],
+        "ActionEvent",
+    ]
+    assert [find_agent("openhands").recognises([value]) for value in others] == [0.0] * 7
