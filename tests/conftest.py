@@ -167,6 +167,9 @@ AGENTS = {
 }
 """The folder of each agent's sessions → its example."""
 
+FOLDERS = (*AGENTS, "cline", "roo")
+"""The folders of all agents' sessions; not every agent has an example."""
+
 
 def native_files(agent: str) -> list[Path]:
     """List the sessions of an agent that are files: our own, and real ones where there are any."""
@@ -179,11 +182,11 @@ def native_files(agent: str) -> list[Path]:
         path
         for path in own
         if not {"storage", "tool-results"} & set(path.parts)
-        and not path.name.endswith(".meta.json")
+        and not path.name.endswith((".meta.json", "task_metadata.json"))
     ]
     real = sorted((CORPUS / agent).glob("*")) if CORPUS.is_dir() else []
     return [
-        EXAMPLES / AGENTS[agent],
+        *([EXAMPLES / AGENTS[agent]] if agent in AGENTS else []),
         *own,
         *(path for path in real if not path.read_bytes().startswith(b"SQLite format 3")),
     ]

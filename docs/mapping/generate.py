@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pages import claude, codex, cursor, gemini, opencode
+from pages import claude, cline, codex, cursor, gemini, opencode
 
 FOLDER = Path(__file__).parent
 PAGES = {
@@ -17,6 +17,7 @@ PAGES = {
     "gemini-cli": gemini,
     "opencode": opencode,
     "cursor": cursor,
+    "cline": cline,
 }
 
 

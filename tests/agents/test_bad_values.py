@@ -11,7 +11,7 @@ import random
 import pytest
 
 from tests.agents import rebuild
-from tests.conftest import AGENTS, EXAMPLES, FIXTURES, jsonl, native_files, record_of, records_of
+from tests.conftest import EXAMPLES, FIXTURES, FOLDERS, jsonl, native_files, record_of, records_of
 from vacr import validate
 from vacr.agents.documents import MAX_NATIVE_DEPTH, RepairedValue, parse_json_documents
 from vacr.agents.registry import load_agents
@@ -195,7 +195,7 @@ def test_text_that_is_not_utf_8_is_kept_as_bytes():
 SEEDS = range(40)
 FILES = [
     path
-    for agent in AGENTS
+    for agent in FOLDERS
     for path in native_files(agent)
     if EXAMPLES in path.parents or FIXTURES in path.parents
 ]

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import vacr
-from tests.conftest import CORPUS, EXAMPLES, FIXTURES, jsonl
+from tests.conftest import CORPUS, EXAMPLES, FIXTURES, FOLDERS, jsonl
 from vacr.agents.agent import Source, SourcePart
 from vacr.agents.registry import load_agents, recognise_agent
 from vacr.errors import UnreadableInput
@@ -303,11 +303,7 @@ def test_a_session_that_starts_with_many_broken_lines_is_recognised():
 
 
 OTHERS = (
-    [
-        path
-        for path in sorted(CORPUS.glob("*/*"))
-        if path.parent.name not in ("claude", "codex", "gemini", "opencode", "cursor")
-    ]
+    [path for path in sorted(CORPUS.glob("*/*")) if path.parent.name not in FOLDERS]
     if CORPUS.is_dir()
     else []
 )

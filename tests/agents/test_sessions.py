@@ -6,13 +6,13 @@ import json
 import pytest
 
 from tests.agents import independent, rebuild
-from tests.conftest import AGENTS, CORPUS, native_files, records_of
+from tests.conftest import CORPUS, FOLDERS, native_files, records_of
 from vacr import validate
 
 SCORE = CORPUS.parent / "score" / "coverage.py"
 FILES = [
     pytest.param(agent, path, id=f"{agent}/{path.name[-40:]}")
-    for agent in AGENTS
+    for agent in FOLDERS
     for path in native_files(agent)
 ]
 LOGS = [pytest.param(path, id=path.name[-40:]) for path in native_files("gemini")]

@@ -39,6 +39,8 @@ def fill_home(home: Path) -> Path:
     for transcript in transcripts.rglob("*.jsonl"):
         os.utime(transcript, (MAY_2026, MAY_2026))
     _fill_cursor_database(home / ".config/Cursor/User/globalStorage")
+    for name in ("sessions/1790000000000_till0", "tasks/1790000000123"):
+        homes.put(FIXTURES / "cline" / name, home / "copies" / name.partition("/")[2])
     (home / ".gitconfig").write_text("[user]\nname = Mira\nemail = mira@example.org\n")
     clone = home / "vacr"
     shutil.copytree(EXAMPLES, clone / "examples")

@@ -41,6 +41,8 @@ _BUILT_IN_FOLDERS = {
     "cursor": "cursor",
     "opencode": "opencode",
     "acp": "acp",
+    "cline": "cline",
+    "roo-code": "cline.roo_code",
 }
 
 IMPORTED_FORMATS = frozenset(("atif",))

@@ -36,6 +36,8 @@ PATH_ARGUMENTS = (
     "targetFile",
     "relativeWorkspacePath",
     "absolute_path",
+    "absolutePath",
+    "filepath",
     "notebook_path",
     "target_notebook",
     "filename",

@@ -135,6 +135,7 @@ PLAIN_BLOCK_TYPES = frozenset(
         "container_upload",
         "tool_reference",
         "connector_text",
+        "file",
         # OpenAI
         "input_text",
         "output_text",
@@ -183,6 +184,8 @@ _EXTRA_BLOCK_MEMBERS = frozenset(
         "tool_name",
         "server_name",
         "input_audio",
+        "path",
+        "reasoning_details",
     )
 )
 KNOWN_BLOCK_MEMBERS = _EXTRA_BLOCK_MEMBERS.union(

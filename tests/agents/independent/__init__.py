@@ -12,6 +12,7 @@ from tests.agents.independent.counts import (
 )
 from tests.agents.independent.cursor_transcripts import cursor, cursor_labels
 from tests.agents.independent.gemini_cli import gemini, gemini_labels
+from tests.agents.independent.json_sessions import cline, roo
 from tests.agents.independent.open_code import opencode
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Labels",
     "claude",
     "claude_labels",
+    "cline",
     "codex",
     "codex_labels",
     "cursor",
@@ -29,5 +31,6 @@ __all__ = [
     "opencode",
     "record",
     "record_labels",
+    "roo",
     "values",
 ]

@@ -8,7 +8,7 @@ dump's documents is lost, because it has no meaning.
 import base64
 import copy
 
-from tests.agents.rebuild import cursor_transcripts, gemini_cli, open_code
+from tests.agents.rebuild import cursor_transcripts, gemini_cli, json_sessions, open_code
 from tests.agents.rebuild.claude_code import claude_line
 from tests.agents.rebuild.codex_cli import codex_line
 from tests.agents.rebuild.comparing import comparable, remove_labels, without_nulls
@@ -26,8 +26,11 @@ WHOLE = {
     "gemini-jsonl": (gemini_cli.values, gemini_cli.native),
     "opencode-export": (open_code.exported, open_code.native),
     "opencode-json": (open_code.values, open_code.native),
+    "cline-session": (json_sessions.cline_session, json_sessions.native),
+    "cline-task": (json_sessions.cline_task, json_sessions.native),
+    "cline-ui": (json_sessions.cline_screen, json_sessions.native),
 }
-UNORDERED = {"opencode-json"}
+UNORDERED = {"opencode-json", "cline-session", "cline-task", "cline-ui"}
 
 text = cursor_transcripts.text
 

@@ -1,0 +1,105 @@
+"""Sessions that are one JSON value with Anthropic's blocks: Cline, Roo Code."""
+
+import re
+
+from tests.agents.independent.counts import Counts, documents
+
+
+def count_blocks(content, counts: Counts, pairs: tuple) -> None:
+    """Count the calls, results and reasoning in a content."""
+    for block in content if isinstance(content, list) else ():
+        kind = block.get("type") if isinstance(block, dict) else None
+        if kind == "tool_use":
+            counts.calls += 1
+            pairs[0].add(block["id"])
+        elif kind == "tool_result":
+            counts.results += 1
+            pairs[1].add(block["tool_use_id"])
+        counts.reasoning += kind == "thinking"
+
+
+def cline(data: bytes) -> Counts:
+    """Count sessions, manifests, tasks, and what the screen showed."""
+    counts, pairs = Counts(), (set(), set())
+    for value in documents(data):
+        if isinstance(value, dict) and "messages" in value:
+            for message in value["messages"]:
+                count_sdk_message(message, counts, pairs)
+        elif isinstance(value, dict):
+            counts.models.add(value["model"])
+        elif "role" in value[0]:
+            count_task(value, counts, pairs)
+        else:
+            count_screen(value, counts)
+    counts.paired = len(pairs[0] & pairs[1])
+    return counts
+
+
+roo = cline
+
+
+def count_sdk_message(message: dict, counts: Counts, pairs: tuple) -> None:
+    if message["role"] not in ("user", "assistant"):
+        return
+    counts.messages[message["role"]] += 1
+    count_blocks(message["content"], counts, pairs)
+    model = (message.get("modelInfo") or {}).get("id")
+    if isinstance(model, str):
+        counts.models.add(model)
+    metrics = message.get("metrics") or {}
+    for name, native in (
+        ("input", "inputTokens"),
+        ("cached", "cacheReadTokens"),
+        ("output", "outputTokens"),
+    ):
+        count = metrics.get(native)
+        counts.tokens[name] += count if isinstance(count, int) and count > 0 else 0
+
+
+RESULT = re.compile(r"\[(\w+)( for '.*?')?\] Result:|Tool \[(\w+)\] was not executed", re.DOTALL)
+XML_CALL = re.compile(r"^<(\w+_\w+|\w+)>\s*<\w+>.*^</\1>", re.DOTALL | re.MULTILINE)
+
+
+def count_task(messages: list, counts: Counts, pairs: tuple) -> None:
+    """Count a task; its results are texts, and in early ones the calls, too."""
+    has_blocks = "'tool_use'" in str(messages)
+    for number, message in enumerate(messages):
+        role = message.get("role")
+        if role is None:
+            continue
+        counts.messages[role] += 1
+        content = message["content"]
+        count_blocks(content, counts, pairs)
+        blocks = content if isinstance(content, list) else [{"text": content}]
+        texts = [block["text"] for block in blocks if "text" in block]
+        info, metrics = message.get("modelInfo"), message.get("metrics")
+        if info is not None:
+            counts.models.add(info["modelId"])
+        if metrics is not None:
+            tokens = metrics["tokens"]
+            counts.tokens["input"] += tokens["prompt"] + tokens["cached"]
+            counts.tokens["output"] += tokens["completion"]
+        if role == "assistant" and not has_blocks:
+            found = [text for text in texts if XML_CALL.search(text)]
+            counts.calls += len(found)
+            pairs[0].update([number] if found else [])
+        elif role == "user":
+            count = sum(RESULT.match(text) is not None for text in texts)
+            counts.results += count
+            if count:
+                called = [
+                    block["id"]
+                    for block in messages[number - 1]["content"]
+                    if isinstance(block, dict) and block.get("type") == "tool_use"
+                ]
+                pairs[1].update(called[:count] if has_blocks else [number - 1])
+
+
+def count_screen(messages: list, counts: Counts) -> None:
+    for number, message in enumerate(messages):
+        said = message.get("say")
+        counts.reasoning += said == "reasoning"
+        if said == "text":
+            counts.messages["user" if number == 0 else "assistant"] += 1
+        counts.messages["assistant"] += said == "completion_result"
+        counts.messages["user"] += said == "user_feedback"
