@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pages import claude, cline, codex, cursor, gemini, opencode
+from pages import claude, cline, codex, continue_dev, cursor, gemini, opencode
 
 FOLDER = Path(__file__).parent
 PAGES = {
@@ -18,6 +18,7 @@ PAGES = {
     "opencode": opencode,
     "cursor": cursor,
     "cline": cline,
+    "continue": continue_dev,
 }
 
 

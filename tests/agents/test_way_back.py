@@ -280,3 +280,22 @@ def test_cursor_transcripts_come_back_byte_for_byte(text, newline):
 @given(st.lists(JSON, min_size=1, max_size=5), st.sampled_from(sorted(load_agents())))
 def test_any_json_values_come_back(native, agent):
     check_all(native, agent, compact)
+
+
+@pytest.mark.parametrize(
+    ("agent", "strategy"),
+    [
+        ("cline", natives.CLINE_SESSION),
+        ("cline", natives.CLINE_TASK),
+        ("roo-code", natives.CLINE_TASK),
+        ("continue", natives.CONTINUE_SESSION),
+    ],
+    ids=["cline", "cline-task", "roo-code", "continue"],
+)
+def test_values_of_json_sessions_come_back(agent, strategy):
+    @settings(max_examples=limit_examples(200))
+    @given(strategy, LAYOUTS)
+    def holds(native, layout):
+        check_all([native], agent, layout)
+
+    holds()

@@ -20,6 +20,7 @@ def fill(home, system):
     put(FIXTURES / "cline" / "sessions", home / ".cline" / "data" / "sessions")
     put(FIXTURES / "cline" / "tasks" / "1790000000123", user / CLINE_TASK)
     put(FIXTURES / "roo" / "tasks" / ROO_ID, user / ROO_TASK)
+    put(FIXTURES / "continue" / "sessions", home / ".continue" / "sessions")
 
 
 def found(home, system, agent, **more):
@@ -40,6 +41,8 @@ def test_sessions_are_found_on_each_system(tmp_path, system):
         "1790000000123",
     }
     assert set(found(tmp_path, system, "roo-code")) == {ROO_ID}
+    (session,) = found(tmp_path, system, "continue").values()
+    assert (session.title, session.project) == ("Round the total", "/home/nora/till")
 
 
 def test_summary_has_the_facts_of_the_manifest(tmp_path):

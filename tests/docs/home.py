@@ -40,7 +40,9 @@ def fill_home(home: Path) -> Path:
         os.utime(transcript, (MAY_2026, MAY_2026))
     _fill_cursor_database(home / ".config/Cursor/User/globalStorage")
     for name in ("sessions/1790000000000_till0", "tasks/1790000000123"):
-        homes.put(FIXTURES / "cline" / name, home / "copies" / name.partition("/")[2])
+        homes.put(FIXTURES / "cline" / name, home / "cline" / name.partition("/")[2])
+    session = "5b1d0c7e-0000-4000-8000-00000000c0de.json"
+    homes.put(FIXTURES / "continue" / "sessions" / session, home / "continue" / session)
     (home / ".gitconfig").write_text("[user]\nname = Mira\nemail = mira@example.org\n")
     clone = home / "vacr"
     shutil.copytree(EXAMPLES, clone / "examples")

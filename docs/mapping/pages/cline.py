@@ -38,8 +38,8 @@ def render_page() -> str:
             "Tasks of Roo Code and Kilo Code have the same form, and are recognised by the state "
             "of the editor in their prompts. Their stores are "
             f"{quote('globalStorage/rooveterinaryinc.roo-cline')} and "
-            f"{quote('globalStorage/kilocode.kilo-code')} in the same editors. Nothing here was "
-            "compared with real sessions of these two.\n",
+            f"{quote('globalStorage/kilocode.kilo-code')} in the same editors. No real session "
+            "of these two was compared with its record.\n",
             "## Messages\n",
             "A message becomes a user or assistant entry by its `role`; another role is an event.\n",
             render_table(
@@ -67,7 +67,7 @@ def render_page() -> str:
             "its id here is its place. If a task has a call in a block, no text is a call. A text "
             "that begins with `[TOOL for '…'] Result:` is the result of the first open call of "
             f"that tool. Known tools: {quote(*sorted(TEXT_TOOLS))}.\n",
-            "## Files beside the messages\n",
+            "## Other files\n",
             render_table(
                 ("file", "facts that are joined"),
                 [

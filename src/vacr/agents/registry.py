@@ -43,6 +43,7 @@ _BUILT_IN_FOLDERS = {
     "acp": "acp",
     "cline": "cline",
     "roo-code": "cline.roo_code",
+    "continue": "continue_dev",
 }
 
 IMPORTED_FORMATS = frozenset(("atif",))

@@ -136,6 +136,7 @@ PLAIN_BLOCK_TYPES = frozenset(
         "tool_reference",
         "connector_text",
         "file",
+        "imageUrl",
         # OpenAI
         "input_text",
         "output_text",
@@ -183,6 +184,7 @@ _EXTRA_BLOCK_MEMBERS = frozenset(
         "content",
         "tool_name",
         "server_name",
+        "imageUrl",
         "input_audio",
         "path",
         "reasoning_details",

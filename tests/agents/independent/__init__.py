@@ -12,7 +12,7 @@ from tests.agents.independent.counts import (
 )
 from tests.agents.independent.cursor_transcripts import cursor, cursor_labels
 from tests.agents.independent.gemini_cli import gemini, gemini_labels
-from tests.agents.independent.json_sessions import cline, roo
+from tests.agents.independent.json_sessions import cline, continue_, roo
 from tests.agents.independent.open_code import opencode
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "cline",
     "codex",
     "codex_labels",
+    "continue_",
     "cursor",
     "cursor_labels",
     "documents",

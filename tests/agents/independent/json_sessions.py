@@ -1,4 +1,4 @@
-"""Sessions that are one JSON value with Anthropic's blocks: Cline, Roo Code."""
+"""Sessions that are one JSON value: Cline, Roo Code, Continue."""
 
 import re
 
@@ -103,3 +103,55 @@ def count_screen(messages: list, counts: Counts) -> None:
             counts.messages["user" if number == 0 else "assistant"] += 1
         counts.messages["assistant"] += said == "completion_result"
         counts.messages["user"] += said == "user_feedback"
+
+
+# --- Continue ---
+
+
+def continue_(data: bytes) -> Counts:
+    """Count sessions; the list of all sessions has nothing to count."""
+    counts, pairs = Counts(), (set(), set())
+    for value in documents(data):
+        for item in value["history"] if isinstance(value, dict) else ():
+            message = item.get("message") if isinstance(item, dict) else None
+            if isinstance(message, dict):
+                count_item(item, message, counts, pairs)
+    counts.paired = len(pairs[0] & pairs[1])
+    return counts
+
+
+def count_item(item: dict, message: dict, counts: Counts, pairs: tuple) -> None:
+    role = message["role"]
+    if role in ("user", "assistant"):
+        counts.messages[role] += 1
+    counts.reasoning += role == "thinking"
+    if role == "tool":
+        counts.results += 1
+        pairs[1].add(message["toolCallId"])
+    if role != "assistant":
+        return
+    counts.reasoning += isinstance((item.get("reasoning") or {}).get("text"), str)
+    one = item.get("toolCallState")
+    states = [one] if one else item.get("toolCallStates") or []
+    states = [state for state in states if "toolCall" in state]
+    for state in states:
+        counts.calls += 1
+        pairs[0].add(state["toolCallId"])
+        if state.get("output") is not None:
+            counts.results += 1
+            pairs[1].add(state["toolCallId"])
+    if not states:
+        for call in message.get("toolCalls") or ():
+            counts.calls += 1
+            pairs[0].add(call["id"])
+    usage = message.get("usage") or {}
+    details = usage.get("prompt_tokens_details", {})
+    counts.tokens["input"] += usage.get("prompt_tokens", 0)
+    for name in ("cache_read_tokens", "cache_write_tokens"):
+        counts.tokens["input"] += details.get(name, 0)
+    counts.tokens["cached"] += details.get("cached_tokens", 0)
+    counts.tokens["output"] += usage.get("completion_tokens", 0)
+    logs = item.get("promptLogs") or [{}]
+    model = usage.get("model") or logs[-1].get("completionOptions", {}).get("model")
+    if model:
+        counts.models.add(model)

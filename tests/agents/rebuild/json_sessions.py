@@ -3,6 +3,7 @@
 import base64
 
 from tests.agents.rebuild.comparing import dropped
+from vacr.record.message_content import build_child_entries as views
 
 SESSION = {
     "session-id",
@@ -22,6 +23,7 @@ def values(record: dict, list_member: str, id_member: str, message) -> list:
     header |= record["vacr"].get("native", {})
     if session["session-id"] != source["parts"][0]["sha-256"] and id_member:
         header[id_member] = session["session-id"]
+    marks = [entry.get("vacr", {}).get("from") for entry in session["entries"][:1]]
     found, messages = [], []
     for entry in session["entries"]:
         ours = entry.get("vacr", {})
@@ -34,7 +36,7 @@ def values(record: dict, list_member: str, id_member: str, message) -> list:
             messages.append(entry["data"]["value"])
         else:
             messages.append(message(entry))
-    if header and messages:
+    if (header or marks == ["member"]) and messages:
         header[list_member] = messages
     return [header or messages] * bool(header or messages) + found
 
@@ -67,9 +69,10 @@ def cline_session(record: dict) -> list:
 
 
 def cline_message(entry: dict) -> dict:
+    model = entry["type"] != "system-event" and entry.pop("model-id", False)
     message = block_message(entry, {"timestamp": "ts"})
-    if "model-id" in message:
-        message["modelInfo"]["id"] = message.pop("model-id")
+    if model is not False:
+        message["modelInfo"]["id"] = model
     return message
 
 
@@ -80,9 +83,10 @@ def cline_task(record: dict) -> list:
 def cline_task_message(entry: dict) -> dict:
     if entry.get("event-type") == "reasoning":
         return {"type": "reasoning", **entry["data"]}
+    model = entry["type"] != "system-event" and entry.pop("model-id", False)
     message = block_message(entry, {"timestamp": "ts"})
-    if "model-id" in message:
-        message["modelInfo"]["modelId"] = message.pop("model-id")
+    if model is not False:
+        message["modelInfo"]["modelId"] = model
     return message
 
 
@@ -94,6 +98,91 @@ def cline_screen_message(entry: dict) -> dict:
     if entry.pop("type") != "system-event":
         return restore_names(entry, {"timestamp": "ts", "content": "text"})
     return entry["data"] | ({"ts": entry["timestamp"]} if "timestamp" in entry else {})
+
+
+# --- Continue ---
+
+
+def continue_session(record: dict) -> list:
+    return values(record, "history", "sessionId", continue_item)
+
+
+def continue_index(record: dict) -> list:
+    return values(record, "", "", lambda entry: entry["data"])
+
+
+def continue_item(entry: dict) -> dict:
+    """Return an item of the history."""
+    kind = entry.pop("type")
+    if kind == "system-event":
+        return entry["data"]
+    ours = entry.pop("vacr", {})
+    children = entry.pop("children", [])[len(views(entry.get("content"))) :]
+    for name in ("token-usage", "model-id"):
+        entry.pop(name, None)
+    native = ours.get("native", {})
+    names = {"content": "content", "output": "content", "id": "id", "call-id": "toolCallId"}
+    inner = {names[name]: entry.pop(name) for name in list(entry) if name in names}
+    if kind == "tool-result" and inner.get("content") is None:
+        inner.pop("content", None)
+    if "repeats" in ours and kind != "tool-result":
+        inner["id"] = ours["repeats"]
+    entry["message"] = {"role": kind} | inner | entry.get("message", {})
+    for child in children:
+        if child["type"] == "reasoning" and "content" in child:
+            restore_reasoning(entry, child)
+        elif child["type"] == "tool-call":
+            restore_call(entry, child)
+        elif child["type"] == "tool-result":
+            state = entry.get("toolCallStates") or [entry.get("toolCallState")]
+            state[-1]["output"] = child["output"]
+            state[-1] |= {name: child[name] for name in ("status",) if name in child}
+    return entry | native
+
+
+def restore_reasoning(entry: dict, child: dict) -> None:
+    times = {"startAt": child["timestamp"]} if "timestamp" in child else {}
+    entry["reasoning"] = {
+        "text": child["content"],
+        **times,
+        **child.get("vacr", {}).get("native", {}),
+    }
+
+
+def restore_call(entry: dict, child: dict) -> None:
+    ours = child.pop("vacr", {})
+    if ours.get("from") == "toolCalls":
+        return
+    del child["type"]
+    child["toolCall"]["function"]["name"] = child.pop("name")
+    arguments = child.pop("input", None)
+    if ours.get("input-from") != "arguments":
+        child["parsedArgs"] = arguments
+    if "call-id" in child:
+        child["toolCallId"] = child.pop("call-id")
+    child |= ours.get("native", {})
+    if ours.get("from") == "toolCallState":
+        entry["toolCallState"] = child
+    else:
+        entry.setdefault("toolCallStates", []).append(child)
+
+
+def continue_native(value):
+    """Return a native value without the nulls of items, messages and states."""
+    value = native(value)
+    items = value.get("history") if isinstance(value, dict) else None
+    for item in items if isinstance(items, list) else ():
+        if not isinstance(item, dict):
+            continue
+        if isinstance(item.get("message"), dict) and "role" in item["message"]:
+            item["message"] = dropped(item["message"])
+        for name in ("toolCallStates", "toolCallState"):
+            states = item.get(name)
+            if isinstance(states, list):
+                item[name] = native(states)
+            elif isinstance(states, dict):
+                item[name] = dropped(states)
+    return value
 
 
 def native(value):

@@ -1,10 +1,10 @@
 """Cline's sessions, and the tasks of Cline's editor extension and of its fork Roo Code.
 
-A session of the SDK and the command line is `ID.messages.json`, with the manifest `ID.json` next
-to it. A task of the extension is a folder: `api_conversation_history.json` is a bare list of messages,
-and `ui_messages.json` holds the screen, with times and tokens. Each of these files can be
-recorded alone. Where they lie together, the facts of the others are joined to the messages: times,
-tokens, model, working folder, version.
+A session of the SDK and the command line is `ID.messages.json`, with the manifest `ID.json` next to
+it. A task of the extension is a folder: `api_conversation_history.json` is a bare list of messages,
+and `ui_messages.json` holds the screen, with times and tokens. Each of these files can be recorded
+alone. In one folder, the facts of the others are joined to the messages: times, tokens, model,
+working folder, version.
 
 >>> from vacr.agents import Source, SourcePart
 >>> from vacr.agents.cline.reader import read_tasks
