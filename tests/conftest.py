@@ -167,7 +167,7 @@ AGENTS = {
 }
 """The folder of each agent's sessions → its example."""
 
-FOLDERS = (*AGENTS, "cline", "roo", "continue")
+FOLDERS = (*AGENTS, "cline", "roo", "continue", "droid")
 """The folders of all agents' sessions; not every agent has an example."""
 
 
@@ -182,7 +182,7 @@ def native_files(agent: str) -> list[Path]:
         path
         for path in own
         if not {"storage", "tool-results"} & set(path.parts)
-        and not path.name.endswith((".meta.json", "task_metadata.json"))
+        and not path.name.endswith((".meta.json", "task_metadata.json", ".settings.json"))
     ]
     real = sorted((CORPUS / agent).glob("*")) if CORPUS.is_dir() else []
     return [

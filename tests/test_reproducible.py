@@ -17,6 +17,7 @@ SESSIONS = [
     FIXTURES / "cline" / "sessions" / "1790000000000_till0" / "1790000000000_till0.messages.json",
     FIXTURES / "cline" / "task-xml.json",
     FIXTURES / "continue" / "older.json",
+    FIXTURES / "droid" / "stream.jsonl",
     FIXTURES / "continue" / "sessions" / "sessions.json",
     FIXTURES / "cline" / "tasks" / "1790000000123" / "ui_messages.json",
     *(FIXTURES / "claude" / name for name in ("shapes.jsonl", "labels.jsonl")),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pages import claude, cline, codex, continue_dev, cursor, gemini, opencode
+from pages import claude, cline, codex, continue_dev, cursor, droid, gemini, opencode
 
 FOLDER = Path(__file__).parent
 PAGES = {
@@ -19,6 +19,7 @@ PAGES = {
     "cursor": cursor,
     "cline": cline,
     "continue": continue_dev,
+    "droid": droid,
 }
 
 

@@ -21,6 +21,7 @@ def fill(home, system):
     put(FIXTURES / "cline" / "tasks" / "1790000000123", user / CLINE_TASK)
     put(FIXTURES / "roo" / "tasks" / ROO_ID, user / ROO_TASK)
     put(FIXTURES / "continue" / "sessions", home / ".continue" / "sessions")
+    put(FIXTURES / "droid" / "sessions", home / ".factory" / "sessions")
 
 
 def found(home, system, agent, **more):
@@ -43,6 +44,8 @@ def test_sessions_are_found_on_each_system(tmp_path, system):
     assert set(found(tmp_path, system, "roo-code")) == {ROO_ID}
     (session,) = found(tmp_path, system, "continue").values()
     assert (session.title, session.project) == ("Round the total", "/home/nora/till")
+    (session,) = found(tmp_path, system, "droid").values()
+    assert (session.title, session.project) == ("Round the total of @total.py.", "/home/nora/till")
 
 
 def test_summary_has_the_facts_of_the_manifest(tmp_path):

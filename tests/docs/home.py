@@ -43,6 +43,7 @@ def fill_home(home: Path) -> Path:
         homes.put(FIXTURES / "cline" / name, home / "cline" / name.partition("/")[2])
     session = "5b1d0c7e-0000-4000-8000-00000000c0de.json"
     homes.put(FIXTURES / "continue" / "sessions" / session, home / "continue" / session)
+    homes.put(FIXTURES / "droid" / "sessions" / "-home-nora-till", home / "droid")
     (home / ".gitconfig").write_text("[user]\nname = Mira\nemail = mira@example.org\n")
     clone = home / "vacr"
     shutil.copytree(EXAMPLES, clone / "examples")

@@ -44,6 +44,7 @@ _BUILT_IN_FOLDERS = {
     "cline": "cline",
     "roo-code": "cline.roo_code",
     "continue": "continue_dev",
+    "droid": "droid",
 }
 
 IMPORTED_FORMATS = frozenset(("atif",))

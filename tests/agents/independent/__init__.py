@@ -12,7 +12,7 @@ from tests.agents.independent.counts import (
 )
 from tests.agents.independent.cursor_transcripts import cursor, cursor_labels
 from tests.agents.independent.gemini_cli import gemini, gemini_labels
-from tests.agents.independent.json_sessions import cline, continue_, roo
+from tests.agents.independent.json_sessions import cline, continue_, droid, roo
 from tests.agents.independent.open_code import opencode
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "cursor",
     "cursor_labels",
     "documents",
+    "droid",
     "gemini",
     "gemini_labels",
     "opencode",

@@ -155,3 +155,35 @@ def count_item(item: dict, message: dict, counts: Counts, pairs: tuple) -> None:
     model = usage.get("model") or logs[-1].get("completionOptions", {}).get("model")
     if model:
         counts.models.add(model)
+
+
+# --- Droid ---
+
+
+def droid(data: bytes) -> Counts:
+    """Count a session or a stream."""
+    counts, pairs = Counts(), (set(), set())
+    for value in documents(data):
+        kind, message = value.get("type"), value.get("message")
+        if kind == "message" and "role" in value:
+            counts.messages[value["role"]] += 1
+        elif kind == "message" and isinstance(message, dict) and message["role"] != "tool":
+            counts.messages[message["role"]] += 1
+            count_blocks(message["content"], counts, pairs)
+            if "Model: " in str(message["content"]):
+                text = message["content"][0]["text"]
+                counts.models.add(text.split("Model: ")[1].split("\n")[0])
+        elif kind in ("tool_call", "tool_result"):
+            counts.calls += kind == "tool_call"
+            counts.results += kind == "tool_result"
+            pairs[kind == "tool_result"].add(value.get("toolCallId", value.get("id")))
+        elif kind == "system":
+            counts.models.add(value["model"])
+        elif kind == "completion" and "usage" in value and counts.messages["assistant"]:
+            usage = value["usage"]
+            counts.tokens["input"] += usage["input_tokens"] + usage["cache_read_input_tokens"]
+            counts.tokens["input"] += usage["cache_creation_input_tokens"]
+            counts.tokens["cached"] += usage["cache_read_input_tokens"]
+            counts.tokens["output"] += usage["output_tokens"]
+    counts.paired = len(pairs[0] & pairs[1])
+    return counts

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from vacr.agents import file_tools
 from vacr.agents.file_tools import RunShell, ShellOutput, ShellResult
+from vacr.agents.labels import DENIED
 from vacr.agents.tool_calls import (
     CALL_DONE,
     CALL_PENDING,
@@ -191,7 +192,7 @@ def _derive_command_runs(call: ToolCall) -> Iterator[FileAction]:
     """Yield a run for each command of a call of the SDK, with its result."""
     scripts = list_commands(call.input)
     reports = parse_reports(call.native.get("output"))
-    if call.state == CALL_PENDING:
+    if call.state == CALL_PENDING or call.native.get("status") == DENIED:
         return
     are_paired = len(scripts) == len(reports)
     for number, script in enumerate(scripts):
