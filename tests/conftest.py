@@ -167,7 +167,7 @@ AGENTS = {
 }
 """The folder of each agent's sessions → its example."""
 
-FOLDERS = (*AGENTS, "cline", "roo", "continue", "droid")
+FOLDERS = (*AGENTS, "cline", "roo", "continue", "droid", "amp")
 """The folders of all agents' sessions; not every agent has an example."""
 
 

@@ -18,6 +18,7 @@ SESSIONS = [
     FIXTURES / "cline" / "task-xml.json",
     FIXTURES / "continue" / "older.json",
     FIXTURES / "droid" / "stream.jsonl",
+    FIXTURES / "amp" / "threads" / "T-019ca1ce-0000-7000-8000-00000000a4b0.json",
     FIXTURES / "continue" / "sessions" / "sessions.json",
     FIXTURES / "cline" / "tasks" / "1790000000123" / "ui_messages.json",
     *(FIXTURES / "claude" / name for name in ("shapes.jsonl", "labels.jsonl")),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pages import claude, cline, codex, continue_dev, cursor, droid, gemini, opencode
+from pages import amp, claude, cline, codex, continue_dev, cursor, droid, gemini, opencode
 
 FOLDER = Path(__file__).parent
 PAGES = {
@@ -20,6 +20,7 @@ PAGES = {
     "cline": cline,
     "continue": continue_dev,
     "droid": droid,
+    "amp": amp,
 }
 
 

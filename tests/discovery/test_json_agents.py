@@ -22,6 +22,7 @@ def fill(home, system):
     put(FIXTURES / "roo" / "tasks" / ROO_ID, user / ROO_TASK)
     put(FIXTURES / "continue" / "sessions", home / ".continue" / "sessions")
     put(FIXTURES / "droid" / "sessions", home / ".factory" / "sessions")
+    put(FIXTURES / "amp" / "threads", home / ".local" / "share" / "amp" / "threads")
 
 
 def found(home, system, agent, **more):
@@ -44,6 +45,8 @@ def test_sessions_are_found_on_each_system(tmp_path, system):
     assert set(found(tmp_path, system, "roo-code")) == {ROO_ID}
     (session,) = found(tmp_path, system, "continue").values()
     assert (session.title, session.project) == ("Round the total", "/home/nora/till")
+    (session,) = found(tmp_path, system, "amp").values()
+    assert (session.title, session.project) == ("Round the total", "/home/nora/till box")
     (session,) = found(tmp_path, system, "droid").values()
     assert (session.title, session.project) == ("Round the total of @total.py.", "/home/nora/till")
 

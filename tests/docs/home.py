@@ -44,6 +44,7 @@ def fill_home(home: Path) -> Path:
     session = "5b1d0c7e-0000-4000-8000-00000000c0de.json"
     homes.put(FIXTURES / "continue" / "sessions" / session, home / "continue" / session)
     homes.put(FIXTURES / "droid" / "sessions" / "-home-nora-till", home / "droid")
+    homes.put(FIXTURES / "amp" / "threads", home / "amp")
     (home / ".gitconfig").write_text("[user]\nname = Mira\nemail = mira@example.org\n")
     clone = home / "vacr"
     shutil.copytree(EXAMPLES, clone / "examples")

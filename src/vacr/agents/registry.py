@@ -45,6 +45,7 @@ _BUILT_IN_FOLDERS = {
     "roo-code": "cline.roo_code",
     "continue": "continue_dev",
     "droid": "droid",
+    "amp": "amp",
 }
 
 IMPORTED_FORMATS = frozenset(("atif",))

@@ -12,12 +12,13 @@ from tests.agents.independent.counts import (
 )
 from tests.agents.independent.cursor_transcripts import cursor, cursor_labels
 from tests.agents.independent.gemini_cli import gemini, gemini_labels
-from tests.agents.independent.json_sessions import cline, continue_, droid, roo
+from tests.agents.independent.json_sessions import amp, cline, continue_, droid, roo
 from tests.agents.independent.open_code import opencode
 
 __all__ = [
     "Counts",
     "Labels",
+    "amp",
     "claude",
     "claude_labels",
     "cline",

@@ -187,3 +187,34 @@ def droid(data: bytes) -> Counts:
             counts.tokens["output"] += usage["output_tokens"]
     counts.paired = len(pairs[0] & pairs[1])
     return counts
+
+
+# --- Amp ---
+
+
+def amp(data: bytes) -> Counts:
+    """Count a thread; its results name their call with another spelling."""
+    counts, pairs = Counts(), (set(), set())
+    for thread in documents(data):
+        for message in thread["messages"]:
+            if not isinstance(message, dict) or message["role"] == "system":
+                continue
+            counts.messages[message["role"]] += 1
+            content = message["content"] if isinstance(message["content"], list) else []
+            for block in content:
+                is_call = block["type"] == "tool_use" and isinstance(block["name"], str)
+                counts.calls += is_call
+                counts.results += block["type"] == "tool_result"
+                counts.reasoning += block["type"] == "thinking"
+                if is_call:
+                    pairs[0].add(block["id"])
+                if isinstance(block.get("run"), dict):
+                    pairs[1].add(block["toolUseID"])
+            usage = message.get("usage") or {}
+            if isinstance(usage.get("model"), str):
+                counts.models.add(usage["model"])
+                counts.tokens["input"] += usage["totalInputTokens"]
+                counts.tokens["cached"] += usage["cacheReadInputTokens"]
+                counts.tokens["output"] += usage["outputTokens"]
+    counts.paired = len(pairs[0] & pairs[1])
+    return counts

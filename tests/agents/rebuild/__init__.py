@@ -31,11 +31,12 @@ WHOLE = {
     "cline-session": (json_sessions.cline_session, json_sessions.native),
     "cline-task": (json_sessions.cline_task, json_sessions.native),
     "cline-ui": (json_sessions.cline_screen, json_sessions.native),
+    "amp-json": (json_sessions.amp_thread, json_sessions.native),
     "continue-json": (json_sessions.continue_session, json_sessions.continue_native),
     "continue-index": (json_sessions.continue_index, json_sessions.native),
 }
 UNORDERED = {"opencode-json", "cline-session", "cline-task", "cline-ui"}
-UNORDERED |= {"continue-json", "continue-index"}
+UNORDERED |= {"amp-json", "continue-json", "continue-index"}
 
 text = cursor_transcripts.text
 

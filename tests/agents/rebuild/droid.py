@@ -31,7 +31,8 @@ def line(entry: dict, *, is_stream: bool = False) -> dict:
         entry["parentId"] = entry.pop("parent-id")
     content = {"content": entry.pop("content")} if "content" in entry else {}
     if is_stream:
-        return entry | {"role": kind} | {"text": text for text in content.values()} | native
+        text = {"text": content["content"]} if content else {}
+        return entry | {"role": kind} | text | native
     message = {"role": kind} | content | dropped(entry.get("message", {}))
     return entry | {"message": message} | native
 

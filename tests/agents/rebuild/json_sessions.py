@@ -185,6 +185,30 @@ def continue_native(value):
     return value
 
 
+# --- Amp ---
+
+
+def amp_thread(record: dict) -> list:
+    return values(record, "messages", "id", amp_message)
+
+
+def amp_message(entry: dict) -> dict:
+    if entry["type"] == "system-event":
+        return entry["data"]
+    moved = {
+        name: entry.pop(name) for name in ("timestamp", "stop-reason", "model-id") if name in entry
+    }
+    message = block_message(entry, {})
+    holder, member = ("meta", "sentAt") if message["role"] == "user" else ("usage", "timestamp")
+    if "timestamp" in moved:
+        message[holder][member] = moved["timestamp"]
+    if "stop-reason" in moved:
+        message["state"]["stopReason"] = moved["stop-reason"]
+    if "model-id" in moved:
+        message["usage"]["model"] = moved["model-id"]
+    return message
+
+
 def native(value):
     """Return a native value without the nulls that the format leaves out."""
     if isinstance(value, list):
