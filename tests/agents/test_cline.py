@@ -180,6 +180,12 @@ def test_calls_in_xml_have_their_results():
     assert independent.record_labels(record).prompts == ["Write a greeting."]
 
 
+def test_session_without_messages_is_recognised():
+    empty = {"version": 1, "agent": "lead", "sessionId": "s", "origin": {}, "messages": []}
+    record = record_of(json.dumps(empty).encode())
+    assert record["session"]["agent-meta"]["cli-name"] == "cline"
+
+
 def test_xml_in_a_session_with_blocks_is_only_text():
     call = {"type": "tool_use", "id": "t1", "name": "read_file", "input": {"path": "a"}}
     quoted = "<read_file>\n<path>a</path>\n</read_file>"

@@ -44,6 +44,20 @@ def test_outcomes_follow_from_status_and_text(record):
     assert unanswered == ["c9", "c10"]
 
 
+def test_note_of_a_timeout_counts_only_at_the_end_of_a_command():
+    note = "\n\n[Command timed out after 120 seconds of no output]"
+    ends = []
+    for name, output in (("Bash", "…" + note), ("Bash", note + "\nmore"), ("Read", "…" + note)):
+        call = {"id": "c", "function": {"name": name, "arguments": "{}"}}
+        state = {"toolCallId": "c", "toolCall": call, "status": "done", "parsedArgs": {}}
+        state["output"] = [{"content": output}]
+        item = {"message": {"role": "assistant", "content": ""}, "toolCallStates": [state]}
+        session = {"sessionId": "s", "workspaceDirectory": "/w", "history": [item]}
+        (result,) = entries_of(record_of(json.dumps(session).encode()), "tool-result")
+        ends.append(result["status"])
+    assert ends == ["timeout", "success", "success"]
+
+
 def test_arguments_without_a_parsed_form_are_parsed(record):
     calls = {call["call-id"]: call for call in entries_of(record, "tool-call")}
     assert calls["c9"]["input"] == {"filepath": "x"}

@@ -137,7 +137,7 @@ def _list_outcome_rows() -> Iterator[tuple[str, str, str]]:
     yield "reports, all with `success` true", "`success`", "–"
     yield "`Command failed with exit code N`, `… Exit code: N` (Roo Code)", "`error`", "`N`"
     yield "`Command executed successfully (exit code 0)`", "`success`", "0"
-    yield "`The user denied this operation`", "`denied`", "–"
+    yield '`The user denied this operation`, `Tool "X" was denied by user`', "`denied`", "–"
     yield "`The tool execution failed`, `Error …`, `Tool [X] was not executed`", "`error`", "–"
     yield "`Command is still running`, `Command timed out after`", "`running`", "–"
     yield (

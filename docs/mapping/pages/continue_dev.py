@@ -80,6 +80,16 @@ def render_page() -> str:
                         "`error`",
                         "`N`",
                     ),
+                    (
+                        "`Bash`, `done`, with the note `Command timed out after …` at its end",
+                        "`timeout`",
+                        "–",
+                    ),
+                    (
+                        "`Bash`, `done`, beginning with `Command moved to background`",
+                        "`running`",
+                        "–",
+                    ),
                     ("`done`", "`success`", "–"),
                     ("another status", UNKNOWN_OUTCOME_ROW, "–"),
                 ],

@@ -19,6 +19,8 @@ The extension writes a sentence. Only its first words count, because the rest ma
     ('error', 1)
     >>> end("replace_in_file", "The user denied this operation. The file was not updated.")
     ('denied', None)
+    >>> end("editor", 'Tool "editor" was denied by user')
+    ('denied', None)
     >>> end("write_to_file", "The content was successfully saved to a.py.")
     ('success', None)
     >>> end("execute_command", "Command executed.\nOutput:\nok")
@@ -41,7 +43,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from vacr.agents.cline.tools import parse_final_file, parse_reports
+from vacr.agents.cline.tools import STILL_RUNNING_START, parse_final_file, parse_reports
 from vacr.agents.labels import (
     DENIED,
     FAILED,
@@ -62,6 +64,7 @@ _COMMAND_END = re.compile(
     r"(?:Command executed successfully \(exit code |Command failed with exit code "
     r"|Command executed in terminal[^\n]{0,1000}?Exit code: )(-?\d{1,10})\b"
 )
+_DENIED_TOOL = re.compile(r"(?:\{\"error\":\")?Tool \\?\"[\w.-]{1,80}\\?\" was denied by user")
 _DENIED_STARTS = ("The user denied this operation",)
 _FAILED_STARTS = (
     "The tool execution failed",
@@ -124,6 +127,8 @@ def _classify_reports(reports: list[dict[str, Any]]) -> Outcome:
             return Outcome(DENIED)
         code = _EXIT_CODE.search(error) if len(reports) == 1 else None
         return Outcome(FAILURE, int(code[1]) if code else None)
+    if any(str(report.get("result")).startswith(STILL_RUNNING_START) for report in reports):
+        return Outcome(RUNNING)
     return SUCCEEDED
 
 
@@ -132,7 +137,7 @@ def _classify_text(text: str) -> Outcome:
     if end := _COMMAND_END.match(text):
         code = int(end[1])
         return Outcome(FAILURE if code else SUCCESS, code)
-    if text.startswith(_DENIED_STARTS):
+    if text.startswith(_DENIED_STARTS) or _DENIED_TOOL.match(text):
         return Outcome(DENIED)
     if text.startswith(_FAILED_STARTS):
         return FAILED

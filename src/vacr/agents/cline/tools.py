@@ -186,6 +186,9 @@ def _list_read_paths(arguments: Any) -> list[str | None]:
 
 _EXIT_MESSAGE = re.compile(r"\[Command exited with code (-?\d{1,10})\]\n?")
 _STANDARD_ERROR_MARK = "\n[stderr]\n"
+_CUT_OUTPUT_MARK = "[... output truncated:"
+STILL_RUNNING_START = "[Command is still running. Output will continue in "
+"""The beginning of the output of a command that the host left running."""
 
 
 def _derive_command_runs(call: ToolCall) -> Iterator[FileAction]:
@@ -233,8 +236,12 @@ def _build_result(report: dict[str, Any]) -> ShellResult:
     if failed:
         code, text = int(failed[1]), text[failed.end() :]
     text, _, errors = text.partition(_STANDARD_ERROR_MARK)
-    cut = "characters truncated" in text or "more lines" in text
-    return ShellResult(code, done=code == 0, text=text, errors=errors, cut=cut)
+    head, cut, _ = text.partition(_CUT_OUTPUT_MARK)
+    if text.startswith(STILL_RUNNING_START):
+        return ShellResult(None, done=False, text="", cut=True)
+    if cut:
+        text = head.rpartition("\n")[0]
+    return ShellResult(code, done=code == 0, text=text, errors=errors, cut=bool(cut))
 
 
 # --- results of the extension ---

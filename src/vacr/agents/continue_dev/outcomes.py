@@ -1,4 +1,4 @@
-"""How a tool call of Continue ended.
+r"""How a tool call of Continue ended.
 
 The status of a call is `done`, `errored` or `canceled`. A command that fails is `errored` on the
 command line, with the exit code in the text. In the editor it is `done`, and the item of its output
@@ -15,6 +15,8 @@ has a status of its own.
     ('error', 1)
     >>> end("done", "2 passed"), end("canceled", ""), end("canceled", "Permission denied by user")
     (('success', None), ('interrupted', None), ('denied', None))
+    >>> end("done", "…\n\n[Command timed out after 120 seconds of no output]")
+    ('timeout', None)
 """
 
 from __future__ import annotations
@@ -22,12 +24,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from vacr.agents.continue_dev.tools import has_timed_out
 from vacr.agents.labels import (
     DENIED,
     FAILURE,
     INTERRUPTED,
     RUNNING,
     SUCCEEDED,
+    TIMED_OUT,
     UNKNOWN_OUTCOME,
     CallResult,
     Outcome,
@@ -36,6 +40,8 @@ from vacr.agents.tool_calls import extract_result_text
 
 _ERROR_CODE = re.compile(r"(?:Error executing tool \w+: )?Error \(exit code (-?\d{1,10})\)")
 _ITEM_CODE = re.compile(r"Command failed with exit code (-?\d{1,10})")
+_SHELL_TOOL = "Bash"
+_BACKGROUND_START = "Command moved to background. Job ID: "
 _RUNNING_STATUS = "Command is running in the background"
 _DENIAL = re.compile(r"(?i)\b(?:denied|rejected|not allowed)\b")
 _DENIAL_STARTS = ("Permission", "Tool", "The user")
@@ -54,7 +60,14 @@ def classify_outcome(result: CallResult) -> Outcome:
         return Outcome(FAILURE, int(code[1]) if code else None)
     if status == "canceled":
         return Outcome(DENIED if _is_denial(text) else INTERRUPTED)
-    return _classify_done(entry.get("output")) if status == "done" else UNKNOWN_OUTCOME
+    if status != "done":
+        return UNKNOWN_OUTCOME
+    if (result.call or {}).get("name") == _SHELL_TOOL:
+        if has_timed_out(text):
+            return Outcome(TIMED_OUT)
+        if text.startswith(_BACKGROUND_START):
+            return Outcome(RUNNING)
+    return _classify_done(entry.get("output"))
 
 
 def _is_denial(text: str) -> bool:

@@ -21,7 +21,10 @@ from vacr.edits import FileAction, Hunk, ObservedFile, parse_diff_hunks, split_k
 
 _DIFF_MARK = "\nDiff:\n"
 _READ_START = re.compile(r"Content of [^\n]+:\n")
-_CUT_FILE_MARKS = ("characters truncated", "[truncated")
+_CUT_FILE_NOTE = re.compile(r"\n\n\(\d{1,12} characters(?: of \d{1,12})? truncated\)\s*\Z")
+_CUT_OUTPUT_NOTE = re.compile(r"\(previous [^\n]{1,80}(?:truncated|removed)\)\n")
+_STANDARD_ERROR_MARK = "\nStderr: "
+_TIMEOUT_NOTE = re.compile(r"\n\n\[Command timed out after [\d.]{1,12} seconds of no output\]\s*\Z")
 _ERROR_START = re.compile(r"(?:Error executing tool \w+: )?Error \(exit code -?\d{1,10}\): ")
 
 
@@ -58,15 +61,26 @@ def undo_hunks(text: str, hunks: Sequence[Hunk]) -> str | None:
 def parse_shown_file(call: ToolCall, path: str) -> Iterable[FileAction]:
     """Return the file that a read showed; nothing where it was cut, or where it is not shown."""
     text = _READ_START.sub("", call.output, count=1)
-    if any(mark in text for mark in _CUT_FILE_MARKS) or (
-        call.name == "Read" and text == call.output
-    ):
+    is_unmarked = call.name == "Read" and text == call.output
+    if is_unmarked or _CUT_FILE_NOTE.search(text):
         return []
     return [ObservedFile(path, text)]
 
 
 def parse_shell_output(call: ToolCall) -> ShellOutput:
-    """Return the output of a command, without the words before a failure."""
+    """Return the output of a command, without the words before a failure.
+
+    It is empty where its beginning was cut, because its lines have no place then.
+    """
     plain = parse_plain_output(call)
+    if _CUT_OUTPUT_NOTE.match(call.output):
+        return replace(plain, text="", ended=False)
     failed = _ERROR_START.match(call.output)
-    return plain if failed is None else replace(plain, text=call.output[failed.end() :])
+    text = call.output[failed.end() :] if failed else plain.text
+    text, _, errors = text.partition(_STANDARD_ERROR_MARK)
+    return replace(plain, text=text, errors=errors, ended=not has_timed_out(call.output))
+
+
+def has_timed_out(text: str) -> bool:
+    """Return whether the output of a command ends with the note that it was stopped."""
+    return _TIMEOUT_NOTE.search(text[-300:]) is not None
