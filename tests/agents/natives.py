@@ -397,3 +397,48 @@ CONTINUE_SESSION = objects(
     sessionId=some("s1", "", None, 7),
     workspaceDirectory=some("file:///w", "", None),
 )
+AMP_MESSAGE = objects(
+    {"role": some("user", "assistant", "assistant", "system", None)},
+    content=ANTHROPIC_BLOCKS
+    | TEXT
+    | st.none()
+    | st.just(
+        [{"type": "tool_result", "toolUseID": "t1", "run": {"status": "done", "result": {}}}]
+    ),
+    meta=some({"sentAt": 5}, {"sentAt": "now"}, None, 3),
+    usage=some({"model": "m", "inputTokens": 3, "timestamp": "2026-03-14T09:26:53Z"}, None, 3)
+    | JSON,
+    state=some({"stopReason": "end_turn"}, {"stopReason": 5}, None, "x"),
+)
+AMP_THREAD = objects(
+    {"messages": st.lists(AMP_MESSAGE | JSON, max_size=3), "id": some("T-1", "", 7)},
+    created=STAMPS,
+    env=some({"initial": {"trees": [{"uri": "file:///w", "repository": {"sha": "a"}}]}}, None, 3),
+    mainThreadID=some("T-0", "", None, 3),
+)
+DROID_LINE = objects(
+    type=some("message", "message", "session_start", "todo_state", *ODD_TYPES),
+    id=some("m1", "m2", None, 7),
+    parentId=some("m1", None, 7),
+    timestamp=STAMPS,
+    message=objects(
+        role=some("user", "assistant", "tool", None),
+        content=ANTHROPIC_BLOCKS | TEXT | st.none(),
+        visibility=some("user_only", None),
+    )
+    | JSON,
+)
+DROID_STREAM_LINE = objects(
+    {"session_id": some("s1", 7)},
+    type=some("message", "tool_call", "tool_result", "completion", "system", *ODD_TYPES),
+    id=some("m1", "m2", None, 7),
+    timestamp=STAMPS,
+    role=some("user", "assistant", "tool", None),
+    text=TEXT | st.none(),
+    toolName=TEXT | st.none(),
+    parameters=JSON,
+    toolCallId=some("c1", None, 7),
+    value=JSON,
+    isError=some(True, None, 3),
+    usage=JSON,
+)

@@ -289,8 +289,9 @@ def test_any_json_values_come_back(native, agent):
         ("cline", natives.CLINE_TASK),
         ("roo-code", natives.CLINE_TASK),
         ("continue", natives.CONTINUE_SESSION),
+        ("amp", natives.AMP_THREAD),
     ],
-    ids=["cline", "cline-task", "roo-code", "continue"],
+    ids=["cline", "cline-task", "roo-code", "continue", "amp"],
 )
 def test_values_of_json_sessions_come_back(agent, strategy):
     @settings(max_examples=limit_examples(200))
@@ -299,3 +300,16 @@ def test_values_of_json_sessions_come_back(agent, strategy):
         check_all([native], agent, layout)
 
     holds()
+
+
+STREAM_START = {"type": "message", "session_id": "s1", "role": "user", "text": "Go."}
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(natives.DROID_LINE, min_size=1, max_size=4)
+    | st.lists(natives.DROID_STREAM_LINE, max_size=4).map(lambda lines: [STREAM_START, *lines]),
+    st.sampled_from([compact, spaced]),
+)
+def test_droid_values_come_back(native, layout):
+    check_all(native, "droid", layout)
