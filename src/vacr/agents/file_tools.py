@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from vacr.agents.labels import DENIED
 from vacr.agents.tool_calls import (
     CALL_DONE,
     CALL_FAILED,
@@ -447,9 +446,9 @@ def drop_total_lines_header(text: str) -> str:
 
 
 def build_shell_run(agent: Agent, call: ToolCall) -> RunShell | None:
-    """Build the action of a shell call, or None if the command is unknown or was refused."""
+    """Build the action of a shell call, or None if the command is unknown."""
     script, folder = extract_command(call.input)
-    if script is None or call.native.get("status") == DENIED:
+    if script is None:
         return None
     is_powershell = call.name in agent.shell.powershell_tools
     return RunShell("", script, folder, is_powershell, parse_shell_result(agent, call))
