@@ -25,7 +25,13 @@ AGENTS = {
     "gemini-cli": "gemini",
     "opencode": "opencode",
     "cursor": "cursor",
+    "cline": "cline",
+    "continue": "continue",
+    "droid": "droid",
+    "amp": "amp",
 }
+_LIST_MEMBERS = ("messages", "history")
+"""The members that hold the messages of a session in one JSON value."""
 
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder(order="deterministic").encode
@@ -69,7 +75,9 @@ class Session:
             data = self.data if self.data.endswith(b"\n") else self.data + b"\n"
             return Session(self.name, data * factor)
         document = json.loads(self.data)
-        document["messages"] *= factor
+        for member in _LIST_MEMBERS:
+            if isinstance(document, dict) and isinstance(document.get(member), list):
+                document[member] *= factor
         return Session(self.name, json.dumps(document, ensure_ascii=False, indent=2).encode())
 
     def convert_to_dump(self) -> Session | None:
@@ -91,7 +99,9 @@ def load_sessions(agent: str) -> list[Session]:
     if folder.is_dir():
         files = [Session(path.name, path.read_bytes()) for path in sorted(folder.iterdir())]
         return [session for session in files if not session.data.startswith(b"SQLite")]
-    (example,) = (ROOT / "examples").glob(f"{agent}.*")
+    examples = [*(ROOT / "examples").glob(f"{agent}.*")]
+    fixtures = (ROOT / "tests" / "fixtures" / AGENTS[agent]).rglob("*.json*")
+    example = examples[0] if examples else max(fixtures, key=lambda path: path.stat().st_size)
     # Texts in real sessions are far longer than in the examples.
     data = example.read_bytes().replace(b"return sum(", b"# a longer file\\n" * 60 + b"return sum(")
     return [Session(example.name, data).repeat(20)] * 10

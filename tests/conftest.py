@@ -169,6 +169,9 @@ AGENTS = {
 FOLDERS = (*AGENTS, "crush", "aider", "swe-agent", "mini-swe-agent", "openhands")
 """The folders of all agents, also of those without an example."""
 
+FOLDERS = (*AGENTS, "cline", "roo", "continue", "droid", "amp")
+"""The folders of all agents' sessions; not every agent has an example."""
+
 
 def native_files(agent: str) -> list[Path]:
     """List the sessions of an agent that are files: our own, and real ones where there are any."""
@@ -181,7 +184,7 @@ def native_files(agent: str) -> list[Path]:
         path
         for path in own
         if not {"storage", "tool-results"} & set(path.parts)
-        and not path.name.endswith(".meta.json")
+        and not path.name.endswith((".meta.json", "task_metadata.json", ".settings.json"))
     ]
     real = sorted((CORPUS / agent).glob("*")) if CORPUS.is_dir() else []
     # An input history names no program: it is read only beside the chat that it belongs to.

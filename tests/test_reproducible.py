@@ -14,6 +14,13 @@ from vacr.record.encoding import assign_record_id
 
 SESSIONS = [
     *(EXAMPLES / name for name in AGENTS.values()),
+    FIXTURES / "cline" / "sessions" / "1790000000000_till0" / "1790000000000_till0.messages.json",
+    FIXTURES / "cline" / "task-xml.json",
+    FIXTURES / "continue" / "older.json",
+    FIXTURES / "droid" / "stream.jsonl",
+    FIXTURES / "amp" / "threads" / "T-019ca1ce-0000-7000-8000-00000000a4b0.json",
+    FIXTURES / "continue" / "sessions" / "sessions.json",
+    FIXTURES / "cline" / "tasks" / "1790000000123" / "ui_messages.json",
     *(FIXTURES / "claude" / name for name in ("shapes.jsonl", "labels.jsonl")),
     FIXTURES / "codex" / "fork.jsonl",
     *(

@@ -23,18 +23,6 @@ from vacr.viewer.content import TEXT_BLOCK_TYPES
 from vacr.viewer.exit_codes import EXIT_CODE_MEANINGS
 from vacr.viewer.rows import DESCRIPTIVE_ARGUMENTS, SEARCH_ARGUMENTS
 
-_AGENTS = (
-    "claude-code",
-    "codex-cli",
-    "gemini-cli",
-    "opencode",
-    "cursor",
-    "crush",
-    "aider",
-    "swe-agent",
-    "mini-swe-agent",
-    "openhands",
-)
 TARGET = Path(__file__).parent / "src" / "tables.json"
 
 
@@ -43,7 +31,7 @@ def build_tables() -> str:
     tables = {
         "tools": {
             name: {tool: effect.value for tool, effect in load_agents()[name].tools.items()}
-            for name in _AGENTS
+            for name in load_agents()
         },
         "paths": PATH_ARGUMENTS,
         "oldTexts": OLD_TEXT_ARGUMENTS,

@@ -10,10 +10,14 @@ from pathlib import Path
 
 from pages import (
     aider,
+    amp,
     claude,
+    cline,
     codex,
+    continue_dev,
     crush,
     cursor,
+    droid,
     gemini,
     mini_swe_agent,
     opencode,
@@ -33,6 +37,10 @@ PAGES = {
     "swe-agent": swe_agent,
     "mini-swe-agent": mini_swe_agent,
     "openhands": openhands,
+    "cline": cline,
+    "continue": continue_dev,
+    "droid": droid,
+    "amp": amp,
 }
 
 

@@ -540,3 +540,121 @@ HANDS_TASK = st.fixed_dictionaries(
     {"instruction": TEXT, "history": st.lists(HANDS_EARLY | HANDS_EVENT | JSON, max_size=4) | JSON},
     optional={"instance_id": TEXT, "entries": JSON, "error": some(None, "x")},
 )
+
+
+# --- sessions that are one JSON value ---
+
+ANTHROPIC_BLOCKS = st.lists(
+    some(
+        {"type": "text", "text": "<task>\nGo.\n</task>"},
+        {"type": "text", "text": "[read_file for 'a'] Result:\n1 | x"},
+        {"type": "text", "text": "<read_file>\n<path>a</path>\n</read_file>"},
+        {"type": "thinking", "thinking": None},
+        {"type": "tool_use", "id": "t1", "name": "read_file", "input": {"path": "a"}},
+        {"type": "tool_use", "id": 5, "name": 6},
+        {"type": "tool_result", "tool_use_id": "t1", "content": "x", "is_error": True},
+        {"type": "file", "path": "a", "content": "x"},
+        {"type": ["odd"]},
+        "text",
+        None,
+    ),
+    max_size=3,
+)
+BLOCK_MESSAGE = objects(
+    {"role": some("user", "assistant", "assistant", "system", None, 5)},
+    content=ANTHROPIC_BLOCKS | TEXT | st.none(),
+    ts=STAMPS,
+    id=some("m1", "m2", None, 7),
+    modelInfo=some({"id": "m", "provider": "p"}, {"modelId": "m"}, {"id": 5}, None, "m"),
+    metrics=some({"inputTokens": 3, "cost": 0.5}, {"tokens": {"prompt": 1, "cached": 2}}, None, 5)
+    | JSON,
+)
+CLINE_SESSION = objects(
+    {"messages": st.lists(BLOCK_MESSAGE | JSON, max_size=3), "sessionId": some("s1", "", 7)},
+    extra=st.dictionaries(
+        st.sampled_from(sorted(SESSION_MEMBERS | {"vacr", "agent"})) | TEXT, JSON, max_size=2
+    ),
+    agent=some("lead", 5),
+    origin=some({"version": "3", "parentThreadId": "s0"}, None, 3),
+    updated_at=STAMPS,
+)
+CLINE_TASK = st.builds(
+    lambda messages: [{"role": "user", "content": "<task>\nGo.\n</task>"}, *messages],
+    st.lists(BLOCK_MESSAGE, max_size=4),
+)
+CONTINUE_CALL = objects(
+    {"function": objects({"name": TEXT}, arguments=some('{"a":1}', "no", None, {"a": 1}))},
+    id=some("c1", None, 7),
+)
+CONTINUE_STATE = objects(
+    {"toolCall": CONTINUE_CALL},
+    toolCallId=some("c1", "c2", None, 7),
+    parsedArgs=JSON,
+    status=some("done", "errored", None, 3),
+    output=JSON,
+)
+CONTINUE_ITEM = objects(
+    message=objects(
+        {"role": some("user", "assistant", "assistant", "tool", "thinking", "system", None)},
+        content=PARTS | TEXT | st.none(),
+        id=some("m1", "m2", None, 7),
+        toolCallId=some("c1", None, 7),
+        toolCalls=st.lists(CONTINUE_CALL, max_size=2) | JSON,
+        usage=st.dictionaries(some("prompt_tokens", "completion_tokens", "model"), COUNTS) | JSON,
+    )
+    | JSON,
+    toolCallStates=st.lists(CONTINUE_STATE, max_size=2) | JSON,
+    toolCallState=CONTINUE_STATE | JSON,
+    reasoning=some({"text": "hm", "startAt": 5}, {"text": None}, None, {"text": "x", "endAt": 1}),
+    promptLogs=st.lists(JSON, max_size=1),
+)
+CONTINUE_SESSION = objects(
+    {"history": st.lists(CONTINUE_ITEM | JSON, max_size=3)},
+    sessionId=some("s1", "", None, 7),
+    workspaceDirectory=some("file:///w", "", None),
+)
+AMP_MESSAGE = objects(
+    {"role": some("user", "assistant", "assistant", "system", None)},
+    content=ANTHROPIC_BLOCKS
+    | TEXT
+    | st.none()
+    | st.just(
+        [{"type": "tool_result", "toolUseID": "t1", "run": {"status": "done", "result": {}}}]
+    ),
+    meta=some({"sentAt": 5}, {"sentAt": "now"}, None, 3),
+    usage=some({"model": "m", "inputTokens": 3, "timestamp": "2026-03-14T09:26:53Z"}, None, 3)
+    | JSON,
+    state=some({"stopReason": "end_turn"}, {"stopReason": 5}, None, "x"),
+)
+AMP_THREAD = objects(
+    {"messages": st.lists(AMP_MESSAGE | JSON, max_size=3), "id": some("T-1", "", 7)},
+    created=STAMPS,
+    env=some({"initial": {"trees": [{"uri": "file:///w", "repository": {"sha": "a"}}]}}, None, 3),
+    mainThreadID=some("T-0", "", None, 3),
+)
+DROID_LINE = objects(
+    type=some("message", "message", "session_start", "todo_state", *ODD_TYPES),
+    id=some("m1", "m2", None, 7),
+    parentId=some("m1", None, 7),
+    timestamp=STAMPS,
+    message=objects(
+        role=some("user", "assistant", "tool", None),
+        content=ANTHROPIC_BLOCKS | TEXT | st.none(),
+        visibility=some("user_only", None),
+    )
+    | JSON,
+)
+DROID_STREAM_LINE = objects(
+    {"session_id": some("s1", 7)},
+    type=some("message", "tool_call", "tool_result", "completion", "system", *ODD_TYPES),
+    id=some("m1", "m2", None, 7),
+    timestamp=STAMPS,
+    role=some("user", "assistant", "tool", None),
+    text=TEXT | st.none(),
+    toolName=TEXT | st.none(),
+    parameters=JSON,
+    toolCallId=some("c1", None, 7),
+    value=JSON,
+    isError=some(True, None, 3),
+    usage=JSON,
+)

@@ -22,6 +22,9 @@ DOCUMENTS = [
     for file in FILES
     if b'"vacr-export":' not in file.values[1].read_bytes()[:200] and file.values[0] != "aider"
 ]
+COUNTERS = {agent: getattr(independent, agent.replace("-", "_"), None) for agent in FOLDERS} | {
+    "continue": independent.continue_
+}
 LOGS = [pytest.param(path, id=path.name[-40:]) for path in native_files("gemini")]
 
 
@@ -36,12 +39,7 @@ def test_typed_entries_agree_with_independent_counts(agent, path):
         ]
         if len(set(metas)) > 1:
             pytest.skip("a fork: inherited lines are not its own; see test_codex_cli.py")
-    assert independent.record(*records_of(data)) == plain(count_natively(agent, data))
-
-
-def count_natively(agent, data):
-    """Count a native file without code of the package."""
-    return getattr(independent, agent.replace("-", "_"))(data)
+    assert independent.record(*records_of(data)) == plain(COUNTERS[agent](data))
 
 
 @pytest.mark.parametrize("path", LOGS)

@@ -312,6 +312,26 @@ def test_trajectories_come_back(strategy, agent):
     holds()
 
 
+@pytest.mark.parametrize(
+    ("agent", "strategy"),
+    [
+        ("cline", natives.CLINE_SESSION),
+        ("cline", natives.CLINE_TASK),
+        ("roo-code", natives.CLINE_TASK),
+        ("continue", natives.CONTINUE_SESSION),
+        ("amp", natives.AMP_THREAD),
+    ],
+    ids=["cline", "cline-task", "roo-code", "continue", "amp"],
+)
+def test_values_of_json_sessions_come_back(agent, strategy):
+    @settings(max_examples=limit_examples(200))
+    @given(strategy, LAYOUTS)
+    def holds(native, layout):
+        check_all([native], agent, layout)
+
+    holds()
+
+
 @settings(max_examples=300)
 @given(natives.HANDS_EVENTS, LAYOUTS)
 def test_openhands_events_come_back(native, layout):
@@ -323,3 +343,16 @@ def test_openhands_events_come_back(native, layout):
 @given(st.lists(natives.HANDS_TASK, min_size=1, max_size=2), LAYOUTS)
 def test_openhands_tasks_come_back(native, layout):
     check_all(native, "openhands", layout)
+
+
+STREAM_START = {"type": "message", "session_id": "s1", "role": "user", "text": "Go."}
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(natives.DROID_LINE, min_size=1, max_size=4)
+    | st.lists(natives.DROID_STREAM_LINE, max_size=4).map(lambda lines: [STREAM_START, *lines]),
+    st.sampled_from([compact, spaced]),
+)
+def test_droid_values_come_back(native, layout):
+    check_all(native, "droid", layout)

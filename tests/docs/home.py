@@ -44,6 +44,12 @@ def fill_home(home: Path) -> Path:
     homes.openhands(home / ".openhands" / "conversations" / "0e0000001111")
     run = home / ".config" / "mini-swe-agent" / "last_mini_run.traj.json"
     homes.put(FIXTURES / "mini-swe-agent" / "mini-calls.traj.json", run)
+    for name in ("sessions/1790000000000_till0", "tasks/1790000000123"):
+        homes.put(FIXTURES / "cline" / name, home / "cline" / name.partition("/")[2])
+    session = "5b1d0c7e-0000-4000-8000-00000000c0de.json"
+    homes.put(FIXTURES / "continue" / "sessions" / session, home / "continue" / session)
+    homes.put(FIXTURES / "droid" / "sessions" / "-home-nora-till", home / "droid")
+    homes.put(FIXTURES / "amp" / "threads", home / "amp")
     (home / ".gitconfig").write_text("[user]\nname = Mira\nemail = mira@example.org\n")
     clone = home / "vacr"
     shutil.copytree(EXAMPLES, clone / "examples")

@@ -415,7 +415,12 @@ class Agent:
 
     stores: Sequence[SessionStore] = ()
     attached: Sequence[str] = ()
-    """Patterns of files that belong to a session, from its folder; `{stem}` is its name."""
+    """Patterns of files that belong to a session, from its folder.
+
+    `{stem}` is its name without the last ending, and `{name}` without all endings.
+    """
+    described_by: str = ""
+    """The attached file with the facts that a list of sessions shows, as one of these patterns."""
     sub_sessions: Sequence[str] = ()
     """Patterns of the files of sub-agents; `{session}` is the id of the session."""
     part_name: re.Pattern[str] | None = None

@@ -34,6 +34,8 @@ from vacr.agents.labels import get_writable_marks
 from vacr.agents.lift import UNKNOWN, Reading, SessionBuilder
 from vacr.model import JsonObject
 
+FROM_MEMBER = "member"
+"""The value of `vacr.from` for the first message of an object that has no other members."""
 FROM_LINE = "line"
 """The value of `vacr.from` for a value outside the session, where entries come from a list."""
 
@@ -166,8 +168,13 @@ def _split_sessions(
             if parts is not None:
                 header, messages = parts
                 session = begin(header, messages)
+                is_bare_object = header is value and all(
+                    member is None for member in header.values()
+                )
                 session.add_header(header)
                 session.add_messages(messages)
+                if is_bare_object and messages:
+                    get_writable_marks(session.session.entries[0])["from"] = FROM_MEMBER
                 sessions.append(session)
             elif sessions:
                 sessions[-1].add_other_value(number, value)

@@ -69,7 +69,7 @@ class Lift:
 
 def _compile_moves(moves: tuple[Move, ...]) -> Callable[[JsonObject, JsonObject], None]:
     """Compile moves into a function of straight-line statements: `Lift.apply`."""
-    lines = ["def apply(native, entry):"]
+    lines = ["def apply(native, entry):", "    pass"]
     for name, canonical, kind in moves:
         lines.append(f"    value = native.get({name!r})")
         lines.append(

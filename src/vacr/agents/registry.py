@@ -46,6 +46,11 @@ _BUILT_IN_FOLDERS = {
     "swe-agent": "swe_agent",
     "mini-swe-agent": "mini_swe_agent",
     "openhands": "openhands",
+    "cline": "cline",
+    "roo-code": "cline.roo_code",
+    "continue": "continue_dev",
+    "droid": "droid",
+    "amp": "amp",
 }
 
 IMPORTED_FORMATS = frozenset(("atif",))

@@ -36,13 +36,15 @@ PATH_ARGUMENTS = (
     "targetFile",
     "relativeWorkspacePath",
     "absolute_path",
+    "absolutePath",
+    "filepath",
     "notebook_path",
     "target_notebook",
     "filename",
 )
 OLD_TEXT_ARGUMENTS = ("old_string", "oldString", "old_str", "oldText")
 NEW_TEXT_ARGUMENTS = ("new_string", "newString", "new_str", "newText")
-REPLACE_ALL_ARGUMENTS = ("replace_all", "replaceAll", "allow_multiple")
+REPLACE_ALL_ARGUMENTS = ("replace_all", "replaceAll", "allow_multiple", "change_all")
 CONTENT_ARGUMENTS = ("content", "contents", "file_text", "text")
 PATCH_ARGUMENTS = ("patchText", "patch_text", "patch", "input")
 COMMAND_ARGUMENTS = ("command", "cmd", "script", "code")

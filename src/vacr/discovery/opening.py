@@ -407,19 +407,23 @@ def _list_pattern_files(
 ) -> Iterator[Path]:
     """Yield the files that patterns match in the folder of the transcript at `path`, or below it.
 
-    `{stem}` in a pattern stands for the transcript's name without its ending, `{session}` for each
-    of the `sessions`. The files of one pattern are sorted by name. Only the last name of a pattern
-    may have wildcards.
+    `{stem}` in a pattern stands for the transcript's name without its ending, `{name}` for its name
+    without all endings, and `{session}` for each of the `sessions`. The files of one pattern are
+    sorted by name. Only the last name of a pattern may have wildcards. The transcript itself is
+    left out, unless it matches wildcards.
     """
     for pattern in patterns:
         session_ids = sorted(sessions, key=str) if "{session}" in pattern else [""]
         for session in session_ids:
-            folder, _, name = pattern.format(stem=path.stem, session=session).rpartition("/")
+            filled = pattern.format(
+                stem=path.stem, name=path.name.partition(".")[0], session=session
+            )
+            folder, _, name = filled.rpartition("/")
             # This runs for every file of a large folder, so it avoids the slower Path.
             place = join_path(path.parent, folder)
             if "*" not in name:
                 file = join_path(place, name)
-                if is_file(file):
+                if name != path.name and is_file(file):
                     yield Path(file)
             elif is_folder(place):
                 yield from sorted(file for file in Path(place).glob(name) if file.is_file())
@@ -428,8 +432,9 @@ def _list_pattern_files(
 def _belongs_to_sessions(file: Path, path: Path, sessions: set[Any]) -> bool:
     """Return whether the transcript `file` belongs to one of the `sessions`, given by id.
 
-    The first JSON object with a `sessionId` decides. Return False if no object has one, and True
-    if the file cannot be read.
+    The first JSON object with a `sessionId` decides; the id of a sub-agent may continue the id of
+    its session, after two underscores. Return False if no object has one, and True if the file
+    cannot be read.
     """
     try:
         data = read_companion_file(file, path)
@@ -439,5 +444,6 @@ def _belongs_to_sessions(file: Path, path: Path, sessions: set[Any]) -> bool:
     for _, batch in parse_json_documents(data):
         for value in batch:
             if isinstance(value, dict) and isinstance(value.get("sessionId"), str):
-                return value["sessionId"] in sessions
+                session = value["sessionId"]
+                return session in sessions or session.partition("__")[0] in sessions
     return False

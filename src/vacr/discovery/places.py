@@ -272,11 +272,11 @@ class _FolderWalk:
         subfolder, _, file_name = pattern.rpartition("/")
         files = [name for name, kind in kinds.items() if kind == "file" and name not in belonging]
         for name in files:
-            stem = name.rpartition(".")[0] or name
+            parts = {"stem": name.rpartition(".")[0] or name, "name": name.partition(".")[0]}
             if subfolder:
-                self._note_owner(folder, kinds, name, subfolder.format(stem=stem), agent)
+                self._note_owner(folder, kinds, name, subfolder.format(**parts), agent)
                 continue
-            attached = file_name.format(stem=stem)
+            attached = file_name.format(**parts)
             if attached != name and attached in kinds and self._is_session(folder / name, agent):
                 belonging.add(attached)
 

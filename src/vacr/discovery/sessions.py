@@ -280,7 +280,18 @@ def _list_file_sessions(
         elif path.is_file():
             source = Source((SourcePart(make_part_name(path, agent), read_file_ends(path)),))
             if recognise_agent(source) is agent:
+                if agent.described_by:
+                    source = _add_description(source, agent, path)
                 yield from _summarise_source(source, agent, path, project)
+
+
+def _add_description(source: Source, agent: Agent, path: Path) -> Source:
+    """Return a source with the attached file that describes the session, if there is one."""
+    name = agent.described_by.format(stem=path.stem, name=path.name.partition(".")[0])
+    file = path.parent / name
+    if file == path or not file.is_file():
+        return source
+    return Source((*source.parts, SourcePart(name, read_file_ends(file))))
 
 
 def _list_folder_sessions(

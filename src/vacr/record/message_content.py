@@ -135,6 +135,8 @@ PLAIN_BLOCK_TYPES = frozenset(
         "container_upload",
         "tool_reference",
         "connector_text",
+        "file",
+        "imageUrl",
         # OpenAI
         "input_text",
         "output_text",
@@ -182,7 +184,16 @@ _EXTRA_BLOCK_MEMBERS = frozenset(
         "content",
         "tool_name",
         "server_name",
+        "complete",
+        "finalTime",
+        "imageUrl",
         "input_audio",
+        "path",
+        "provider",
+        "reasoning_details",
+        "run",
+        "startTime",
+        "toolUseID",
     )
 )
 KNOWN_BLOCK_MEMBERS = _EXTRA_BLOCK_MEMBERS.union(
@@ -273,9 +284,19 @@ def _build_child_entry(block: JsonObject, view: BlockView) -> JsonObject | None:
             return _name_call_by_function(block, child)
     if view.entry_type == "reasoning":
         _fill_reasoning_content(block, child)
-    elif view.entry_type == "tool-result" and child["output"] is None:
+    elif view.entry_type == "tool-result" and child.get("output") is None:
         child["output"] = block.get("content")
+        if type(block.get("run")) is dict:
+            _fill_run_result(block, child)
     return child
+
+
+def _fill_run_result(block: JsonObject, child: JsonObject) -> None:
+    """Add the output and the id of a result whose block describes the run of the call."""
+    run = block["run"]
+    child["output"] = run.get("result", run)
+    if "call-id" not in child and type(block.get("toolUseID")) is str:
+        child["call-id"] = block["toolUseID"]
 
 
 def _name_call_by_function(block: JsonObject, child: JsonObject) -> JsonObject | None:

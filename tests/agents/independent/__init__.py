@@ -20,6 +20,7 @@ from tests.agents.independent.counts import (
 from tests.agents.independent.crush import crush, crush_labels
 from tests.agents.independent.cursor_transcripts import cursor, cursor_labels
 from tests.agents.independent.gemini_cli import gemini, gemini_labels
+from tests.agents.independent.json_sessions import amp, cline, continue_, droid, roo
 from tests.agents.independent.open_code import opencode
 from tests.agents.independent.openhands import openhands, openhands_labels
 
@@ -28,15 +29,19 @@ __all__ = [
     "Labels",
     "aider",
     "aider_labels",
+    "amp",
     "claude",
     "claude_labels",
+    "cline",
     "codex",
     "codex_labels",
+    "continue_",
     "crush",
     "crush_labels",
     "cursor",
     "cursor_labels",
     "documents",
+    "droid",
     "gemini",
     "gemini_labels",
     "mini_swe_agent",
@@ -46,6 +51,7 @@ __all__ = [
     "openhands_labels",
     "record",
     "record_labels",
+    "roo",
     "swe_agent",
     "swe_agent_labels",
     "values",

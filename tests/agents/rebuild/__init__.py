@@ -13,7 +13,9 @@ from tests.agents.rebuild import (
     aider,
     chat_documents,
     cursor_transcripts,
+    droid,
     gemini_cli,
+    json_sessions,
     open_code,
     openhands,
     session_rows,
@@ -28,6 +30,8 @@ LINES = {
     "claude-jsonl": claude_line,
     "codex-jsonl": codex_line,
     "cursor-jsonl": cursor_transcripts.line,
+    "droid-jsonl": droid.line,
+    "droid-stream": droid.stream_line,
 }
 # Format → functions that return the values of a record, and a native value without nulls.
 WHOLE = {
@@ -40,6 +44,12 @@ WHOLE = {
     "openhands-history": (openhands.history, openhands.native),
     "swe-agent-traj": (chat_documents.swe_agent, chat_documents.native),
     "mini-swe-agent-json": (chat_documents.mini_swe_agent, chat_documents.native),
+    "cline-session": (json_sessions.cline_session, json_sessions.native),
+    "cline-task": (json_sessions.cline_task, json_sessions.native),
+    "cline-ui": (json_sessions.cline_screen, json_sessions.native),
+    "amp-json": (json_sessions.amp_thread, json_sessions.native),
+    "continue-json": (json_sessions.continue_session, json_sessions.continue_native),
+    "continue-index": (json_sessions.continue_index, json_sessions.native),
 }
 UNORDERED = {"opencode-json", "crush-sqlite", "swe-agent-traj", "mini-swe-agent-json"}
 UNORDERED |= {"openhands-events", "openhands-history"}
@@ -50,6 +60,8 @@ TEXTS = {
     "aider-llm": aider.text,
 }
 """Format → the function that returns the bytes of a source from its records."""
+UNORDERED |= {"cline-session", "cline-task", "cline-ui", "amp-json", "continue-json"}
+UNORDERED |= {"continue-index"}
 
 text = cursor_transcripts.text
 

@@ -96,8 +96,13 @@ def _is_gemini_value(value: Any) -> bool:
     if any(_is_history(value.get(name)) for name in GEMINI_HISTORY_MEMBERS):
         return True
     if type(value.get("messages")) is list:
+        # Sessions of others have an id and messages as well; an empty list tells nothing.
         return "sessionId" in value and (
-            "projectHash" in value or all(map(_is_gemini_message, value["messages"]))
+            "projectHash" in value
+            or (
+                bool(value["messages"] or not {"agent", "origin"} & value.keys())
+                and all(map(_is_gemini_message, value["messages"]))
+            )
         )
     return ("sessionId" in value and "projectHash" in value) or _is_gemini_message(value)
 

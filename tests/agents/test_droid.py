@@ -1,0 +1,89 @@
+"""Droid: sessions with their settings, and streams."""
+
+import pytest
+
+from tests.agents import independent
+from tests.agents.test_cline import entries_of, read_place
+from tests.attribution.sessions import list_changes
+from tests.conftest import CORPUS, FIXTURES, record_of
+from vacr.agents.agent import Source, SourcePart
+from vacr.agents.registry import load_agents, recognise_agent
+
+FOLDER = FIXTURES / "droid"
+SESSION = FOLDER / "sessions" / "-home-nora-till" / "7d0f1e2d-0000-4000-8000-00000000d01d.jsonl"
+
+
+def ends_of(record):
+    return {
+        result["call-id"]: (result.get("status"), result.get("vacr", {}).get("exit-code"))
+        for result in entries_of(record, "tool-result")
+    }
+
+
+def test_outcomes_follow_from_the_words_of_results():
+    assert ends_of(record_of(SESSION.read_bytes())) == {
+        "c1": ("success", None),
+        "c2": (None, None),
+        "c3": ("success", None),
+        "c4": ("error", None),
+        "c5": ("error", 2),
+        "c6": ("success", 0),
+        "c7": ("denied", None),
+    }
+
+
+def test_settings_have_the_model_and_the_tokens_of_the_session():
+    (record,) = read_place(SESSION)
+    assert record["session"]["agent-meta"]["models"] == ["claude-sonnet-5"]
+    counted = [entry for entry in record["session"]["entries"] if "token-usage" in entry]
+    assert [entry["token-usage"] for entry in counted] == [
+        {"input": 95, "cached": 60, "output": 40, "reasoning": 7}
+    ]
+    assert counted[0]["vacr"]["usage-of"] == "session"
+
+
+def test_reminder_has_the_model_where_the_settings_are_missing():
+    record = record_of(SESSION.read_bytes())
+    assert record["session"]["agent-meta"]["models"] == ["Claude Sonnet 5"]
+    assert record["vcs"] == {"type": "git", "branch": "main"}
+
+
+def test_words_of_the_person_are_told_from_the_hosts():
+    labels = independent.record_labels(record_of(SESSION.read_bytes()))
+    assert labels.prompts == ["Round the total of @total.py.", "Thanks."]
+    assert labels.speakers == {"human": 2, "host": 1}
+
+
+def test_stream_has_calls_under_two_kinds_of_ids():
+    record = record_of((FOLDER / "stream.jsonl").read_bytes())
+    assert ends_of(record) == {"c1": ("error", 2), "call_2": ("success", None)}
+    assert record["session"]["format"] == "autonomous"
+    (answer,) = entries_of(record, "assistant")
+    assert answer["token-usage"] == {"input": 30, "cached": 20, "output": 5}
+
+
+def test_drift_is_counted():
+    drift = record_of((FOLDER / "drifted.jsonl").read_bytes())["vacr"]["drift"]
+    assert drift["members"] == {"line.mood": 1, "message.mood": 1}
+    assert drift["types"] == {"(number)": 1, "hologram": 1, "message": 2}
+
+
+def test_edits_are_placed_in_the_file_that_the_prompt_shows():
+    changes = list_changes(read_place(SESSION))
+    assert ("total.py", [[2, 2]], "windowed") in changes
+    assert [row[:2] for row in changes if row[0] == "rate.py"] == [("rate.py", [[1, 1]])]
+    assert len(changes) == 2
+
+
+@pytest.mark.skipif(not CORPUS.is_dir(), reason="no real sessions here")
+def test_each_real_session_has_one_agent():
+    for path in sorted(CORPUS.glob("*/*")):
+        data = path.read_bytes()
+        if data.startswith(b"SQLite"):
+            continue
+        source = Source((SourcePart("x", data),))
+        sample = source.main.sample(16)
+        taken = bool(sample) and load_agents()["droid"].recognises(sample) > 0.3
+        assert taken == (path.parent.name == "droid"), path
+        if taken:
+            assert recognise_agent(source).name == "droid"
