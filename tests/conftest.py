@@ -166,6 +166,16 @@ AGENTS = {
     "cursor": "cursor.jsonl",
 }
 """The folder of each agent's sessions → its example."""
+AGENTS_WITHOUT_EXAMPLE = {
+    "copilot": "copilot",
+    "copilot-vscode": "copilot-vscode",
+    "visualstudio-copilot": "visualstudio-copilot",
+    "windsurf": "windsurf",
+}
+"""The folders of agents whose sessions are only in the fixtures → the agent."""
+AGENT_FOLDERS = (*AGENTS, *AGENTS_WITHOUT_EXAMPLE)
+COMPANIONS = ("workspace.yaml", "index.json")
+"""The ends of names of files that belong to a session, but are none."""
 
 
 def native_files(agent: str) -> list[Path]:
@@ -179,13 +189,18 @@ def native_files(agent: str) -> list[Path]:
         path
         for path in own
         if not {"storage", "tool-results"} & set(path.parts)
-        and not path.name.endswith(".meta.json")
+        and not path.name.endswith((".meta.json", *COMPANIONS))
     ]
     real = sorted((CORPUS / agent).glob("*")) if CORPUS.is_dir() else []
     return [
-        EXAMPLES / AGENTS[agent],
+        *([EXAMPLES / AGENTS[agent]] if agent in AGENTS else []),
         *own,
-        *(path for path in real if not path.read_bytes().startswith(b"SQLite format 3")),
+        *(
+            path
+            for path in real
+            if not path.name.endswith(COMPANIONS)
+            and not path.read_bytes().startswith(b"SQLite format 3")
+        ),
     ]
 
 

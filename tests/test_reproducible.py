@@ -29,6 +29,14 @@ SESSIONS = [
     *(FIXTURES / "opencode" / name for name in ("export-odd.json", "dump.jsonl", "sample.json")),
     FIXTURES / "acp" / "two-sessions.jsonl",
     *(FIXTURES / "cursor" / name for name in ("drifted.jsonl", "transcript.txt")),
+    *(FIXTURES / "copilot" / name for name in ("older.jsonl", "odd.jsonl")),
+    *(FIXTURES / "copilot" / "session-state").glob("*/events.jsonl"),
+    *(
+        FIXTURES / "copilot-vscode" / name
+        for name in ("chat.json", "log.jsonl", "transcript.jsonl")
+    ),
+    FIXTURES / "visualstudio-copilot" / "traces.jsonl",
+    FIXTURES / "windsurf" / "steps.jsonl",
 ]
 FOLDERS = [FIXTURES / "opencode" / "storage"]
 

@@ -8,7 +8,17 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pages import claude, codex, cursor, gemini, opencode
+from pages import (
+    claude,
+    codex,
+    copilot,
+    copilot_vscode,
+    cursor,
+    gemini,
+    opencode,
+    visualstudio_copilot,
+    windsurf,
+)
 
 FOLDER = Path(__file__).parent
 PAGES = {
@@ -17,6 +27,10 @@ PAGES = {
     "gemini-cli": gemini,
     "opencode": opencode,
     "cursor": cursor,
+    "copilot": copilot,
+    "copilot-vscode": copilot_vscode,
+    "visualstudio-copilot": visualstudio_copilot,
+    "windsurf": windsurf,
 }
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.agents import independent
 from tests.agents.independent.open_code import opencode_labels
-from tests.conftest import AGENTS, native_files, records_of
+from tests.conftest import AGENT_FOLDERS, native_files, records_of
 
 COUNTERS = {"claude": "count_claude", "codex": "count_codex", "opencode": "count_opencode"}
 COUNTERS |= {"gemini": "count_gemini", "cursor": "count_cursor"}
@@ -14,7 +14,7 @@ COUNTERS |= {"gemini": "count_gemini", "cursor": "count_cursor"}
 def find_files():
     return [
         pytest.param(agent, path, id=f"{agent}/{path.name[-40:]}")
-        for agent in AGENTS
+        for agent in AGENT_FOLDERS
         if agent in COUNTERS
         for path in native_files(agent)
     ]

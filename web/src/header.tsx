@@ -13,6 +13,10 @@ const AGENT_NAMES: Record<string, string> = {
   "gemini-cli": "Gemini CLI",
   opencode: "OpenCode",
   cursor: "Cursor",
+  copilot: "GitHub Copilot CLI",
+  "copilot-vscode": "VS Code Copilot Chat",
+  "visualstudio-copilot": "Visual Studio Copilot",
+  windsurf: "Windsurf",
 };
 const REVISION_LENGTH = 7;
 

@@ -41,6 +41,10 @@ _BUILT_IN_FOLDERS = {
     "cursor": "cursor",
     "opencode": "opencode",
     "acp": "acp",
+    "copilot": "copilot",
+    "copilot-vscode": "copilot_vscode",
+    "visualstudio-copilot": "visualstudio_copilot",
+    "windsurf": "windsurf",
 }
 
 IMPORTED_FORMATS = frozenset(("atif",))

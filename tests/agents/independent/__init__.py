@@ -2,6 +2,7 @@
 
 from tests.agents.independent.claude_code import claude, claude_labels
 from tests.agents.independent.codex_cli import codex, codex_labels
+from tests.agents.independent.copilot_events import copilot, copilot_labels
 from tests.agents.independent.counts import (
     Counts,
     Labels,
@@ -13,6 +14,8 @@ from tests.agents.independent.counts import (
 from tests.agents.independent.cursor_transcripts import cursor, cursor_labels
 from tests.agents.independent.gemini_cli import gemini, gemini_labels
 from tests.agents.independent.open_code import opencode
+from tests.agents.independent.small_formats import visualstudio_copilot, windsurf
+from tests.agents.independent.vscode_chats import copilot_vscode
 
 __all__ = [
     "Counts",
@@ -21,6 +24,9 @@ __all__ = [
     "claude_labels",
     "codex",
     "codex_labels",
+    "copilot",
+    "copilot_labels",
+    "copilot_vscode",
     "cursor",
     "cursor_labels",
     "documents",
@@ -30,4 +36,6 @@ __all__ = [
     "record",
     "record_labels",
     "values",
+    "visualstudio_copilot",
+    "windsurf",
 ]

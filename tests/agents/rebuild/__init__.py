@@ -8,7 +8,14 @@ dump's documents is lost, because it has no meaning.
 import base64
 import copy
 
-from tests.agents.rebuild import cursor_transcripts, gemini_cli, open_code
+from tests.agents.rebuild import (
+    copilot_events,
+    cursor_transcripts,
+    gemini_cli,
+    open_code,
+    vscode_chats,
+    windsurf_steps,
+)
 from tests.agents.rebuild.claude_code import claude_line
 from tests.agents.rebuild.codex_cli import codex_line
 from tests.agents.rebuild.comparing import comparable, remove_labels, without_nulls
@@ -18,16 +25,22 @@ __all__ = ["assert_same", "comparable", "lines", "text", "values", "without_null
 LINES = {
     "claude-jsonl": claude_line,
     "codex-jsonl": codex_line,
+    "copilot-jsonl": copilot_events.line,
+    "vscode-copilot-jsonl": copilot_events.line,
+    "visualstudio-otlp": windsurf_steps.trace,
+    "windsurf-jsonl": windsurf_steps.line,
     "cursor-jsonl": cursor_transcripts.line,
 }
 # Format → functions that return the values of a record, and a native value without nulls.
 WHOLE = {
     "gemini-json": (gemini_cli.values, gemini_cli.native),
     "gemini-jsonl": (gemini_cli.values, gemini_cli.native),
+    "vscode-chat-json": (vscode_chats.values, vscode_chats.native),
+    "vscode-chat-jsonl": (vscode_chats.values, vscode_chats.native),
     "opencode-export": (open_code.exported, open_code.native),
     "opencode-json": (open_code.values, open_code.native),
 }
-UNORDERED = {"opencode-json"}
+UNORDERED = {"opencode-json", "visualstudio-otlp"}
 
 text = cursor_transcripts.text
 
@@ -55,9 +68,11 @@ def values(records: list[dict]) -> list:
     """Return the native values of the records of one source, and the undecodable bytes."""
     found = []
     for record in copy.deepcopy(records):
-        remove_labels(record["session"]["entries"])
-        back = WHOLE[format_of(record)][0] if format_of(record) in WHOLE else lines
-        found += back(record)
+        if format_of(record) in WHOLE:
+            remove_labels(record["session"]["entries"])
+            found += WHOLE[format_of(record)][0](record)
+        else:
+            found += lines(record)
     return (
         open_code.with_shared_once(found) if format_of(records[0]).startswith("opencode") else found
     )
