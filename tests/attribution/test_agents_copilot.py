@@ -157,6 +157,12 @@ def test_command_writes_a_file(copilot, tmp_path):
     assert replay(copilot, tmp_path) == [("a.py", [[1, 2]], "shell")]
 
 
+def test_command_in_a_named_shell_proves_nothing(copilot, tmp_path):
+    output = "<shellId: s1 completed with exit code 0>"
+    copilot.call("bash", {"command": "printf 'a\\n' > a.py", "shellId": "s1"}, output)
+    assert replay(copilot, tmp_path) == []
+
+
 def test_failed_command_is_not_trusted(copilot, tmp_path):
     output = "<shellId: 0 completed with exit code 1>"
     copilot.call("bash", {"command": "printf 'a\\nb\\n' > a.py"}, output)

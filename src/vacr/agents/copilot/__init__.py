@@ -18,7 +18,7 @@ from vacr.agents.agent import Agent, CallReports, SessionStore, Source, load_fun
 from vacr.agents.tool_calls import ToolCall, ToolEffect, dict_or_empty
 
 if TYPE_CHECKING:
-    from vacr.agents.file_tools import FileReport, ShellOutput
+    from vacr.agents.file_tools import FileReport, RunShell, ShellOutput
     from vacr.agents.labels import CallResult, Outcome, Speaker
     from vacr.agents.lift import Reading
     from vacr.edits import FileAction, Hunk
@@ -168,6 +168,15 @@ class Copilot(Agent):
         from vacr.agents.copilot.tools import list_search_results
 
         return list_search_results(call)
+
+    def shell_run(self, call: ToolCall) -> RunShell | None:
+        """Return the script that a call ran, or `None` if it ran in a named shell.
+
+        A named shell may be in another folder, where an earlier call left it.
+        """
+        if "shellId" in dict_or_empty(call.input):
+            return None
+        return super().shell_run(call)
 
     def shell_output(self, call: ToolCall) -> ShellOutput:
         """Return the output of a command, and its exit code where it is known."""
