@@ -59,11 +59,13 @@ def test_request_is_a_prompt_and_an_answer():
 
 
 def test_text_and_thinking_become_blocks_and_other_parts_stay():
-    content = STORED["session"]["entries"][1]["content"]
-    assert content[1] == {"type": "thinking", "thinking": "I plan.", "kind": "thinking", "id": "th"}
-    assert content[2]["value"] == ""
-    assert (content[3]["type"], content[3]["text"]) == ("text", "I look at ")
-    assert content[4]["kind"] == "inlineReference"
+    answer = STORED["session"]["entries"][1]
+    content, response = answer["content"], answer["response"]
+    assert content[0] == {"type": "thinking", "thinking": "I plan.", "kind": "thinking", "id": "th"}
+    assert (content[1]["type"], content[1]["text"]) == ("text", "I look at ")
+    assert [part is None for part in response[:6]] == [False, True, False, True, False, True]
+    assert response[2]["value"] == ""
+    assert response[4]["kind"] == "inlineReference"
     (reasoning,) = typed(STORED, "reasoning")
     assert reasoning["content"] == "I plan."
 

@@ -55,7 +55,7 @@ def render_page() -> str:
                         quote("requests[]"),
                         quote("assistant"),
                         (
-                            "`content` ← `response`, `id` ← `responseId`; `timestamp`, `model-id` "
+                            "`id` ← `responseId`; `timestamp`, `model-id` "
                             "and `token-usage` are copies of `modelState.completedAt`, of "
                             "`result.metadata.resolvedModel` or `modelId`, and of `promptTokens` "
                             "and `completionTokens`, or else of the metadata"
@@ -63,12 +63,12 @@ def render_page() -> str:
                     ),
                     (
                         "a part of `response` without `kind`",
-                        "a block of type `text`",
+                        "a block of type `text` in `content`, and a null in its place",
                         "`text` ← `value`",
                     ),
                     (
                         "a part of kind `thinking`",
-                        "a block of type `thinking`, and a child of type `reasoning`",
+                        "a block of type `thinking` in `content`, a null in its place, and a child of type `reasoning`",
                         "`thinking` ← `value`",
                     ),
                     (

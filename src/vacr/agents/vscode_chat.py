@@ -84,6 +84,8 @@ RESPONSE_KINDS = parse_names(
     toolInvocationSerialized treeData undoStop warning workspaceEdit
     """
 )
+_BLOCK_MEMBERS = {None: "text", "thinking": "thinking"}
+"""Kind of a part → the type of its block, and the member with its text."""
 _TOOL_PARTS = frozenset(("toolInvocationSerialized", "toolInvocation"))
 _CLASHING = CANONICAL_ENTRY_MEMBERS - {"timestamp"}
 _COPILOT_VENDOR = "copilot"
@@ -236,16 +238,15 @@ class _ChatReader:
         """Make the message of the assistant, with its calls as children."""
         set_members_aside(native, _CLASHING)
         entry: JsonObject = {"type": "assistant"}
-        response = native.pop("response", None)
         metadata = dict_or_empty(dict_or_empty(native.get("result")).get("metadata"))
-        if type(response) is list:
-            entry["content"] = [self._convert_part(part) for part in response]
-            children = _ChildrenBuilder(entry, metadata).build()
+        response = native.get("response")
+        if type(response) is list and None not in response:
+            blocks = self._take_blocks(response)
+            if blocks:
+                entry["content"] = blocks
+            children = _ChildrenBuilder(blocks, response, metadata).build()
             if children:
                 entry["children"] = children
-        elif response is not None:
-            entry["content"] = response
-            get_writable_marks(entry)["response"] = True
         if type(native.get("responseId")) is str:
             entry["id"] = native.pop("responseId")
         completed = dict_or_empty(native.get("modelState")).get("completedAt")
@@ -263,21 +264,30 @@ class _ChatReader:
             entry["vacr"] = marks
         return entry
 
-    def _convert_part(self, part: Any) -> Any:
-        """Return a part of a response as a block: text and thinking get the usual members."""
-        if type(part) is not dict:
-            return part
-        kind = part.get("kind")
-        if kind is not None and (type(kind) is not str or kind not in RESPONSE_KINDS):
-            name = kind if type(kind) is str else describe_json_kind(kind)
-            self.session.drift.count_type(f"response/{name}")
-        if self.session.working_dir is None and "baseUri" in part:
-            self.session.working_dir = get_uri_path(part["baseUri"])
-        member = {None: "text", "thinking": "thinking"}.get(kind) if _is_name(kind) else None
-        value = part.get("value")
-        if member is None or type(value) is not str or not value or {"type", member} & part.keys():
-            return part
-        return {"type": member, member: part.pop("value"), **part}
+    def _take_blocks(self, response: list[Any]) -> list[JsonObject]:
+        """Take the text and the thinking out of a response, as blocks with the usual members.
+
+        A null stands in the place of each.
+        """
+        blocks = []
+        for place, part in enumerate(response):
+            if type(part) is not dict:
+                continue
+            kind = part.get("kind")
+            if kind is not None and (type(kind) is not str or kind not in RESPONSE_KINDS):
+                name = kind if type(kind) is str else describe_json_kind(kind)
+                self.session.drift.count_type(f"response/{name}")
+            if self.session.working_dir is None and "baseUri" in part:
+                self.session.working_dir = get_uri_path(part["baseUri"])
+            member = _BLOCK_MEMBERS.get(kind) if kind is None or type(kind) is str else None
+            value = part.get("value")
+            if member is None or type(value) is not str or not value:
+                continue
+            if "type" in part or member in part:
+                continue
+            blocks.append({"type": member, member: part.pop("value"), **part})
+            response[place] = None
+        return blocks
 
     def _set_model(self, entry: JsonObject, native: JsonObject, metadata: JsonObject) -> None:
         """Set the model of an answer: the model that answered, or else the chosen model."""
@@ -292,11 +302,6 @@ class _ChatReader:
         self.session.models[model] += 1
         if vendor and self.session.provider == UNKNOWN:
             self.session.provider = "github-copilot" if vendor == _COPILOT_VENDOR else vendor
-
-
-def _is_name(kind: Any) -> bool:
-    """Return whether the kind of a part is a name, or missing."""
-    return kind is None or type(kind) is str
 
 
 def get_uri_path(uri: Any) -> str | None:
@@ -329,13 +334,13 @@ def _set_usage(entry: JsonObject, native: JsonObject, metadata: JsonObject) -> N
 class _ChildrenBuilder:
     """The children of one answer: reasoning, then the calls with their results."""
 
-    def __init__(self, entry: JsonObject, metadata: JsonObject) -> None:
+    def __init__(self, blocks: list[JsonObject], response: list[Any], metadata: JsonObject) -> None:
         """Collect the parts about tools by the id of their call."""
-        self._entry = entry
+        self._blocks = blocks
         self._metadata = metadata
         self._parts = {
             part["toolCallId"]: part
-            for part in entry["content"]
+            for part in response
             if type(part) is dict
             and type(part.get("kind")) is str
             and part["kind"] in _TOOL_PARTS
@@ -344,8 +349,7 @@ class _ChildrenBuilder:
 
     def build(self) -> list[JsonObject]:
         """Return the children."""
-        # Parts of a response have kinds, not types; `_convert_part` counts unknown kinds.
-        children = build_child_entries(self._entry["content"])
+        children = build_child_entries(self._blocks)
         seen: set[str] = set()
         results = dict_or_empty(self._metadata.get("toolCallResults"))
         rounds = self._metadata.get("toolCallRounds")

@@ -81,18 +81,13 @@ def answer(entry: dict) -> dict:
     if "id" in entry:
         entry["responseId"] = entry.pop("id")
     if "content" in entry:
-        content = entry.pop("content")
-        entry["response"] = content if "response" in ours else [part(item) for item in content]
+        blocks = map(part, entry.pop("content"))
+        entry["response"] = [next(blocks) if item is None else item for item in entry["response"]]
     return entry | ours.get("native", {})
 
 
-def part(block):
+def part(block: dict) -> dict:
     """Return a part of a response, with its own names."""
-    if not isinstance(block, dict):
-        return block
-    kind = {"text": None, "thinking": "thinking"}.get(str(block.get("type")), "other")
-    if kind == "other" or block.get("kind") != kind or block["type"] not in block:
-        return block
     block = copy.deepcopy(block)
     block["value"] = block.pop(block.pop("type"))
     return block
