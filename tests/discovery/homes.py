@@ -68,8 +68,11 @@ def windsurf(folder: Path) -> None:
 
 
 def visual_studio(folder: Path) -> None:
-    traces = FIXTURES / "visualstudio-copilot" / "traces.jsonl"
-    put(traces, folder / "VSGitHubCopilotLogs" / "traces" / "1_VSGitHubCopilot_traces.jsonl")
+    """Put the traces of one conversation into a folder; those of the fixture have two."""
+    traces = (FIXTURES / "visualstudio-copilot" / "traces.jsonl").read_bytes().splitlines()[:5]
+    path = folder / "VSGitHubCopilotLogs" / "traces" / "1_VSGitHubCopilot_traces.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"\n".join(traces))
 
 
 def opencode(folder: Path) -> None:

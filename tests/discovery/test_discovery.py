@@ -25,7 +25,7 @@ ALL = {
     "codex-cli": 1,
     "copilot": 1,
     "copilot-vscode": 3,
-    "visualstudio-copilot": 2,
+    "visualstudio-copilot": 1,
     "windsurf": 1,
     "gemini-cli": 1,
     "opencode": 3,
