@@ -47,6 +47,8 @@ USAGE_ATTRIBUTES = (
 MODEL_ATTRIBUTES = ("gen_ai.response.model", "gen_ai.request.model")
 CONVERSATION_ATTRIBUTE = "gen_ai.conversation.id"
 PROVIDER_ATTRIBUTE = "gen_ai.provider.name"
+SpanList = list[tuple[JsonObject, JsonObject]]
+"""Spans, each with its attributes as plain values."""
 _SPAN_FROM = "resourceSpans"
 _ERROR_STATUSES = (2, "STATUS_CODE_ERROR")
 _OK_STATUSES = (1, "STATUS_CODE_OK")
@@ -124,25 +126,28 @@ class _ConversationSplitter:
     def add_value(self, number: int, document: Any) -> None:
         """Add one value of the file to its conversation."""
         if isinstance(document, RepairedValue):
-            session = self._choose(document.value)
-            entry = (
-                _make_entry(session, document.value)
-                if type(document.value) is dict
-                else session.make_value_event(document.value)
-            )
+            session, entry = self._make_entry(document.value)
             get_writable_marks(entry)["repaired"] = document.reason
         elif type(document) is dict:
-            session = self._choose(document)
-            entry = _make_entry(session, document)
+            session, entry = self._make_entry(document)
         else:
-            session = self._choose(None)
+            session = self._choose([])
             entry = session.make_unusual_event(number, document)
         session.entries.append(entry)
 
-    def _choose(self, value: Any) -> SessionBuilder:
-        """Return the session of a value, by the first conversation that it names."""
-        for span in _list_spans(value) if type(value) is dict else ():
-            identity = get_attributes(span).get(CONVERSATION_ATTRIBUTE)
+    def _make_entry(self, value: Any) -> tuple[SessionBuilder, JsonObject]:
+        """Make the entry of a value, and return it with its session."""
+        if type(value) is not dict:
+            session = self._choose([])
+            return session, session.make_value_event(value)
+        spans = [(span, get_attributes(span)) for span in _list_spans(value)]
+        session = self._choose(spans)
+        return session, _make_entry(session, value, spans)
+
+    def _choose(self, spans: SpanList) -> SessionBuilder:
+        """Return the session of a line, by the first conversation that its spans name."""
+        for _, attributes in spans:
+            identity = attributes.get(CONVERSATION_ATTRIBUTE)
             if type(identity) is str and identity:
                 self._current = identity
                 break
@@ -158,7 +163,7 @@ class _ConversationSplitter:
 
     def finish(self) -> list[SessionBuilder]:
         """Return the sessions, at least one."""
-        self._choose(None)
+        self._choose([])
         return list(self._sessions.values())
 
 
@@ -172,35 +177,36 @@ def _list_spans(line: JsonObject) -> list[JsonObject]:
     ]
 
 
-def _make_entry(session: SessionBuilder, line: JsonObject) -> JsonObject:
+def _make_entry(session: SessionBuilder, line: JsonObject, spans: SpanList) -> JsonObject:
     """Make the event of a line, with the views of its spans as children."""
     entry: JsonObject = {"type": "system-event", "event-type": TRACE_EVENT, "data": line}
     if type(line.get("resourceSpans")) is not list:
         session.drift.count_type(f"line/{describe_json_kind(line)}")
         entry["event-type"] = UNKNOWN
         return entry
-    for resource in _list_objects(line, "resourceSpans"):
+    for resource in _list_objects(line, "resourceSpans") if session.cli_version is None else ():
         version = get_attributes(dict_or_empty(resource.get("resource"))).get("service.version")
         if type(version) is str and version:
             session.cli_version = version
-    spans = _list_spans(line)
-    children = [child for span in spans for child in _make_views(session, span)]
-    started = convert_nanoseconds(spans[0].get("startTimeUnixNano")) if spans else None
-    if started is not None:
-        entry["timestamp"] = started
-    if len(spans) == 1 and type(spans[0].get("spanId")) is str and spans[0]["spanId"]:
-        entry["id"] = spans[0]["spanId"]
-        if type(spans[0].get("parentSpanId")) is str and spans[0]["parentSpanId"]:
-            entry["parent-id"] = spans[0]["parentSpanId"]
+    children = [
+        child for span, attributes in spans for child in _make_views(session, span, attributes)
+    ]
+    first = spans[0][0] if spans else {}
+    _set_time(entry, first.get("startTimeUnixNano"))
+    if len(spans) == 1 and type(first.get("spanId")) is str and first["spanId"]:
+        entry["id"] = first["spanId"]
+        if type(first.get("parentSpanId")) is str and first["parentSpanId"]:
+            entry["parent-id"] = first["parentSpanId"]
     if children:
         entry["children"] = children
         session.embedded += children
     return entry
 
 
-def _make_views(session: SessionBuilder, span: JsonObject) -> list[JsonObject]:
+def _make_views(
+    session: SessionBuilder, span: JsonObject, attributes: JsonObject
+) -> list[JsonObject]:
     """Return the entries that a span stands for: a call with its result, or an answer."""
-    attributes = get_attributes(span)
     operation = attributes.get("gen_ai.operation.name")
     if operation == "execute_tool":
         return _make_call(span, attributes)
