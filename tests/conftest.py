@@ -166,11 +166,27 @@ AGENTS = {
     "cursor": "cursor.jsonl",
 }
 """The folder of each agent's sessions → its example."""
-FOLDERS = (*AGENTS, "crush", "aider", "swe-agent", "mini-swe-agent", "openhands")
-"""The folders of all agents, also of those without an example."""
-
-FOLDERS = (*AGENTS, "cline", "roo", "continue", "droid", "amp")
-"""The folders of all agents' sessions; not every agent has an example."""
+AGENTS_WITHOUT_EXAMPLE = {
+    "aider": "aider",
+    "amp": "amp",
+    "cline": "cline",
+    "continue": "continue",
+    "copilot": "copilot",
+    "copilot-vscode": "copilot-vscode",
+    "crush": "crush",
+    "droid": "droid",
+    "mini-swe-agent": "mini-swe-agent",
+    "openhands": "openhands",
+    "roo": "roo-code",
+    "swe-agent": "swe-agent",
+    "visualstudio-copilot": "visualstudio-copilot",
+    "windsurf": "windsurf",
+}
+"""The folders of agents whose sessions are only in the fixtures → the agent."""
+FOLDERS = (*AGENTS, *AGENTS_WITHOUT_EXAMPLE)
+"""The folders of all agents' sessions."""
+COMPANIONS = (".meta.json", "task_metadata.json", ".settings.json", "workspace.yaml", "index.json")
+"""The ends of names of files that belong to a session, but are none."""
 
 
 def native_files(agent: str) -> list[Path]:
@@ -183,8 +199,7 @@ def native_files(agent: str) -> list[Path]:
     own = [
         path
         for path in own
-        if not {"storage", "tool-results"} & set(path.parts)
-        and not path.name.endswith((".meta.json", "task_metadata.json", ".settings.json"))
+        if not {"storage", "tool-results"} & set(path.parts) and not path.name.endswith(COMPANIONS)
     ]
     real = sorted((CORPUS / agent).glob("*")) if CORPUS.is_dir() else []
     # An input history names no program: it is read only beside the chat that it belongs to.
@@ -193,7 +208,11 @@ def native_files(agent: str) -> list[Path]:
     return [
         *([EXAMPLES / AGENTS[agent]] if agent in AGENTS else []),
         *own,
-        *(path for path in real if not path.read_bytes().startswith(databases)),
+        *(
+            path
+            for path in real
+            if not path.name.endswith(COMPANIONS) and not path.read_bytes().startswith(databases)
+        ),
     ]
 
 

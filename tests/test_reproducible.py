@@ -44,6 +44,14 @@ SESSIONS = [
         FIXTURES / "mini-swe-agent" / name
         for name in ("mini-text.traj.json", "mini-calls.traj.json", "mini-list.traj.json")
     ),
+    *(FIXTURES / "copilot" / name for name in ("older.jsonl", "odd.jsonl")),
+    *(FIXTURES / "copilot" / "session-state").glob("*/events.jsonl"),
+    *(
+        FIXTURES / "copilot-vscode" / name
+        for name in ("chat.json", "log.jsonl", "transcript.jsonl")
+    ),
+    FIXTURES / "visualstudio-copilot" / "traces.jsonl",
+    FIXTURES / "windsurf" / "steps.jsonl",
 ]
 FOLDERS = [FIXTURES / "opencode" / "storage"]
 

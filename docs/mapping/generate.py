@@ -15,6 +15,8 @@ from pages import (
     cline,
     codex,
     continue_dev,
+    copilot,
+    copilot_vscode,
     crush,
     cursor,
     droid,
@@ -23,6 +25,8 @@ from pages import (
     opencode,
     openhands,
     swe_agent,
+    visualstudio_copilot,
+    windsurf,
 )
 
 FOLDER = Path(__file__).parent
@@ -41,6 +45,10 @@ PAGES = {
     "continue": continue_dev,
     "droid": droid,
     "amp": amp,
+    "copilot": copilot,
+    "copilot-vscode": copilot_vscode,
+    "visualstudio-copilot": visualstudio_copilot,
+    "windsurf": windsurf,
 }
 
 

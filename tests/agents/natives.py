@@ -293,6 +293,182 @@ SAMPLE = (
     | st.builds(lambda chats: [chat | {"timestamp": 1, "tool_calls": []} for chat in chats], CHATS)
 )
 
+# --- Copilot ---
+
+EVENT_DATA = objects(
+    content=PARTS | TEXT | st.none(),
+    transformedContent=TEXT,
+    source=some("skill-x", "agent-1", "mystery", 3),
+    model=some("gpt-5.4", "claude-opus-4.6", None, 3),
+    newModel=some("gpt-5.4", "auto", 3),
+    reasoningText=TEXT | st.none(),
+    reasoningOpaque=some("b3A=", None, 3),
+    encryptedContent=some("ZW4=", None),
+    outputTokens=COUNTS,
+    apiCallId=some("a1", "a2", 3),
+    parentToolCallId=some("c1", 3),
+    toolCallId=some("c1", "c2", None, 7),
+    toolName=TEXT | st.none(),
+    name=TEXT,
+    arguments=some('{"a":1}', "*** Begin Patch", {"a": 1}, None, '{"a":1,"a":2}', "[1"),
+    toolRequests=st.lists(
+        st.fixed_dictionaries(
+            {"toolCallId": some("c1", "c2", "c3", 7), "name": some("bash", 3)},
+            optional={"arguments": JSON},
+        )
+        | JSON,
+        max_size=2,
+    )
+    | JSON,
+    success=some(True, False, None, "yes"),
+    result=objects(content=TEXT | JSON, detailedContent=TEXT) | JSON,
+    error=objects(message=TEXT | JSON, code=some("denied", "failure", 3)) | JSON,
+    shellExecution=some({"exitCode": 3}, {"exitCode": "3"}, 3),
+    usage=objects(
+        model=TEXT, inputTokens=COUNTS, outputTokens=COUNTS, cacheReadTokens=COUNTS, apiCallId=TEXT
+    )
+    | JSON,
+    modelMetrics=st.dictionaries(
+        some("gpt-5.4", "other"),
+        objects(usage=objects(inputTokens=COUNTS, outputTokens=COUNTS) | JSON) | JSON,
+        max_size=2,
+    )
+    | JSON,
+    permissionRequest=objects(toolCallId=some("c1", 3)) | JSON,
+    kind=some({"type": "shell_completed", "shellId": "s1", "exitCode": 1}, {"type": 3}, 3),
+    context=some({"cwd": "/w", "headCommit": "abc"}, {"cwd": 3}, 3),
+    sessionId=some("s1", "", 7),
+    startTime=STAMPS,
+)
+EVENT = objects(
+    {
+        "type": some(
+            "session.start",
+            "session.resume",
+            "session.model_change",
+            "session.usage_record",
+            "session.shutdown",
+            "user.message",
+            "assistant.message",
+            "assistant.message",
+            "assistant.reasoning",
+            "tool.execution_start",
+            "tool.execution_complete",
+            "permission.requested",
+            "permission.completed",
+            "system.message",
+            "system.notification",
+            *ODD_TYPES,
+        ),
+    },
+    data=EVENT_DATA | EVENT_DATA | JSON,
+    id=some("e1", "e2", "e3", None, 7),
+    parentId=some("e1", None, 7),
+    timestamp=STAMPS,
+    agentId=some("g1", 3),
+    ephemeral=some(True, 3),
+)
+
+# --- The chat store of VS Code ---
+
+TOOL_TREE = some(
+    "text",
+    {"node": {"type": 1, "children": [{"type": 2, "text": "a", "lineBreakBefore": True}]}},
+    {"node": 3},
+    None,
+)
+RESPONSE_PART = st.one_of(
+    objects({"value": TEXT | JSON}, kind=some("thinking", None, "brand-new", 3), baseUri=JSON),
+    objects(
+        {"kind": some("toolInvocationSerialized", "undoStop", "inlineReference")},
+        toolCallId=some("t1", "t2", 3),
+        toolId=some("copilot_readFile", 3),
+        toolSpecificData=some({"commandLine": {"original": "ls"}}, {"commandLine": 3}, 3),
+        isConfirmed=some({"type": 0}, True, 3),
+    ),
+    JSON,
+)
+CHAT_REQUEST = objects(
+    {"requestId": some("r1", "r2", 3), "message": objects(text=TEXT | JSON) | JSON},
+    response=st.lists(RESPONSE_PART, max_size=3) | JSON,
+    responseId=some("a1", "a2", None, 3),
+    timestamp=STAMPS,
+    modelId=some("copilot/gpt-5.4", "copilot/auto", "other", 3),
+    modelState=some({"value": 1, "completedAt": 1793610069000}, {"completedAt": -1}, 3),
+    promptTokens=COUNTS,
+    completionTokens=COUNTS,
+    agent=objects(extensionVersion=TEXT | JSON) | JSON,
+    result=objects(
+        metadata=objects(
+            resolvedModel=some("gpt-5.4", 3),
+            outputTokens=COUNTS,
+            toolCallRounds=st.lists(
+                objects(
+                    toolCalls=st.lists(
+                        objects(
+                            id=some("t1__vscode-1", "t2", 3),
+                            name=some("read_file", 3),
+                            arguments=some('{"a":1}', "{", 3),
+                        ),
+                        max_size=2,
+                    )
+                    | JSON
+                )
+                | JSON,
+                max_size=2,
+            )
+            | JSON,
+            toolCallResults=st.dictionaries(
+                some("t1__vscode-1", "t2"),
+                objects(content=st.lists(objects(value=TOOL_TREE), max_size=2) | JSON) | JSON,
+                max_size=2,
+            )
+            | JSON,
+        )
+        | JSON
+    )
+    | JSON,
+)
+STORED_CHAT = objects(
+    {"requests": st.lists(CHAT_REQUEST, max_size=3), "responderUsername": TEXT},
+    extra=st.dictionaries(
+        st.sampled_from(sorted(SESSION_MEMBERS | {"vacr", "model"})) | TEXT, JSON, max_size=2
+    ),
+    sessionId=some("s1", "", 7),
+    creationDate=STAMPS,
+    customTitle=TEXT,
+)
+STORE_PATH = st.lists(
+    some("requests", "requests", 0, 1, 2, "response", "result", "vote", "inputState", -1, None),
+    max_size=4,
+)
+STORE_MUTATION = st.one_of(
+    objects({"kind": some(1, 2), "k": STORE_PATH}, v=JSON, i=some(0, 1, 9, -1, "x")),
+    st.fixed_dictionaries(
+        {
+            "kind": st.just(2),
+            "k": st.just(["requests"]),
+            "v": st.lists(CHAT_REQUEST, max_size=2) | JSON,
+        },
+        optional={"i": some(0, 1, 5)},
+    ),
+    st.fixed_dictionaries(
+        {
+            "kind": st.just(2),
+            "k": st.just(["requests", 0, "response"]),
+            "v": st.lists(RESPONSE_PART, max_size=2),
+        },
+        optional={"i": some(0, 1)},
+    ),
+    objects({"kind": st.just(3), "k": STORE_PATH}),
+    objects({"kind": some(4, 0, "x", None)}),
+)
+STORE_LOG = st.builds(
+    lambda chat, lines: [{"kind": 0, "v": chat}, *lines],
+    STORED_CHAT,
+    st.lists(STORE_MUTATION, max_size=5),
+)
+
 # --- Cursor ---
 
 LINE = objects(

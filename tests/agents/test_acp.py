@@ -1,13 +1,12 @@
 """Conversations in the Agent Client Protocol: read from transcripts of `vacr acp`, losslessly."""
 
-import copy
 import json
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.agents.rebuild import comparable, remove_labels
+from tests.agents import rebuild
 from tests.conftest import FIXTURES, limit_examples, records_of
 from tests.record.value_strategies import JSON, TEXT
 from vacr import attribute, validate
@@ -18,55 +17,6 @@ TWO_SESSIONS = FIXTURES / "acp" / "two-sessions.jsonl"
 AT = "2026-06-01T08:00:00.000Z"
 
 
-def rebuild(record):
-    """Return the lines of the transcript that a record holds."""
-    entries = copy.deepcopy(record["session"]["entries"])
-    remove_labels(entries)
-    for entry in entries:
-        if entry.get("vacr", {}).get("from") == "tool_call":
-            continue  # A view of the call before it.
-        if "chunks" in entry:
-            yield from entry["chunks"]
-            continue
-        line = entry["data"] if entry["type"] == "system-event" else rebuild_line(entry)
-        if "timestamp" in entry:
-            line["at"] = entry["timestamp"]
-        elif "timestamp" in entry.get("vacr", {}).get("native", {}):
-            line["at"] = entry["vacr"]["native"]["timestamp"]
-        yield line
-
-
-def rebuild_line(entry):
-    """Return the line of a message, a call or a result."""
-    line = {name: entry[name] for name in ("acp", "from", "end", "message") if name in entry}
-    params = line["message"]["params"]
-    marks = entry.get("vacr", {})
-    if entry["type"] == "user":
-        params["prompt"] = entry["content"]
-    elif entry["type"] == "tool-call":
-        if entry["input"] and "completed-by" not in marks:
-            params["update"]["rawInput"] = entry["input"]
-    elif entry["type"] == "tool-result":
-        if ("output" in entry and "content" not in params["update"]) or entry["output"] != params[
-            "update"
-        ]["content"]:
-            params["update"]["rawOutput"] = entry["output"]
-    elif entry["content"]:
-        params["update"]["content"] = entry["content"][0]
-    return line
-
-
-def without_nulls(value):
-    """Return a value without null members; a record may lack some of them."""
-    if isinstance(value, dict):
-        return {name: without_nulls(item) for name, item in value.items() if item is not None}
-    return [without_nulls(item) for item in value] if isinstance(value, list) else value
-
-
-def sort_lines(lines):
-    return sorted(json.dumps(comparable(without_nulls(line)), sort_keys=True) for line in lines)
-
-
 def read_fixture():
     return records_of(TWO_SESSIONS.read_bytes())
 
@@ -75,7 +25,7 @@ def test_every_line_comes_back():
     native = [json.loads(line) for line in TWO_SESSIONS.read_bytes().splitlines()]
     records = read_fixture()
     assert all(validate(record).findings == [] for record in records)
-    assert sort_lines(line for record in records for line in rebuild(record)) == sort_lines(native)
+    rebuild.assert_same(records, native)
 
 
 def test_connection_with_two_conversations_gives_two_records():
@@ -303,5 +253,4 @@ LINES = st.lists(
 def test_any_messages_come_back(lines):
     records = records_of(encode(lines), "acp")
     assert all(validate(record).findings == [] for record in records)
-    back = [line for record in records for line in rebuild(record)]
-    assert sort_lines(back) == sort_lines(json.loads(json.dumps(lines)))
+    rebuild.assert_same(records, json.loads(json.dumps(lines)))

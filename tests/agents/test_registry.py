@@ -8,7 +8,15 @@ import sys
 import pytest
 
 import vacr
-from tests.conftest import CORPUS, EXAMPLES, FIXTURES, FOLDERS, jsonl
+from tests.conftest import (
+    AGENTS_WITHOUT_EXAMPLE,
+    CORPUS,
+    EXAMPLES,
+    FIXTURES,
+    FOLDERS,
+    jsonl,
+    native_files,
+)
 from vacr.agents.agent import Source, SourcePart
 from vacr.agents.registry import load_agents, recognise_agent
 from vacr.errors import UnreadableInput
@@ -307,6 +315,18 @@ OTHERS = (
     if CORPUS.is_dir()
     else []
 )
+
+
+@pytest.mark.parametrize("folder", AGENTS_WITHOUT_EXAMPLE)
+def test_sessions_of_an_agent_are_recognised_by_it_alone(folder):
+    for path in native_files(folder):
+        source = Source((SourcePart("notes.txt", path.read_bytes()),))
+        assert recognise_agent(source).name == AGENTS_WITHOUT_EXAMPLE[folder]
+        sample = source.main.sample(16)
+        others = [
+            agent for name, agent in load_agents().items() if name != AGENTS_WITHOUT_EXAMPLE[folder]
+        ]
+        assert not any(agent.recognises(sample) for agent in others), path
 
 
 @pytest.mark.skipif(not OTHERS, reason="no sessions of other agents here")

@@ -193,6 +193,12 @@ def test_bare_codex_cli_values_come_back(native):
     check(native, "codex-cli")
 
 
+@settings(max_examples=200)
+@given(st.lists(natives.EVENT, min_size=1, max_size=6))
+def test_copilot_events_come_back(native):
+    check(native, "copilot")
+
+
 def compact(native) -> bytes:
     return b"".join(json.dumps(value, separators=(",", ":")).encode() + b"\n" for value in native)
 
@@ -259,6 +265,18 @@ def test_opencode_dumps_come_back(native, layout):
 @given(natives.SAMPLE, LAYOUTS)
 def test_opencode_samples_come_back(native, layout):
     check_all([native], "opencode", layout)
+
+
+@settings(max_examples=200)
+@given(natives.STORED_CHAT, LAYOUTS)
+def test_vscode_chats_come_back(native, layout):
+    check_all([native], "copilot-vscode", layout)
+
+
+@settings(max_examples=200)
+@given(natives.STORE_LOG, st.sampled_from([compact, spaced]))
+def test_vscode_logs_come_back(native, layout):
+    check_all(native, "copilot-vscode", layout)
 
 
 @settings(max_examples=200)

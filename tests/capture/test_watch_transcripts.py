@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tests.capture.watching import SESSION, add, line, lines
-from tests.conftest import EXAMPLES
+from tests.conftest import EXAMPLES, FIXTURES
 
 pytestmark = pytest.mark.component
 
@@ -97,6 +97,21 @@ def test_new_folders_are_captured(machine, ways):
     (machine.home / ".claude").rename(machine.home / "removed")
     add(path, lines(5))
     watching.wait_until_captured(path)
+    watching.stop()
+
+
+def test_copilot_log_is_followed_with_its_attached_files(machine, ways):
+    folder = machine.home / ".copilot" / "session-state" / "7d1f0c52-3b6e-4a8d-9c15-2e4f6a8b0c1d"
+    folder.mkdir(parents=True)
+    watching = machine.watch(*ways)
+    source = FIXTURES / "copilot" / "session-state" / folder.name
+    (folder / "workspace.yaml").write_bytes((source / "workspace.yaml").read_bytes())
+    path = folder / "events.jsonl"
+    for event in (source / "events.jsonl").read_bytes().splitlines()[:6]:
+        add(path, event + b"\n")
+    data = path.read_bytes()
+    watching.wait_until(lambda: machine.last_seen(path, "copilot").get(path.name) == data)
+    watching.wait_until(lambda: "workspace.yaml" in machine.last_seen(path, "copilot"))
     watching.stop()
 
 

@@ -79,7 +79,17 @@ def test_newest_session_comes_first(list_sessions, home):
 def test_sessions_of_all_agents_or_of_one_are_listed(list_sessions, home):
     homes.fill(home)
     agents = [row.split()[1] for row in list_sessions()[1:]]
-    assert sorted(set(agents)) == ["claude-code", "codex-cli", "cursor", "gemini-cli", "opencode"]
+    assert sorted(set(agents)) == [
+        "claude-code",
+        "codex-cli",
+        "copilot",
+        "copilot-vscode",
+        "cursor",
+        "gemini-cli",
+        "opencode",
+        "visualstudio-copilot",
+        "windsurf",
+    ]
     assert {row.split()[1] for row in list_sessions("--agent", "opencode")[1:]} == {"opencode"}
 
 

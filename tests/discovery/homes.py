@@ -52,6 +52,30 @@ def gemini(folder: Path) -> None:
     put(FIXTURES / "gemini" / "session.json", folder / "tmp" / "till" / "chats" / "session-1.json")
 
 
+def copilot(folder: Path) -> None:
+    put(FIXTURES / "copilot" / "session-state", folder / "session-state")
+
+
+def copilot_vscode(folder: Path) -> None:
+    chats = folder / "User" / "workspaceStorage" / "0f1e" / "chatSessions"
+    put(FIXTURES / "copilot-vscode" / "session.json", chats / "7c1e.json")
+    put(FIXTURES / "copilot-vscode" / "log.jsonl", chats / "9d2f.jsonl")
+    transcripts = chats.parent / "GitHub.copilot-chat" / "transcripts"
+    put(FIXTURES / "copilot-vscode" / "transcript.jsonl", transcripts / "5e1c.jsonl")
+
+
+def windsurf(folder: Path) -> None:
+    put(FIXTURES / "windsurf" / "steps.jsonl", folder / "transcripts" / "1.jsonl")
+
+
+def visual_studio(folder: Path) -> None:
+    """Put the traces of one conversation into a folder; those of the fixture have two."""
+    traces = (FIXTURES / "visualstudio-copilot" / "traces.jsonl").read_bytes().splitlines()[:5]
+    path = folder / "VSGitHubCopilotLogs" / "traces" / "1_VSGitHubCopilot_traces.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"\n".join(traces))
+
+
 def opencode(folder: Path) -> None:
     folder.mkdir(parents=True)
     filled(folder / "opencode.db").close()
@@ -100,9 +124,13 @@ def fill(home: Path, system: str = "linux") -> Path:
     codex(home / ".codex")
     gemini(home / ".gemini")
     opencode(home / ".local" / "share" / "opencode")
+    copilot(home / ".copilot")
     cursor_transcripts(home / ".cursor")
     cursor_chats(home / ".cursor")
     cursor_editor(home / CURSOR_USER[system] / "Cursor")
+    copilot_vscode(home / CURSOR_USER[system] / "Code")
+    windsurf(home / ".windsurf")
+    visual_studio(home / ("AppData/Local/Temp" if system == "win32" else ".cache"))
     return home
 
 

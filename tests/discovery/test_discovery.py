@@ -20,7 +20,17 @@ from vacr.discovery.sessions import list_sessions, list_store_roots, read_file_e
 from vacr.errors import UsageError
 from vacr.record.message_content import find_session_title
 
-ALL = {"claude-code": 4, "codex-cli": 1, "gemini-cli": 1, "opencode": 3, "cursor": 4}
+ALL = {
+    "claude-code": 4,
+    "codex-cli": 1,
+    "copilot": 1,
+    "copilot-vscode": 3,
+    "visualstudio-copilot": 1,
+    "windsurf": 1,
+    "gemini-cli": 1,
+    "opencode": 3,
+    "cursor": 4,
+}
 
 
 def found(home, system="linux", agent=None, **more):
@@ -36,9 +46,8 @@ def test_all_agents_are_found_on_each_system(tmp_path, system):
     home = homes.fill(tmp_path / "home", system)
     assert Counter(session.agent for session in found(home, system)) == ALL
     for other in homes.CURSOR_USER.keys() - {system}:
-        assert (
-            Counter(session.agent for session in found(home, other))["cursor"] == ALL["cursor"] - 1
-        )
+        counts = Counter(session.agent for session in found(home, other))
+        assert (counts["cursor"], counts["copilot-vscode"]) == (ALL["cursor"] - 1, 0)
 
 
 def test_summary_of_a_session(tmp_path):
@@ -69,6 +78,7 @@ OVERRIDES = {
     "CLAUDE_CONFIG_DIR": ("claude-code", homes.claude, ""),
     "CODEX_HOME": ("codex-cli", homes.codex, ""),
     "GEMINI_CLI_HOME": ("gemini-cli", homes.gemini, ".gemini"),
+    "COPILOT_HOME": ("copilot", homes.copilot, ""),
     "XDG_DATA_HOME": ("opencode", homes.opencode, "opencode"),
     "CURSOR_DATA_DIR": ("cursor", homes.cursor_chats, ""),
     "XDG_CONFIG_HOME": ("cursor", homes.cursor_editor, "Cursor"),
@@ -212,8 +222,8 @@ def test_unreadable_stores_are_reported():
 
 
 def test_unknown_agent_is_refused(tmp_path):
-    with pytest.raises(UsageError, match="unknown agent 'copilot'"):
-        found(tmp_path, agent="copilot")
+    with pytest.raises(UsageError, match="unknown agent 'parrot'"):
+        found(tmp_path, agent="parrot")
 
 
 def test_every_reader_names_its_stores():

@@ -17,6 +17,10 @@ const AGENT_NAMES: Record<string, string> = {
   aider: "Aider",
   "swe-agent": "SWE-agent",
   openhands: "OpenHands",
+  copilot: "GitHub Copilot CLI",
+  "copilot-vscode": "VS Code Copilot Chat",
+  "visualstudio-copilot": "Visual Studio Copilot",
+  windsurf: "Windsurf",
 };
 const REVISION_LENGTH = 7;
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from vacr.agents.agent import Agent as Agent
     from vacr.agents.agent import CacheWrites as CacheWrites
     from vacr.agents.agent import CallReports as CallReports
+    from vacr.agents.agent import EncryptedStore as EncryptedStore
     from vacr.agents.agent import HookLayout as HookLayout
     from vacr.agents.agent import HookSettings as HookSettings
     from vacr.agents.agent import McpSettings as McpSettings
@@ -103,6 +104,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "Agent",
             "CacheWrites",
             "CallReports",
+            "EncryptedStore",
             "HookLayout",
             "HookSettings",
             "McpSettings",

@@ -193,6 +193,15 @@ class SessionStore:
     """A variable; if it is set, the sessions are not in this store."""
 
 
+@dataclass(frozen=True)
+class EncryptedStore:
+    """A store whose sessions only their program can read."""
+
+    program: str
+    """The program, as people call it."""
+    store: SessionStore
+
+
 @dataclass(frozen=True, slots=True)
 class ShellBehaviour:
     """How the shell of an agent behaves between calls."""
@@ -414,6 +423,8 @@ class Agent:
     # --- where sessions lie ---
 
     stores: Sequence[SessionStore] = ()
+    encrypted: Sequence[EncryptedStore] = ()
+    """Stores that are listed as unreadable."""
     attached: Sequence[str] = ()
     """Patterns of files that belong to a session, from its folder.
 

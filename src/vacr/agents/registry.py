@@ -51,6 +51,10 @@ _BUILT_IN_FOLDERS = {
     "continue": "continue_dev",
     "droid": "droid",
     "amp": "amp",
+    "copilot": "copilot",
+    "copilot-vscode": "copilot_vscode",
+    "visualstudio-copilot": "visualstudio_copilot",
+    "windsurf": "windsurf",
 }
 
 IMPORTED_FORMATS = frozenset(("atif",))

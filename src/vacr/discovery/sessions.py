@@ -251,6 +251,25 @@ def _list_agent_sessions(
         for session in _list_folder_sessions(path, agent, errors):
             if session.session_id not in ids_in_databases:
                 yield session
+    _report_encrypted_stores(agent, environment, system, errors)
+
+
+def _report_encrypted_stores(
+    agent: Agent, environment: Mapping[str, str], system: str, errors: ErrorCollector
+) -> None:
+    """Add an error to `errors` for each store of an agent that has encrypted sessions."""
+    for encrypted in agent.encrypted:
+        root = _resolve_store_root(encrypted.store, environment, system)
+        if root is None:
+            continue
+        count = sum(len(match_store_pattern(root, pattern)) for pattern in encrypted.store.sessions)
+        if count:
+            sessions = "1 session" if count == 1 else f"{count:,} sessions"
+            with errors.collect(root):
+                raise UnreadableInput(
+                    f"{sessions} of {encrypted.program}, encrypted by the program; vacr cannot "
+                    "read them"
+                )
 
 
 def match_store_pattern(root: Path, pattern: str) -> list[Path]:

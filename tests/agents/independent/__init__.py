@@ -9,6 +9,7 @@ from tests.agents.independent.chat_documents import (
 )
 from tests.agents.independent.claude_code import claude, claude_labels
 from tests.agents.independent.codex_cli import codex, codex_labels
+from tests.agents.independent.copilot_events import copilot, copilot_labels
 from tests.agents.independent.counts import (
     Counts,
     Labels,
@@ -23,6 +24,8 @@ from tests.agents.independent.gemini_cli import gemini, gemini_labels
 from tests.agents.independent.json_sessions import amp, cline, continue_, droid, roo
 from tests.agents.independent.open_code import opencode
 from tests.agents.independent.openhands import openhands, openhands_labels
+from tests.agents.independent.small_formats import visualstudio_copilot, windsurf
+from tests.agents.independent.vscode_chats import copilot_vscode
 
 __all__ = [
     "Counts",
@@ -36,6 +39,9 @@ __all__ = [
     "codex",
     "codex_labels",
     "continue_",
+    "copilot",
+    "copilot_labels",
+    "copilot_vscode",
     "crush",
     "crush_labels",
     "cursor",
@@ -55,4 +61,6 @@ __all__ = [
     "swe_agent",
     "swe_agent_labels",
     "values",
+    "visualstudio_copilot",
+    "windsurf",
 ]

@@ -10,8 +10,10 @@ import copy
 
 from tests.agents.independent.counts import documents
 from tests.agents.rebuild import (
+    acp_talks,
     aider,
     chat_documents,
+    copilot_events,
     cursor_transcripts,
     droid,
     gemini_cli,
@@ -19,6 +21,8 @@ from tests.agents.rebuild import (
     open_code,
     openhands,
     session_rows,
+    vscode_chats,
+    windsurf_steps,
 )
 from tests.agents.rebuild.claude_code import claude_line
 from tests.agents.rebuild.codex_cli import codex_line
@@ -29,6 +33,10 @@ __all__ = ["assert_same", "comparable", "lines", "text", "values", "without_null
 LINES = {
     "claude-jsonl": claude_line,
     "codex-jsonl": codex_line,
+    "copilot-jsonl": copilot_events.line,
+    "vscode-copilot-jsonl": copilot_events.line,
+    "visualstudio-otlp": windsurf_steps.trace,
+    "windsurf-jsonl": windsurf_steps.line,
     "cursor-jsonl": cursor_transcripts.line,
     "droid-jsonl": droid.line,
     "droid-stream": droid.stream_line,
@@ -37,8 +45,11 @@ LINES = {
 WHOLE = {
     "gemini-json": (gemini_cli.values, gemini_cli.native),
     "gemini-jsonl": (gemini_cli.values, gemini_cli.native),
+    "vscode-chat-json": (vscode_chats.values, vscode_chats.native),
+    "vscode-chat-jsonl": (vscode_chats.values, vscode_chats.native),
     "opencode-export": (open_code.exported, open_code.native),
     "opencode-json": (open_code.values, open_code.native),
+    "acp-jsonl": (acp_talks.values, acp_talks.native),
     "crush-sqlite": (session_rows.values, session_rows.native),
     "openhands-events": (openhands.events, openhands.native),
     "openhands-history": (openhands.history, openhands.native),
@@ -61,7 +72,7 @@ TEXTS = {
 }
 """Format → the function that returns the bytes of a source from its records."""
 UNORDERED |= {"cline-session", "cline-task", "cline-ui", "amp-json", "continue-json"}
-UNORDERED |= {"continue-index"}
+UNORDERED |= {"continue-index", "visualstudio-otlp", "acp-jsonl"}
 
 text = cursor_transcripts.text
 
@@ -91,9 +102,11 @@ def values(records: list[dict]) -> list:
     if format_of(records[0]).startswith("aider"):
         return list(documents(aider.text(*records)))
     for record in copy.deepcopy(records):
-        remove_labels(record["session"]["entries"])
-        back = WHOLE[format_of(record)][0] if format_of(record) in WHOLE else lines
-        found += back(record)
+        if format_of(record) in WHOLE:
+            remove_labels(record["session"]["entries"])
+            found += WHOLE[format_of(record)][0](record)
+        else:
+            found += lines(record)
     return (
         open_code.with_shared_once(found) if format_of(records[0]).startswith("opencode") else found
     )
