@@ -25,6 +25,8 @@ AGENTS = {
     "gemini-cli": "gemini",
     "opencode": "opencode",
     "cursor": "cursor",
+    "pi": "pi",
+    "openclaw": "openclaw",
 }
 
 _decode = msgspec.json.Decoder().decode
@@ -91,7 +93,8 @@ def load_sessions(agent: str) -> list[Session]:
     if folder.is_dir():
         files = [Session(path.name, path.read_bytes()) for path in sorted(folder.iterdir())]
         return [session for session in files if not session.data.startswith(b"SQLite")]
-    (example,) = (ROOT / "examples").glob(f"{agent}.*")
+    fixtures = sorted((ROOT / "tests" / "fixtures" / AGENTS[agent]).glob("*.json*"))
+    example = next(iter([*(ROOT / "examples").glob(f"{agent}.*"), *fixtures]))
     # Texts in real sessions are far longer than in the examples.
     data = example.read_bytes().replace(b"return sum(", b"# a longer file\\n" * 60 + b"return sum(")
     return [Session(example.name, data).repeat(20)] * 10

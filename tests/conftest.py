@@ -166,6 +166,9 @@ AGENTS = {
     "cursor": "cursor.jsonl",
 }
 """The folder of each agent's sessions → its example."""
+AGENTS_WITHOUT_EXAMPLE = {"pi": "pi", "openclaw": "openclaw"}
+"""The folders of agents whose sessions are only in the fixtures → the agent."""
+AGENT_FOLDERS = (*AGENTS, *AGENTS_WITHOUT_EXAMPLE)
 
 
 def native_files(agent: str) -> list[Path]:
@@ -183,7 +186,7 @@ def native_files(agent: str) -> list[Path]:
     ]
     real = sorted((CORPUS / agent).glob("*")) if CORPUS.is_dir() else []
     return [
-        EXAMPLES / AGENTS[agent],
+        *([EXAMPLES / AGENTS[agent]] if agent in AGENTS else []),
         *own,
         *(path for path in real if not path.read_bytes().startswith(b"SQLite format 3")),
     ]

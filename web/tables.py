@@ -23,7 +23,6 @@ from vacr.viewer.content import TEXT_BLOCK_TYPES
 from vacr.viewer.exit_codes import EXIT_CODE_MEANINGS
 from vacr.viewer.rows import DESCRIPTIVE_ARGUMENTS, SEARCH_ARGUMENTS
 
-_AGENTS = ("claude-code", "codex-cli", "gemini-cli", "opencode", "cursor")
 TARGET = Path(__file__).parent / "src" / "tables.json"
 
 
@@ -31,8 +30,8 @@ def build_tables() -> str:
     """Return the text of the file."""
     tables = {
         "tools": {
-            name: {tool: effect.value for tool, effect in load_agents()[name].tools.items()}
-            for name in _AGENTS
+            name: {tool: effect.value for tool, effect in agent.tools.items()}
+            for name, agent in load_agents().items()
         },
         "paths": PATH_ARGUMENTS,
         "oldTexts": OLD_TEXT_ARGUMENTS,

@@ -8,24 +8,26 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pages import claude, codex, cursor, gemini, opencode
+from pages import claude, codex, cursor, gemini, opencode, pi
 
 FOLDER = Path(__file__).parent
 PAGES = {
-    "claude-code": claude,
-    "codex-cli": codex,
-    "gemini-cli": gemini,
-    "opencode": opencode,
-    "cursor": cursor,
+    "claude-code": claude.render_page,
+    "codex-cli": codex.render_page,
+    "gemini-cli": gemini.render_page,
+    "opencode": opencode.render_page,
+    "cursor": cursor.render_page,
+    "pi": pi.render_page,
+    "openclaw": pi.render_openclaw_page,
 }
 
 
 def main() -> int:
     """Write or check the pages, and return the exit code."""
     stale = []
-    for name, page in PAGES.items():
+    for name, render_page in PAGES.items():
         path = FOLDER / f"{name}.md"
-        text = page.render_page()
+        text = render_page()
         if "--check" not in sys.argv:
             path.write_text(text, "utf-8")
         elif not path.is_file() or path.read_text("utf-8") != text:

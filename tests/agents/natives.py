@@ -1,4 +1,4 @@
-"""Strategies for native values of Gemini CLI, OpenCode and Cursor, usual and unusual ones."""
+"""Strategies for native values of agents, usual and unusual ones."""
 
 from hypothesis import strategies as st
 
@@ -325,3 +325,62 @@ TRANSCRIPT = st.lists(
     ),
     max_size=12,
 ).map(lambda lines: "\n".join(["user:", *lines]))
+
+# --- Pi ---
+
+PI_BLOCKS = st.lists(
+    some(
+        {"type": "text", "text": "hi", "textSignature": "x"},
+        {"type": "thinking", "thinking": "", "thinkingSignature": "x", "redacted": True},
+        {"type": "thinking", "thinking": None},
+        {"type": "toolCall", "id": "c1", "name": "read", "arguments": {"path": "a"}},
+        {"type": "toolCall", "id": 7, "name": 6},
+        {"type": "image", "data": "AA", "mimeType": "image/png"},
+        {"type": "new"},
+        "text",
+        None,
+    ),
+    max_size=3,
+)
+PI_USAGE = st.dictionaries(
+    some("input", "output", "cacheRead", "cacheWrite", "totalTokens", "reasoning", "joules"),
+    COUNTS,
+) | st.fixed_dictionaries(
+    {"input": st.just(1), "output": st.just(2), "cacheRead": st.just(3), "cacheWrite": COUNTS},
+    optional={"totalTokens": st.just(9), "cost": some({"total": 0.5}, {"total": "x"}, 3, None)},
+)
+PI_MESSAGE = objects(
+    role=some("user", "assistant", "toolResult", "bashExecution", "custom", "oracle", None, 3),
+    content=PI_BLOCKS | TEXT | st.none(),
+    timestamp=STAMPS,
+    model=some("gpt-5.2", None, 3),
+    provider=some("openai", None, 3),
+    stopReason=some("stop", None, 3),
+    usage=PI_USAGE | JSON,
+    toolCallId=some("c1", None, 7),
+    toolName=some("bash", None, 7),
+    isError=some(True, False, None, "x"),
+    details=some({"status": "running"}, {"status": "failed", "exitCode": 3}, {}, None, 7),
+    command=TEXT | st.none(),
+)
+PI_LINE = objects(
+    type=some(
+        "message",
+        "message",
+        "message",
+        "session",
+        "custom_message",
+        "model_change",
+        "compaction",
+        *ODD_TYPES,
+    ),
+    id=some("e1", "e2", "e3", None, 7),
+    parentId=some("e1", None, 7),
+    timestamp=STAMPS,
+    message=PI_MESSAGE | PI_MESSAGE | JSON,
+    content=PI_BLOCKS | TEXT | st.none(),
+    cwd=TEXT | st.none(),
+    parentSession=some("/s.jsonl", None),
+    modelId=some("gpt-5.2", None, 3),
+    provider=some("openai", 3),
+)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.conftest import AGENTS, EXAMPLES, native_files, record_of, records_of
+from tests.conftest import AGENT_FOLDERS, EXAMPLES, native_files, record_of, records_of
 from vacr.model import CANONICAL_ENTRY_MEMBERS, SESSION_MEMBERS, AgentMeta, Environment, Record
 from vacr.record.message_content import walk_entries
 from vacr.record.validation import load_record_schema
@@ -14,7 +14,7 @@ OURS = {"vacr"}
 VERBATIM = {"content", "input", "output", "data", "children"}
 FILES = [
     pytest.param(path, id=f"{agent}/{path.name[-40:]}")
-    for agent in AGENTS
+    for agent in AGENT_FOLDERS
     for path in native_files(agent)
 ]
 

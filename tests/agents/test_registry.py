@@ -8,7 +8,15 @@ import sys
 import pytest
 
 import vacr
-from tests.conftest import CORPUS, EXAMPLES, FIXTURES, jsonl
+from tests.conftest import (
+    AGENT_FOLDERS,
+    AGENTS_WITHOUT_EXAMPLE,
+    CORPUS,
+    EXAMPLES,
+    FIXTURES,
+    jsonl,
+    native_files,
+)
 from vacr.agents.agent import Source, SourcePart
 from vacr.agents.registry import load_agents, recognise_agent
 from vacr.errors import UnreadableInput
@@ -279,16 +287,20 @@ def test_plugin_whose_name_is_taken_is_named(tmp_path, name):
     assert f"vacr already has an agent named '{name}'" in done.stderr
 
 
-def list_samples():
-    """Yield the name of each agent and one of its sessions: an example, or else a fixture."""
-    for agent in load_agents():
-        examples = sorted(EXAMPLES.glob(f"{agent}.*")) or sorted(FIXTURES.glob(f"{agent}/*.json*"))
-        if examples:
-            yield pytest.param(agent, examples[0], id=agent)
+OWNERS = {"claude": "claude-code", "codex": "codex-cli", "gemini": "gemini-cli"}
+"""The folder of an agent's sessions → the agent, if their names differ."""
+SESSIONS = [
+    pytest.param(path, OWNERS.get(folder) or AGENTS_WITHOUT_EXAMPLE.get(folder, folder))
+    for folder in AGENT_FOLDERS
+    for path in native_files(folder)
+]
+SESSIONS += [pytest.param(path, "acp") for path in sorted((FIXTURES / "acp").glob("*.json*"))]
 
 
-@pytest.mark.parametrize(("agent", "path"), list(list_samples()))
-def test_a_source_is_recognised_by_content_not_by_name(agent, path):
+@pytest.mark.parametrize(
+    ("path", "agent"), SESSIONS, ids=lambda value: getattr(value, "name", value)[-40:]
+)
+def test_a_source_is_recognised_by_content_not_by_name(path, agent):
     data = path.read_bytes()
     assert recognise_agent(Source((SourcePart("notes.txt", data),))).name == agent
 
@@ -303,11 +315,7 @@ def test_a_session_that_starts_with_many_broken_lines_is_recognised():
 
 
 OTHERS = (
-    [
-        path
-        for path in sorted(CORPUS.glob("*/*"))
-        if path.parent.name not in ("claude", "codex", "gemini", "opencode", "cursor")
-    ]
+    [path for path in sorted(CORPUS.glob("*/*")) if path.parent.name not in AGENT_FOLDERS]
     if CORPUS.is_dir()
     else []
 )
@@ -353,7 +361,7 @@ def test_utf_16_is_reported(encoding):
     assert "iconv" in str(caught.value.hint)
 
 
-@pytest.mark.parametrize("name", ["claude-code", "codex-cli", "gemini-cli", "opencode", "cursor"])
+@pytest.mark.parametrize("name", list(load_agents()))
 def test_empty_sample_is_not_recognised(name):
     assert load_agents()[name].recognises([]) == 0.0
 

@@ -6,16 +6,21 @@ import json
 import pytest
 
 from tests.agents import independent, rebuild
-from tests.conftest import AGENTS, CORPUS, native_files, records_of
+from tests.conftest import AGENT_FOLDERS, CORPUS, native_files, records_of
 from vacr import validate
 
 SCORE = CORPUS.parent / "score" / "coverage.py"
 FILES = [
     pytest.param(agent, path, id=f"{agent}/{path.name[-40:]}")
-    for agent in AGENTS
+    for agent in AGENT_FOLDERS
     for path in native_files(agent)
 ]
 LOGS = [pytest.param(path, id=path.name[-40:]) for path in native_files("gemini")]
+
+
+def count_of(agent):
+    """Return the independent counter for an agent's folder."""
+    return getattr(independent, agent.replace("-", "_"))
 
 
 @pytest.mark.parametrize(("agent", "path"), FILES)
@@ -29,7 +34,7 @@ def test_typed_entries_agree_with_independent_counts(agent, path):
         ]
         if len(set(metas)) > 1:
             pytest.skip("a fork: inherited lines are not its own; see test_codex_cli.py")
-    assert independent.record(*records_of(data)) == plain(getattr(independent, agent)(data))
+    assert independent.record(*records_of(data)) == plain(count_of(agent)(data))
 
 
 @pytest.mark.parametrize("path", LOGS)

@@ -267,6 +267,16 @@ def test_cursor_lines_come_back(native, layout):
     check_all(native, "cursor", layout)
 
 
+@pytest.mark.parametrize("agent", ["pi", "openclaw"])
+def test_pi_lines_come_back(agent):
+    @settings(max_examples=limit_examples(200))
+    @given(st.lists(natives.PI_LINE, min_size=1, max_size=5), st.sampled_from([compact, spaced]))
+    def holds(native, layout):
+        check_all(native, agent, layout)
+
+    holds()
+
+
 @settings(max_examples=300)
 @given(natives.TRANSCRIPT, st.sampled_from(["\n", "\r\n"]))
 def test_cursor_transcripts_come_back_byte_for_byte(text, newline):

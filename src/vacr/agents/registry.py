@@ -40,6 +40,8 @@ _BUILT_IN_FOLDERS = {
     "gemini-cli": "gemini",
     "cursor": "cursor",
     "opencode": "opencode",
+    "pi": "pi",
+    "openclaw": "openclaw",
     "acp": "acp",
 }
 

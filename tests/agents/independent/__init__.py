@@ -13,6 +13,9 @@ from tests.agents.independent.counts import (
 from tests.agents.independent.cursor_transcripts import cursor, cursor_labels
 from tests.agents.independent.gemini_cli import gemini, gemini_labels
 from tests.agents.independent.open_code import opencode
+from tests.agents.independent.pi_entries import pi, pi_labels
+
+openclaw = pi
 
 __all__ = [
     "Counts",
@@ -26,7 +29,10 @@ __all__ = [
     "documents",
     "gemini",
     "gemini_labels",
+    "openclaw",
     "opencode",
+    "pi",
+    "pi_labels",
     "record",
     "record_labels",
     "values",

@@ -8,7 +8,7 @@ dump's documents is lost, because it has no meaning.
 import base64
 import copy
 
-from tests.agents.rebuild import cursor_transcripts, gemini_cli, open_code
+from tests.agents.rebuild import cursor_transcripts, gemini_cli, open_code, pi_entries
 from tests.agents.rebuild.claude_code import claude_line
 from tests.agents.rebuild.codex_cli import codex_line
 from tests.agents.rebuild.comparing import comparable, remove_labels, without_nulls
@@ -19,6 +19,8 @@ LINES = {
     "claude-jsonl": claude_line,
     "codex-jsonl": codex_line,
     "cursor-jsonl": cursor_transcripts.line,
+    "openclaw-jsonl": pi_entries.line,
+    "pi-jsonl": pi_entries.line,
 }
 # Format → functions that return the values of a record, and a native value without nulls.
 WHOLE = {
