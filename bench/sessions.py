@@ -27,6 +27,7 @@ AGENTS = {
     "cursor": "cursor",
     "pi": "pi",
     "openclaw": "openclaw",
+    "qwen-code": "qwen",
 }
 
 _decode = msgspec.json.Decoder().decode

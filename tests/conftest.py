@@ -166,7 +166,7 @@ AGENTS = {
     "cursor": "cursor.jsonl",
 }
 """The folder of each agent's sessions → its example."""
-AGENTS_WITHOUT_EXAMPLE = {"pi": "pi", "openclaw": "openclaw"}
+AGENTS_WITHOUT_EXAMPLE = {"pi": "pi", "openclaw": "openclaw", "qwen": "qwen-code"}
 """The folders of agents whose sessions are only in the fixtures → the agent."""
 AGENT_FOLDERS = (*AGENTS, *AGENTS_WITHOUT_EXAMPLE)
 

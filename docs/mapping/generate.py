@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pages import claude, codex, cursor, gemini, opencode, pi
+from pages import claude, codex, cursor, gemini, opencode, pi, qwen
 
 FOLDER = Path(__file__).parent
 PAGES = {
@@ -19,6 +19,7 @@ PAGES = {
     "cursor": cursor.render_page,
     "pi": pi.render_page,
     "openclaw": pi.render_openclaw_page,
+    "qwen-code": qwen.render_page,
 }
 
 

@@ -384,3 +384,29 @@ PI_LINE = objects(
     modelId=some("gpt-5.2", None, 3),
     provider=some("openai", 3),
 )
+
+# --- Qwen Code ---
+
+QWEN_LINE = objects(
+    type=some("user", "assistant", "tool_result", "system", "system", "custom-title", *ODD_TYPES),
+    uuid=some("u1", "u2", "u3", None, 7),
+    parentUuid=some("u1", None, 7),
+    timestamp=STAMPS,
+    sessionId=some("s1", "", None, 7),
+    cwd=TEXT | st.none(),
+    gitBranch=some("main", None, 7),
+    agentId=some("a1", None, 7),
+    isSidechain=some(True, False, None),
+    model=some("qwen3", None, 3),
+    message=objects(role=some("user", "model", None, 3), parts=PARTS | TEXT | st.none()) | JSON,
+    usageMetadata=st.dictionaries(
+        some("promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount"),
+        COUNTS,
+    )
+    | JSON,
+    subtype=some(
+        "rewind", "custom_title", "custom-title", "ui_telemetry", "cron", "system", None, 5
+    ),
+    systemPayload=objects(displayText=TEXT | st.none()) | JSON,
+    toolCallResult=objects(callId=some("c1", 7), status=some("success", "error", 3)) | JSON,
+)

@@ -277,6 +277,18 @@ def test_pi_lines_come_back(agent):
     holds()
 
 
+@settings(max_examples=200)
+@given(st.lists(natives.QWEN_LINE, min_size=1, max_size=5), st.sampled_from([compact, spaced]))
+def test_qwen_code_lines_come_back(native, layout):
+    check_all(native, "qwen-code", layout)
+
+
+@settings(max_examples=100)
+@given(natives.LOG | natives.HEADER.map(lambda chat: [chat]), LAYOUTS)
+def test_early_qwen_code_chats_come_back(native, layout):
+    check_all(native, "qwen-code", layout)
+
+
 @settings(max_examples=300)
 @given(natives.TRANSCRIPT, st.sampled_from(["\n", "\r\n"]))
 def test_cursor_transcripts_come_back_byte_for_byte(text, newline):

@@ -12,17 +12,22 @@ FILES = {
         ".pi/agent/sessions/--home-nora-till--/2026-07-02T09-00-00-000Z_019f2c11.jsonl",
     ),
     "openclaw": ("openclaw/session.jsonl", ".openclaw/agents/main/sessions/6f1d2c90.jsonl"),
+    "qwen-code": ("qwen/session.jsonl", ".qwen/projects/-home-nora-till/chats/0b7c9d10.jsonl"),
 }
 """Agent → its fixture, and where such a file lies below the home."""
 OTHER_PLACES = [
     ("openclaw", ".openclaw/agents/main/sessions/6f1d2c90.jsonl.reset.2026-03-10"),
     ("openclaw", ".clawdbot/agents/main/sessions/6f1d2c90.jsonl"),
     ("openclaw", ".moltbot/agents/main/sessions/6f1d2c90.jsonl"),
+    ("qwen-code", ".qwen/projects/-home-nora-till/subagents/0b7c9d10/agent-explore-1.jsonl"),
+    ("qwen-code", ".qwen/tmp/cdcd/chats/session-2025-11-03T07-00-0b7c9d10.json"),
 ]
 VARIABLES = [
     ("pi", "PI_CODING_AGENT_DIR", ".pi/agent"),
     ("pi", "PI_CODING_AGENT_SESSION_DIR", ".pi/agent/sessions"),
     ("openclaw", "OPENCLAW_STATE_DIR", ".openclaw"),
+    ("qwen-code", "QWEN_HOME", ".qwen"),
+    ("qwen-code", "QWEN_RUNTIME_DIR", ".qwen"),
 ]
 """An agent, its variable, and the folder that the variable replaces."""
 PLACES = [(agent, place) for agent, (_, place) in FILES.items()] + OTHER_PLACES

@@ -42,6 +42,7 @@ _BUILT_IN_FOLDERS = {
     "opencode": "opencode",
     "pi": "pi",
     "openclaw": "openclaw",
+    "qwen-code": "qwen",
     "acp": "acp",
 }
 

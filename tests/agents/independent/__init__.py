@@ -14,6 +14,7 @@ from tests.agents.independent.cursor_transcripts import cursor, cursor_labels
 from tests.agents.independent.gemini_cli import gemini, gemini_labels
 from tests.agents.independent.open_code import opencode
 from tests.agents.independent.pi_entries import pi, pi_labels
+from tests.agents.independent.qwen_code import qwen, qwen_labels
 
 openclaw = pi
 
@@ -33,6 +34,8 @@ __all__ = [
     "opencode",
     "pi",
     "pi_labels",
+    "qwen",
+    "qwen_labels",
     "record",
     "record_labels",
     "values",

@@ -8,7 +8,7 @@ dump's documents is lost, because it has no meaning.
 import base64
 import copy
 
-from tests.agents.rebuild import cursor_transcripts, gemini_cli, open_code, pi_entries
+from tests.agents.rebuild import cursor_transcripts, gemini_cli, open_code, pi_entries, qwen_code
 from tests.agents.rebuild.claude_code import claude_line
 from tests.agents.rebuild.codex_cli import codex_line
 from tests.agents.rebuild.comparing import comparable, remove_labels, without_nulls
@@ -21,11 +21,14 @@ LINES = {
     "cursor-jsonl": cursor_transcripts.line,
     "openclaw-jsonl": pi_entries.line,
     "pi-jsonl": pi_entries.line,
+    "qwen-jsonl": qwen_code.line,
 }
 # Format → functions that return the values of a record, and a native value without nulls.
 WHOLE = {
     "gemini-json": (gemini_cli.values, gemini_cli.native),
     "gemini-jsonl": (gemini_cli.values, gemini_cli.native),
+    "qwen-json": (gemini_cli.values, gemini_cli.native),
+    "qwen-log": (gemini_cli.values, gemini_cli.native),
     "opencode-export": (open_code.exported, open_code.native),
     "opencode-json": (open_code.values, open_code.native),
 }
