@@ -28,6 +28,8 @@ AGENTS = {
     "pi": "pi",
     "openclaw": "openclaw",
     "qwen-code": "qwen",
+    "iflow": "iflow",
+    "traex": "traex",
 }
 
 _decode = msgspec.json.Decoder().decode

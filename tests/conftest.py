@@ -166,7 +166,13 @@ AGENTS = {
     "cursor": "cursor.jsonl",
 }
 """The folder of each agent's sessions → its example."""
-AGENTS_WITHOUT_EXAMPLE = {"pi": "pi", "openclaw": "openclaw", "qwen": "qwen-code"}
+AGENTS_WITHOUT_EXAMPLE = {
+    "pi": "pi",
+    "openclaw": "openclaw",
+    "qwen": "qwen-code",
+    "iflow": "iflow",
+    "traex": "traex",
+}
 """The folders of agents whose sessions are only in the fixtures → the agent."""
 AGENT_FOLDERS = (*AGENTS, *AGENTS_WITHOUT_EXAMPLE)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pages import claude, codex, cursor, gemini, opencode, pi, qwen
+from pages import borrowed, claude, codex, cursor, gemini, opencode, pi, qwen
 
 FOLDER = Path(__file__).parent
 PAGES = {
@@ -20,6 +20,8 @@ PAGES = {
     "pi": pi.render_page,
     "openclaw": pi.render_openclaw_page,
     "qwen-code": qwen.render_page,
+    "iflow": borrowed.render_iflow_page,
+    "traex": borrowed.render_traex_page,
 }
 
 

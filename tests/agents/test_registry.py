@@ -341,10 +341,10 @@ TRAE = {
 }
 
 
-@pytest.mark.parametrize("line", [IFLOW, TRAE], ids=["iflow", "trae"])
-def test_agents_with_a_borrowed_format_are_not_recognised(line):
-    with pytest.raises(UnreadableInput):
-        recognise_agent(Source((SourcePart("session.jsonl", jsonl(line, line)),)))
+@pytest.mark.parametrize(("line", "agent"), [(IFLOW, "iflow"), (TRAE, "traex")])
+def test_agents_with_a_borrowed_format_are_told_apart(line, agent):
+    source = Source((SourcePart("session.jsonl", jsonl(line, line)),))
+    assert recognise_agent(source).name == agent
 
 
 def test_document_with_an_empty_history_is_not_a_gemini_session():

@@ -179,12 +179,14 @@ def check(native, agent):
 @given(st.lists(CLAUDE, min_size=1, max_size=5))
 def test_claude_code_values_come_back(native):
     check(native, "claude-code")
+    check(native, "iflow")
 
 
 @settings(max_examples=100)
 @given(st.lists(CODEX, min_size=1, max_size=5))
 def test_codex_cli_values_come_back(native):
     check(native, "codex-cli")
+    check(native, "traex")
 
 
 @settings(max_examples=100)

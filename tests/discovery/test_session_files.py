@@ -13,6 +13,11 @@ FILES = {
     ),
     "openclaw": ("openclaw/session.jsonl", ".openclaw/agents/main/sessions/6f1d2c90.jsonl"),
     "qwen-code": ("qwen/session.jsonl", ".qwen/projects/-home-nora-till/chats/0b7c9d10.jsonl"),
+    "iflow": (
+        "iflow/session.jsonl",
+        ".iflow/projects/-home-nora-till/session-1f0e77aa-3c52-4b8e-9d11-0a4c8e2f6b35.jsonl",
+    ),
+    "traex": ("traex/session.jsonl", ".trae/cli/sessions/2026/08/02/rollout-1.jsonl"),
 }
 """Agent → its fixture, and where such a file lies below the home."""
 OTHER_PLACES = [

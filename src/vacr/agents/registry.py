@@ -43,6 +43,8 @@ _BUILT_IN_FOLDERS = {
     "pi": "pi",
     "openclaw": "openclaw",
     "qwen-code": "qwen",
+    "iflow": "iflow",
+    "traex": "traex",
     "acp": "acp",
 }
 

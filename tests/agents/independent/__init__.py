@@ -16,7 +16,7 @@ from tests.agents.independent.open_code import opencode
 from tests.agents.independent.pi_entries import pi, pi_labels
 from tests.agents.independent.qwen_code import qwen, qwen_labels
 
-openclaw = pi
+openclaw, iflow, traex = pi, claude, codex
 
 __all__ = [
     "Counts",
@@ -30,6 +30,7 @@ __all__ = [
     "documents",
     "gemini",
     "gemini_labels",
+    "iflow",
     "openclaw",
     "opencode",
     "pi",
@@ -38,5 +39,6 @@ __all__ = [
     "qwen_labels",
     "record",
     "record_labels",
+    "traex",
     "values",
 ]

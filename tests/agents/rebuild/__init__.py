@@ -19,9 +19,11 @@ LINES = {
     "claude-jsonl": claude_line,
     "codex-jsonl": codex_line,
     "cursor-jsonl": cursor_transcripts.line,
+    "iflow-jsonl": claude_line,
     "openclaw-jsonl": pi_entries.line,
     "pi-jsonl": pi_entries.line,
     "qwen-jsonl": qwen_code.line,
+    "traex-jsonl": codex_line,
 }
 # Format → functions that return the values of a record, and a native value without nulls.
 WHOLE = {
