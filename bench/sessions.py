@@ -30,6 +30,7 @@ AGENTS = {
     "qwen-code": "qwen",
     "iflow": "iflow",
     "traex": "traex",
+    "kimi-code": "kimi",
 }
 
 _decode = msgspec.json.Decoder().decode

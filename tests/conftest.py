@@ -172,6 +172,8 @@ AGENTS_WITHOUT_EXAMPLE = {
     "qwen": "qwen-code",
     "iflow": "iflow",
     "traex": "traex",
+    "kimi-code": "kimi-code",
+    "kimi": "kimi-code",
 }
 """The folders of agents whose sessions are only in the fixtures → the agent."""
 AGENT_FOLDERS = (*AGENTS, *AGENTS_WITHOUT_EXAMPLE)

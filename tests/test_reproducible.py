@@ -32,7 +32,7 @@ SESSIONS = [
     *(
         path
         for agent in AGENTS_WITHOUT_EXAMPLE
-        for path in sorted((FIXTURES / agent).glob("*.json*"))
+        for path in sorted((FIXTURES / agent).rglob("*.json*"))
     ),
 ]
 FOLDERS = [FIXTURES / "opencode" / "storage"]
@@ -88,8 +88,8 @@ def test_record_does_not_depend_on_the_environment(session, tmp_path):
 
 def _name_session(path):
     """Return the name of a session's digest, with the agent where names repeat."""
-    is_named = path.parent.name in AGENTS_WITHOUT_EXAMPLE
-    return f"{path.parent.name}/{path.name}" if is_named else path.name
+    name = path.relative_to(FIXTURES).as_posix() if FIXTURES in path.parents else path.name
+    return name if name.split("/")[0] in AGENTS_WITHOUT_EXAMPLE else path.name
 
 
 def test_record_bytes_match_the_pinned_digests():

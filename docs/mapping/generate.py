@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pages import borrowed, claude, codex, cursor, gemini, opencode, pi, qwen
+from pages import borrowed, claude, codex, cursor, gemini, kimi, opencode, pi, qwen
 
 FOLDER = Path(__file__).parent
 PAGES = {
@@ -22,6 +22,7 @@ PAGES = {
     "qwen-code": qwen.render_page,
     "iflow": borrowed.render_iflow_page,
     "traex": borrowed.render_traex_page,
+    "kimi-code": kimi.render_kimi_code_page,
 }
 
 

@@ -410,3 +410,58 @@ QWEN_LINE = objects(
     systemPayload=objects(displayText=TEXT | st.none()) | JSON,
     toolCallResult=objects(callId=some("c1", 7), status=some("success", "error", 3)) | JSON,
 )
+
+# --- Kimi Code ---
+
+KIMI_EVENT = objects(
+    type=some("content.part", "tool.call", "tool.result", "step.end", "step.new", None, 7),
+    uuid=some("u1", "u2", None, 7),
+    parentUuid=some("u1", None, 7),
+    toolCallId=some("c1", None, 7),
+    name=some("Bash", None, 7),
+    args=JSON,
+    part=some(
+        {"type": "text", "text": "hi"},
+        {"type": "think", "think": "hm", "key": "x"},
+        {"type": "think", "think": None},
+        {},
+        "text",
+        None,
+    ),
+    result=objects(output=JSON, isError=some(True, False, None, 7)) | JSON,
+    usage=st.dictionaries(some("inputOther", "output", "inputCacheRead"), COUNTS) | JSON,
+)
+KIMI_CODE_LINE = objects(
+    type=some(
+        "context.append_message",
+        "context.append_loop_event",
+        "context.append_loop_event",
+        "usage.record",
+        "llm.request",
+        "metadata",
+        *ODD_TYPES,
+    ),
+    time=STAMPS,
+    message=objects(
+        role=some("user", "assistant", "tool", "system", None, 7),
+        content=PARTS | TEXT | st.none(),
+        toolCalls=st.lists(
+            some(
+                {"id": "c1", "function": {"name": "Read", "arguments": '{"path":"a"}'}},
+                {"id": 7, "function": {"name": "Read", "arguments": None}},
+                {"name": "Read", "arguments": "{"},
+                {"function": 5},
+                None,
+            ),
+            max_size=2,
+        )
+        | JSON,
+        toolCallId=some("c1", None, 7),
+    )
+    | JSON,
+    event=KIMI_EVENT | JSON,
+    usage=st.dictionaries(some("inputOther", "output", "inputCacheRead"), COUNTS) | JSON,
+    model=some("kimi-k2", None, 7),
+    cwd=TEXT | st.none(),
+    created_at=STAMPS,
+)

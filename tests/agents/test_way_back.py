@@ -292,6 +292,12 @@ def test_early_qwen_code_chats_come_back(native, layout):
 
 
 @settings(max_examples=300)
+@given(st.lists(natives.KIMI_CODE_LINE, min_size=1, max_size=5), st.sampled_from([compact, spaced]))
+def test_kimi_code_lines_come_back(native, layout):
+    check_all(native, "kimi-code", layout)
+
+
+@settings(max_examples=300)
 @given(natives.TRANSCRIPT, st.sampled_from(["\n", "\r\n"]))
 def test_cursor_transcripts_come_back_byte_for_byte(text, newline):
     data = text.replace("\n", newline).encode()

@@ -18,6 +18,10 @@ FILES = {
         ".iflow/projects/-home-nora-till/session-1f0e77aa-3c52-4b8e-9d11-0a4c8e2f6b35.jsonl",
     ),
     "traex": ("traex/session.jsonl", ".trae/cli/sessions/2026/08/02/rollout-1.jsonl"),
+    "kimi-code": (
+        "kimi-code/session_8a1f/agents/main/wire.jsonl",
+        ".kimi-code/sessions/wd_till_1/session_8a1f/agents/main/wire.jsonl",
+    ),
 }
 """Agent → its fixture, and where such a file lies below the home."""
 OTHER_PLACES = [
@@ -31,6 +35,7 @@ VARIABLES = [
     ("pi", "PI_CODING_AGENT_DIR", ".pi/agent"),
     ("pi", "PI_CODING_AGENT_SESSION_DIR", ".pi/agent/sessions"),
     ("openclaw", "OPENCLAW_STATE_DIR", ".openclaw"),
+    ("kimi-code", "KIMI_CODE_HOME", ".kimi-code"),
     ("qwen-code", "QWEN_HOME", ".qwen"),
     ("qwen-code", "QWEN_RUNTIME_DIR", ".qwen"),
 ]

@@ -190,7 +190,7 @@ class _LabelPass:
 
         A copy of a call has no result of its own.
         """
-        call_id = call.get("call-id")
+        call_id: Any = call.get("call-id")
         if "vacr" in call and _is_copy(call) and _ask_same(call, self._last_calls.get(call_id)):
             return
         if type(call_id) is not str:

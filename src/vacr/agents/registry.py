@@ -45,6 +45,7 @@ _BUILT_IN_FOLDERS = {
     "qwen-code": "qwen",
     "iflow": "iflow",
     "traex": "traex",
+    "kimi-code": "kimi_code",
     "acp": "acp",
 }
 

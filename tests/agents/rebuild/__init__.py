@@ -8,7 +8,14 @@ dump's documents is lost, because it has no meaning.
 import base64
 import copy
 
-from tests.agents.rebuild import cursor_transcripts, gemini_cli, open_code, pi_entries, qwen_code
+from tests.agents.rebuild import (
+    cursor_transcripts,
+    gemini_cli,
+    kimi,
+    open_code,
+    pi_entries,
+    qwen_code,
+)
 from tests.agents.rebuild.claude_code import claude_line
 from tests.agents.rebuild.codex_cli import codex_line
 from tests.agents.rebuild.comparing import comparable, remove_labels, without_nulls
@@ -20,6 +27,7 @@ LINES = {
     "codex-jsonl": codex_line,
     "cursor-jsonl": cursor_transcripts.line,
     "iflow-jsonl": claude_line,
+    "kimi-code-jsonl": kimi.code_line,
     "openclaw-jsonl": pi_entries.line,
     "pi-jsonl": pi_entries.line,
     "qwen-jsonl": qwen_code.line,
@@ -82,7 +90,11 @@ def assert_same(records: list[dict], native: list, *, with_bytes: bool = False) 
     assert back == there
 
 
+NORMAL = {"kimi-code-jsonl": kimi.native}
+"""Format of lines → the function that removes the nulls of a native value, if it is special."""
+
+
 def normal_of(form: str):
     """Return the function that makes native values of a format comparable."""
-    normal = WHOLE[form][1] if form in WHOLE else without_nulls
+    normal = WHOLE[form][1] if form in WHOLE else NORMAL.get(form, without_nulls)
     return lambda value: value if isinstance(value, bytes) else comparable(normal(value))
