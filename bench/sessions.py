@@ -31,6 +31,7 @@ AGENTS = {
     "iflow": "iflow",
     "traex": "traex",
     "kimi-code": "kimi",
+    "kimi-cli": "kimi-cli",
 }
 
 _decode = msgspec.json.Decoder().decode

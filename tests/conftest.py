@@ -174,6 +174,7 @@ AGENTS_WITHOUT_EXAMPLE = {
     "traex": "traex",
     "kimi-code": "kimi-code",
     "kimi": "kimi-code",
+    "kimi-cli": "kimi-cli",
 }
 """The folders of agents whose sessions are only in the fixtures → the agent."""
 AGENT_FOLDERS = (*AGENTS, *AGENTS_WITHOUT_EXAMPLE)

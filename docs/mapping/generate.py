@@ -23,6 +23,7 @@ PAGES = {
     "iflow": borrowed.render_iflow_page,
     "traex": borrowed.render_traex_page,
     "kimi-code": kimi.render_kimi_code_page,
+    "kimi-cli": kimi.render_kimi_cli_page,
 }
 
 

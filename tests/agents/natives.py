@@ -424,10 +424,10 @@ KIMI_EVENT = objects(
         {"type": "text", "text": "hi"},
         {"type": "think", "think": "hm", "key": "x"},
         {"type": "think", "think": None},
+        {"type": "tool_use", "id": "t1", "name": "Read", "input": None},
         {},
-        "text",
-        None,
-    ),
+    )
+    | JSON,
     result=objects(output=JSON, isError=some(True, False, None, 7)) | JSON,
     usage=st.dictionaries(some("inputOther", "output", "inputCacheRead"), COUNTS) | JSON,
 )
@@ -464,4 +464,68 @@ KIMI_CODE_LINE = objects(
     model=some("kimi-k2", None, 7),
     cwd=TEXT | st.none(),
     created_at=STAMPS,
+)
+
+# --- Kimi CLI ---
+
+WIRE_PAYLOAD = (
+    objects(
+        extra=st.dictionaries(TEXT, JSON, max_size=2),
+        user_input=PARTS | TEXT | st.none(),
+        type=some("text", "think", "tool_use", None, 7),
+        name=some("Read", None, 7),
+        think=TEXT | st.none(),
+        encrypted=some("x", None, 7),
+        id=some("c1", None, 7),
+        function=objects(
+            name=some("ReadFile", None, 7), arguments=some('{"path":', '{"a":1}', None, 7)
+        )
+        | JSON,
+        arguments_part=some('"a"}', None, 7),
+        tool_call_id=some("c1", None, 7),
+        return_value=objects(output=JSON, is_error=some(True, False, None), message=TEXT) | JSON,
+        token_usage=st.dictionaries(some("input_other", "output", "input_cache_read"), COUNTS)
+        | JSON,
+    )
+    | JSON
+)
+WIRE_MESSAGE = st.fixed_dictionaries(
+    {
+        "type": some(
+            "TurnBegin", "ContentPart", "ToolCall", "ToolCallPart", "ToolResult", "Odd", None, 7
+        ),
+        "payload": WIRE_PAYLOAD,
+    }
+)
+WIRE_LINE = objects(
+    extra=st.dictionaries(some("mood", "id", "type", "data") | TEXT, JSON, max_size=1),
+    timestamp=some(1770000000.25, 1770000000, -1, 2**60, "soon", None, True),
+    message=WIRE_MESSAGE
+    | st.fixed_dictionaries(
+        {
+            "type": st.just("SubagentEvent"),
+            "payload": st.fixed_dictionaries(
+                {"event": WIRE_MESSAGE | JSON}, optional={"agent_id": some("a1", None, 7)}
+            ),
+        }
+    )
+    | JSON,
+) | st.just({"type": "metadata", "protocol_version": "1.3"})
+CONTEXT_LINE = objects(
+    role=some("user", "assistant", "tool", "_checkpoint", "_usage", "oracle", None, 7),
+    content=st.lists(
+        some(
+            {"type": "think", "think": "hm", "encrypted": "x"},
+            {"type": "tool_use", "id": "t1", "name": "Read", "input": None},
+            {"type": "text"},
+            "x",
+            None,
+        ),
+        max_size=2,
+    )
+    | TEXT
+    | st.none(),
+    id=some(1, "m1", None),
+    tool_calls=st.lists(CHAT_CALL, max_size=2) | JSON,
+    tool_call_id=some("c1", None, 7),
 )

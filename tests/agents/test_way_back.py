@@ -297,6 +297,16 @@ def test_kimi_code_lines_come_back(native, layout):
     check_all(native, "kimi-code", layout)
 
 
+@pytest.mark.parametrize("line", [natives.WIRE_LINE, natives.CONTEXT_LINE], ids=["wire", "context"])
+def test_kimi_cli_lines_come_back(line):
+    @settings(max_examples=limit_examples(300))
+    @given(st.lists(line, min_size=1, max_size=5), st.sampled_from([compact, spaced]))
+    def holds(native, layout):
+        check_all(native, "kimi-cli", layout)
+
+    holds()
+
+
 @settings(max_examples=300)
 @given(natives.TRANSCRIPT, st.sampled_from(["\n", "\r\n"]))
 def test_cursor_transcripts_come_back_byte_for_byte(text, newline):

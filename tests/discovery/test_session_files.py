@@ -22,6 +22,10 @@ FILES = {
         "kimi-code/session_8a1f/agents/main/wire.jsonl",
         ".kimi-code/sessions/wd_till_1/session_8a1f/agents/main/wire.jsonl",
     ),
+    "kimi-cli": (
+        "kimi-cli/eebe15ef5af9cd65080c47fca0e56fa2/0c9d/wire.jsonl",
+        ".kimi/sessions/eebe15ef5af9cd65080c47fca0e56fa2/0c9d/wire.jsonl",
+    ),
 }
 """Agent → its fixture, and where such a file lies below the home."""
 OTHER_PLACES = [
@@ -36,6 +40,7 @@ VARIABLES = [
     ("pi", "PI_CODING_AGENT_SESSION_DIR", ".pi/agent/sessions"),
     ("openclaw", "OPENCLAW_STATE_DIR", ".openclaw"),
     ("kimi-code", "KIMI_CODE_HOME", ".kimi-code"),
+    ("kimi-cli", "KIMI_SHARE_DIR", ".kimi"),
     ("qwen-code", "QWEN_HOME", ".qwen"),
     ("qwen-code", "QWEN_RUNTIME_DIR", ".qwen"),
 ]

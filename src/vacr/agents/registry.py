@@ -46,6 +46,7 @@ _BUILT_IN_FOLDERS = {
     "iflow": "iflow",
     "traex": "traex",
     "kimi-code": "kimi_code",
+    "kimi-cli": "kimi_cli",
     "acp": "acp",
 }
 

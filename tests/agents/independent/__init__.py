@@ -12,7 +12,7 @@ from tests.agents.independent.counts import (
 )
 from tests.agents.independent.cursor_transcripts import cursor, cursor_labels
 from tests.agents.independent.gemini_cli import gemini, gemini_labels
-from tests.agents.independent.kimi import kimi, kimi_code, kimi_code_labels
+from tests.agents.independent.kimi import kimi, kimi_cli, kimi_code, kimi_code_labels
 from tests.agents.independent.open_code import opencode
 from tests.agents.independent.pi_entries import pi, pi_labels
 from tests.agents.independent.qwen_code import qwen, qwen_labels
@@ -33,6 +33,7 @@ __all__ = [
     "gemini_labels",
     "iflow",
     "kimi",
+    "kimi_cli",
     "kimi_code",
     "kimi_code_labels",
     "openclaw",

@@ -100,3 +100,52 @@ def find_end(result: dict, decision: str | None) -> tuple:
         return "timeout", None
     code = re.search(r"failed with exit code: (\d+)\.$", output)
     return "error", int(code[1]) if code else None
+
+
+# --- Kimi CLI ---
+
+
+def kimi_cli(data: bytes) -> Counts:
+    """Count a wire file, with the sub-agents in it, or a context."""
+    counts, called, answered = Counts(), set(), set()
+    for line in documents(data):
+        if "role" in line:
+            count_context_line(line, counts, called, answered)
+            continue
+        message = line.get("message", {})
+        is_child = message.get("type") == "SubagentEvent"
+        if is_child:
+            message = message["payload"]["event"]
+        kind, payload = message.get("type"), message.get("payload", {})
+        counts.messages["user"] += kind in ("TurnBegin", "SteerInput")
+        if kind == "ContentPart":
+            is_thought = payload["type"] == "think"
+            counts.reasoning += is_thought
+            counts.messages["assistant"] += not is_thought
+        elif kind == "ToolCall":
+            counts.calls += 1
+            called.add(payload["id"])
+        elif kind == "ToolResult":
+            counts.results += 1
+            answered.add(payload["tool_call_id"])
+        elif kind == "StatusUpdate" and payload.get("token_usage"):
+            usage = payload["token_usage"]
+            cached, made = usage["input_cache_read"], usage["input_cache_creation"]
+            counts.tokens["input"] += usage["input_other"] + cached + made
+            counts.tokens["cached"] += cached
+            counts.tokens["output"] += usage["output"]
+    counts.paired = len(called & answered)
+    return counts
+
+
+def count_context_line(line: dict, counts: Counts, called: set, answered: set) -> None:
+    counts.messages[line["role"]] += line["role"] in ("user", "assistant")
+    content = line.get("content")
+    for part in content if isinstance(content, list) else ():
+        counts.reasoning += part["type"] == "think"
+    for call in line.get("tool_calls", ()):
+        counts.calls += 1
+        called.add(call["id"])
+    if line["role"] == "tool":
+        counts.results += 1
+        answered.add(line["tool_call_id"])

@@ -28,6 +28,8 @@ LINES = {
     "cursor-jsonl": cursor_transcripts.line,
     "iflow-jsonl": claude_line,
     "kimi-code-jsonl": kimi.code_line,
+    "kimi-context": kimi.context_line,
+    "kimi-wire": kimi.wire_line,
     "openclaw-jsonl": pi_entries.line,
     "pi-jsonl": pi_entries.line,
     "qwen-jsonl": qwen_code.line,
@@ -70,9 +72,11 @@ def values(records: list[dict]) -> list:
     """Return the native values of the records of one source, and the undecodable bytes."""
     found = []
     for record in copy.deepcopy(records):
-        remove_labels(record["session"]["entries"])
-        back = WHOLE[format_of(record)][0] if format_of(record) in WHOLE else lines
-        found += back(record)
+        if format_of(record) in WHOLE:
+            remove_labels(record["session"]["entries"])
+            found += WHOLE[format_of(record)][0](record)
+        else:
+            found += lines(record)
     return (
         open_code.with_shared_once(found) if format_of(records[0]).startswith("opencode") else found
     )

@@ -37,6 +37,66 @@ def code_line(entry: dict) -> dict:
     return entry | native
 
 
+def wire_line(entry: dict) -> dict:
+    """Return a line of Kimi CLI's wire file."""
+    ours = entry.pop("vacr", {})
+    kind, seconds = entry.pop("type"), ours.get("native", {}).get("timestamp")
+    children, data = entry.pop("children", ()), entry.pop("data", {})
+    if seconds is not None:
+        entry["timestamp"] = seconds
+    entry.pop("token-usage", None)
+    rest = {name: value for name, value in ours.get("native", {}).items() if name != "timestamp"}
+    if kind != "system-event":
+        entry["message"] = take_message(entry, kind)
+        return entry | rest
+    event_type = entry.pop("event-type")
+    if children and event_type == "SubagentEvent" and kind == "system-event":
+        (child,) = children
+        child.pop("children", None)
+        child.pop("vacr", None)
+        data["payload"]["event"] = take_message(child, child.pop("type"))
+    is_plain = event_type in ("metadata", "unknown") and data.get("type") != event_type
+    if is_plain or (event_type == "metadata" and "payload" not in data):
+        return entry | data | rest
+    return entry | {"message": data} | rest
+
+
+def take_message(entry: dict, kind: str) -> dict:
+    """Return the message of an entry with the members that moved to the entry."""
+    message = entry.pop("message", {})
+    if kind == "assistant":
+        message["payload"] = entry.pop("content")[0]
+        return message
+    payload = message["payload"]
+    if kind == "user":
+        payload["user_input"] = entry.pop("content")
+    elif kind == "reasoning":
+        move(entry, payload, {"content": "think", "encrypted": "encrypted"})
+    elif kind == "tool-call":
+        del entry["input"]
+        payload["function"]["name"] = entry.pop("name")
+        move(entry, payload, {"call-id": "id"})
+    else:
+        move_output(entry, payload["return_value"], "output")
+        move(entry, payload, {"call-id": "tool_call_id"})
+    return message
+
+
+def context_line(entry: dict) -> dict:
+    """Return a line of Kimi CLI's context."""
+    ours = entry.pop("vacr", {})
+    kind = entry.pop("type")
+    entry.pop("children", None)
+    if kind == "system-event":
+        return entry["data"]
+    native = {"role": kind} | ours.get("native", {})
+    if "repeats" in ours:
+        entry["id"] = ours["repeats"]
+    move_output(entry, native, "content")
+    move(entry, native, {"call-id": "tool_call_id"})
+    return entry | native
+
+
 def move(entry: dict, target: dict, names: dict) -> None:
     for canonical, name in names.items():
         if canonical in entry:

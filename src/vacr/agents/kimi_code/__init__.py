@@ -1,6 +1,6 @@
 """Kimi Code: wire files in ~/.kimi-code/sessions, one JSON object a line.
 
-`reader` turns a wire file into a record, and `tools` knows what the results of its tools state.
+`reader` turns a wire file into a record, and `tools` reads the results of its tools.
 
     >>> from vacr.agents.kimi_code import AGENT
     >>> AGENT.recognises([{"type": "metadata", "protocol_version": "1.5", "created_at": 1}])
@@ -47,12 +47,12 @@ def is_kimi_code_line(value: Any) -> bool:
     if type(kind) is not str:
         return _is_state(value)
     if kind == "metadata":
-        return "protocol_version" in value and "timestamp" not in value
+        return "protocol_version" in value and "created_at" in value
     return _LINE_TYPE.fullmatch(kind) is not None and "timestamp" not in value
 
 
 def _is_state(value: dict[str, Any]) -> bool:
-    """Return whether a value is the state that lies beside the wire files of a session."""
+    """Return whether a value is the state of a session, a file next to its wire files."""
     agents = value.get("agents")
     return type(agents) is dict and "main" in agents and "createdAt" in value
 
@@ -144,7 +144,7 @@ class KimiCode(Agent):
         return parse_shell_output(call)
 
     def model_of(self, entry: dict[str, Any]) -> str | None:
-        """Return the model that a request names, for the entries after it, or None."""
+        """Return the model that a request names, or None; the entries after it have the same."""
         model = self._get_request(entry).get("model")
         return model if isinstance(model, str) else super().model_of(entry)
 

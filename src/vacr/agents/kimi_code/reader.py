@@ -50,7 +50,7 @@ from vacr.agents.lift import (
     sum_token_usage,
 )
 from vacr.model import JsonObject
-from vacr.record import NameCounts, is_timestamp
+from vacr.record import NameCounts, build_child_entries, is_timestamp
 
 KIMI_MESSAGE_TYPE = "context.append_message"
 KIMI_LOOP_TYPE = "context.append_loop_event"
@@ -113,8 +113,9 @@ class _WireReader:
         self.used = NameCounts(int)
         """How many requests named a provider and a model, and how many counts of tokens a model."""
         self.chosen: str | None = None
-        self.step_ends: list[JsonObject] = []
-        self.usages: list[JsonObject] = []
+        self.step_ends: list[tuple[JsonObject, JsonObject]] = []
+        self.usages: list[tuple[JsonObject, JsonObject]] = []
+        """The events with counts of tokens, and these counts."""
 
     def read(self, source: Source) -> Reading:
         """Return the record of a source, a whole wire file."""
@@ -147,8 +148,9 @@ class _WireReader:
             entry.setdefault("output", None)
         else:
             KIMI_MESSAGE_MOVES.apply(message, entry)
-            if calls := _view_calls(message.get("toolCalls")):
-                entry["children"] = calls
+            children = build_child_entries(entry.get("content"))
+            if children := children + _view_calls(message.get("toolCalls")):
+                entry["children"] = children
         drop_nulls(message)
         return self.finish(entry, line, _MESSAGE_MARKS)
 
@@ -200,9 +202,9 @@ class _WireReader:
                 del entry["data"]
         event = line.get("event")
         if kind == "usage.record" and type(line.get("usage")) is dict:
-            self.usages.append(entry)
+            self.usages.append((entry, line["usage"]))
         elif kind == KIMI_LOOP_TYPE and type(event) is dict and type(event.get("usage")) is dict:
-            self.step_ends.append(entry)
+            self.step_ends.append((entry, event["usage"]))
         return entry
 
     def learn_from_event(self, kind: Any, line: JsonObject) -> None:
@@ -235,9 +237,7 @@ class _WireReader:
         session.provider = (
             max(self.providers, key=self.providers.__getitem__) if self.providers else UNKNOWN
         )
-        for entry in self.usages or self.step_ends:
-            data = entry["data"]
-            usage = data["usage"] if "usage" in data else data["event"]["usage"]
+        for entry, usage in self.usages or self.step_ends:
             if counters := build_kimi_usage(usage):
                 entry["token-usage"] = counters
         self.name_session(name.replace("\\", "/").split("/"))
@@ -269,6 +269,8 @@ def _make_part_entry(event: JsonObject) -> JsonObject:
         entry: JsonObject = {"type": "reasoning", "content": part.pop("think")}
     else:
         entry = {"type": "assistant", "content": [event.pop("part")]}
+        if children := build_child_entries(entry["content"]):
+            entry["children"] = children
     KIMI_PART_MOVES.apply(event, entry)
     return entry
 

@@ -1,4 +1,4 @@
-r"""What the results of Kimi Code's tools state: how a call ended, and the lines of a file.
+r"""The results of Kimi Code's tools: how a call ended, and the lines of a file.
 
 A result of a failed call has a flag, and the last line of a command's output states how it ended:
 
@@ -87,7 +87,7 @@ def parse_shell_output(call: ToolCall) -> ShellOutput:
 # --- reads ---
 
 _NUMBERED_LINE = re.compile(r" *(\d{1,9})\t(.*)")
-_NOTE = re.compile(r"<system>(\d{1,9}) lines? read from file starting from line (\d{1,9})\.")
+_NOTE = re.compile(r"(?:<system>)?(\d{1,9}) lines? read from file starting from line (\d{1,9})\.")
 _END_NOTE = "End of file reached."
 _CUT_NOTE = "truncated"
 _MAX_LINE = 2000
@@ -96,10 +96,14 @@ _MAX_LINE = 2000
 
 def parse_shown_file(call: ToolCall, path: str) -> list[FileAction]:
     """Return the lines that a read showed; empty if their numbers contradict its note."""
-    note = str(_get_result(call.native).get("note", ""))
+    return parse_numbered_file(path, call.output, str(_get_result(call.native).get("note", "")))
+
+
+def parse_numbered_file(path: str, text: str, note: str) -> list[FileAction]:
+    """Return the numbered lines of a file; empty if their numbers contradict the host's note."""
     lines: list[str] = []
     first = 0
-    for row in call.output.split("\n"):
+    for row in text.removesuffix("\n").split("\n"):
         match = _NUMBERED_LINE.fullmatch(row)
         if match is None or (lines and int(match[1]) != first + len(lines)):
             return []

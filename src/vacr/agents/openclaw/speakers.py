@@ -11,9 +11,9 @@ message to the text. These are its own; the rest is the person's:
     >>> say("[Telegram Mira id:7 +8m 2026-01-30 17:19 GMT+9] Fix the build\n[message_id: 5]")
     Speaker(who='human', basis='inferred', prompt='Fix the build')
 
-Some messages are only its own, such as the one that starts a session:
+OpenClaw writes some messages alone. For example, one starts a session:
 
-    >>> say("A new session was started via /new or /reset. Say hi briefly.")
+    >>> say("A new session was started via /new or /reset. Greet the user.")
     Speaker(who='host', basis='inferred', prompt=None)
 
 A person may quote such a text, so the basis is never more than `inferred`.

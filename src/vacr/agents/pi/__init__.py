@@ -1,7 +1,7 @@
 """Pi: session files in ~/.pi/agent/sessions, one JSON object a line.
 
-`vacr.agents.pi_entries` turns a session into a record; `tools` knows what the results of its tools
-state. Programs that are built on Pi derive their agent from this one.
+`vacr.agents.pi_entries` turns a session into a record; `tools` reads the results of its tools.
+Programs that are built on Pi derive their agent from this one.
 
     >>> from vacr.agents.pi import AGENT, is_pi_line
     >>> AGENT.tools["edit"].value
@@ -45,7 +45,7 @@ _LINE_TYPES = frozenset(
     )
 )
 _ROLES = frozenset(("user", "assistant", "toolResult", "bashExecution", "custom", "hookMessage"))
-_FORK_MARGIN = 0.99
+_UNSURE_SHARE = 0.99
 """The share that a few lines of Pi score: the next lines may show a program built on Pi."""
 _FEW_VALUES = 8
 _OTHER_PROGRAMS = ("openclaw", "clawdbot", "moltbot", "model-snapshot")
@@ -103,7 +103,7 @@ class Pi(Agent):
         if not sample or any(map(names_other_program, sample)):
             return 0.0
         share = sum(map(is_pi_line, sample)) / len(sample)
-        return min(share, _FORK_MARGIN) if len(sample) <= _FEW_VALUES else share
+        return min(share, _UNSURE_SHARE) if len(sample) <= _FEW_VALUES else share
 
     def read(self, source: Source) -> Iterator[Reading]:
         """Yield the record of one session."""

@@ -1,4 +1,4 @@
-r"""What the results of Pi's tools state: how a call ended, and which lines of a file it showed.
+r"""The results of Pi's tools: how a call ended, and which lines of a file it showed.
 
 A result has a flag, `isError`. The text of a failed command ends with the host's line about it:
 

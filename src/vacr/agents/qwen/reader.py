@@ -2,8 +2,8 @@
 
 One line becomes one entry. The parts of a message are its content, and the calls, responses and
 thoughts in them become children. Lines of the type `system` are events, named by their subtype.
-Most of them are telemetry that repeats tokens and calls: they stay in the record, and count for
-nothing.
+Most of them are telemetry that repeats tokens and calls: they stay in the record, but do
+not count.
 
 >>> from vacr.agents import Source, SourcePart
 >>> from vacr.agents.qwen.reader import read
@@ -118,7 +118,7 @@ class _ChatReader:
         self.session = SessionBuilder("qwen-jsonl", "qwen-code")
         self.unlearned = ["sessionId", "cwd", "version", "gitBranch"]
         self.agent_ids: set[Any] = set()
-        """The sub-agents that wrote the lines; None for the main agent."""
+        """The sub-agents that wrote the lines, and None if the main agent wrote some."""
         self.has_rewind = False
 
     def read(self, source: Source) -> Reading:

@@ -1,7 +1,7 @@
 r"""Who wrote a user message of Qwen Code.
 
 The subtype of a line tells most: a message that the user typed while the agent worked, a notice of
-the host, a scheduled prompt. `displayText` is what the screen showed, and so what a person typed.
+the host, a scheduled prompt. `displayText` is the text on the screen, as a person typed it.
 Hooks and the host add parts of their own to a prompt:
 
     >>> from vacr.agents.qwen.speakers import classify_speaker
@@ -61,7 +61,7 @@ def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
 
 
 def _find_author(text: Any) -> str:
-    """Return `hook` or `host` if a part is that of a hook or of the host, else an empty text."""
+    """Return `hook` or `host` if a part belongs to a hook or to the host, else an empty text."""
     if type(text) is not str or not text.lstrip().startswith("<"):
         return ""
     if _HOOK_ELEMENT.fullmatch(text):

@@ -38,7 +38,7 @@ _OTHER_TEXTS = re.compile(
     r"|Cannot (?:display content of|read file: )|Could not read file because |File size exceeds "
     r"|Showing lines "
 )
-"""What the host shows in place of a file."""
+"""Texts that the host shows in place of a file."""
 _CUT_LINE_END = "... [truncated]"
 
 
@@ -69,7 +69,7 @@ def parse_recorded_hunks(call: ToolCall) -> list[Hunk]:
 def parse_shown_file(call: ToolCall, path: str) -> list[FileAction] | None:
     """Return the part of a file that a read showed.
 
-    Other forms are Gemini CLI's; None means that the read shows numbered lines.
+    Other forms are Gemini CLI's. Return None if the read shows numbered lines.
     """
     output = call.native.get("output")
     if not isinstance(output, dict) or not isinstance(output.get("output"), str):

@@ -1,7 +1,7 @@
 """TraeX, the command line of Trae: rollouts in ~/.trae/cli/sessions.
 
 TraeX is a version of Codex CLI, and its rollouts have the same form. Only the provider of the model
-tells them apart:
+differs:
 
     >>> from vacr.agents.traex import AGENT
     >>> AGENT.recognises([{"type": "session_meta", "payload": {"model_provider": "trae"}}])
