@@ -29,6 +29,13 @@ AGENTS = {
     "continue": "continue",
     "droid": "droid",
     "amp": "amp",
+    "pi": "pi",
+    "openclaw": "openclaw",
+    "qwen-code": "qwen",
+    "iflow": "iflow",
+    "traex": "traex",
+    "kimi-code": "kimi",
+    "kimi-cli": "kimi-cli",
 }
 _LIST_MEMBERS = ("messages", "history")
 """The members that hold the messages of a session in one JSON value."""
@@ -99,9 +106,8 @@ def load_sessions(agent: str) -> list[Session]:
     if folder.is_dir():
         files = [Session(path.name, path.read_bytes()) for path in sorted(folder.iterdir())]
         return [session for session in files if not session.data.startswith(b"SQLite")]
-    examples = [*(ROOT / "examples").glob(f"{agent}.*")]
-    fixtures = (ROOT / "tests" / "fixtures" / AGENTS[agent]).rglob("*.json*")
-    example = examples[0] if examples else max(fixtures, key=lambda path: path.stat().st_size)
+    fixtures = sorted((ROOT / "tests" / "fixtures" / AGENTS[agent]).glob("*.json*"))
+    example = next(iter([*(ROOT / "examples").glob(f"{agent}.*"), *fixtures]))
     # Texts in real sessions are far longer than in the examples.
     data = example.read_bytes().replace(b"return sum(", b"# a longer file\\n" * 60 + b"return sum(")
     return [Session(example.name, data).repeat(20)] * 10

@@ -49,15 +49,31 @@ PAGES = {
     "copilot-vscode": copilot_vscode,
     "visualstudio-copilot": visualstudio_copilot,
     "windsurf": windsurf,
+from pages import borrowed, claude, codex, cursor, gemini, kimi, opencode, pi, qwen
+
+FOLDER = Path(__file__).parent
+PAGES = {
+    "claude-code": claude.render_page,
+    "codex-cli": codex.render_page,
+    "gemini-cli": gemini.render_page,
+    "opencode": opencode.render_page,
+    "cursor": cursor.render_page,
+    "pi": pi.render_page,
+    "openclaw": pi.render_openclaw_page,
+    "qwen-code": qwen.render_page,
+    "iflow": borrowed.render_iflow_page,
+    "traex": borrowed.render_traex_page,
+    "kimi-code": kimi.render_kimi_code_page,
+    "kimi-cli": kimi.render_kimi_cli_page,
 }
 
 
 def main() -> int:
     """Write or check the pages, and return the exit code."""
     stale = []
-    for name, page in PAGES.items():
+    for name, render_page in PAGES.items():
         path = FOLDER / f"{name}.md"
-        text = page.render_page()
+        text = render_page()
         if "--check" not in sys.argv:
             path.write_text(text, "utf-8")
         elif not path.is_file() or path.read_text("utf-8") != text:

@@ -1,4 +1,4 @@
-"""Strategies for native values of Gemini CLI, OpenCode and Cursor, usual and unusual ones."""
+"""Strategies for native values of agents, usual and unusual ones."""
 
 import json
 
@@ -833,4 +833,208 @@ DROID_STREAM_LINE = objects(
     value=JSON,
     isError=some(True, None, 3),
     usage=JSON,
+)
+
+# --- Pi ---
+
+PI_BLOCKS = st.lists(
+    some(
+        {"type": "text", "text": "hi", "textSignature": "x"},
+        {"type": "thinking", "thinking": "", "thinkingSignature": "x", "redacted": True},
+        {"type": "thinking", "thinking": None},
+        {"type": "toolCall", "id": "c1", "name": "read", "arguments": {"path": "a"}},
+        {"type": "toolCall", "id": 7, "name": 6},
+        {"type": "image", "data": "AA", "mimeType": "image/png"},
+        {"type": "new"},
+        "text",
+        None,
+    ),
+    max_size=3,
+)
+PI_USAGE = st.dictionaries(
+    some("input", "output", "cacheRead", "cacheWrite", "totalTokens", "reasoning", "joules"),
+    COUNTS,
+) | st.fixed_dictionaries(
+    {"input": st.just(1), "output": st.just(2), "cacheRead": st.just(3), "cacheWrite": COUNTS},
+    optional={"totalTokens": st.just(9), "cost": some({"total": 0.5}, {"total": "x"}, 3, None)},
+)
+PI_MESSAGE = objects(
+    role=some("user", "assistant", "toolResult", "bashExecution", "custom", "oracle", None, 3),
+    content=PI_BLOCKS | TEXT | st.none(),
+    timestamp=STAMPS,
+    model=some("gpt-5.2", None, 3),
+    provider=some("openai", None, 3),
+    stopReason=some("stop", None, 3),
+    usage=PI_USAGE | JSON,
+    toolCallId=some("c1", None, 7),
+    toolName=some("bash", None, 7),
+    isError=some(True, False, None, "x"),
+    details=some({"status": "running"}, {"status": "failed", "exitCode": 3}, {}, None, 7),
+    command=TEXT | st.none(),
+)
+PI_LINE = objects(
+    type=some(
+        "message",
+        "message",
+        "message",
+        "session",
+        "custom_message",
+        "model_change",
+        "compaction",
+        *ODD_TYPES,
+    ),
+    id=some("e1", "e2", "e3", None, 7),
+    parentId=some("e1", None, 7),
+    timestamp=STAMPS,
+    message=PI_MESSAGE | PI_MESSAGE | JSON,
+    content=PI_BLOCKS | TEXT | st.none(),
+    cwd=TEXT | st.none(),
+    parentSession=some("/s.jsonl", None),
+    modelId=some("gpt-5.2", None, 3),
+    provider=some("openai", 3),
+)
+
+# --- Qwen Code ---
+
+QWEN_LINE = objects(
+    type=some("user", "assistant", "tool_result", "system", "system", "custom-title", *ODD_TYPES),
+    uuid=some("u1", "u2", "u3", None, 7),
+    parentUuid=some("u1", None, 7),
+    timestamp=STAMPS,
+    sessionId=some("s1", "", None, 7),
+    cwd=TEXT | st.none(),
+    gitBranch=some("main", None, 7),
+    agentId=some("a1", None, 7),
+    isSidechain=some(True, False, None),
+    model=some("qwen3", None, 3),
+    message=objects(role=some("user", "model", None, 3), parts=PARTS | TEXT | st.none()) | JSON,
+    usageMetadata=st.dictionaries(
+        some("promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount"),
+        COUNTS,
+    )
+    | JSON,
+    subtype=some(
+        "rewind", "custom_title", "custom-title", "ui_telemetry", "cron", "system", None, 5
+    ),
+    systemPayload=objects(displayText=TEXT | st.none()) | JSON,
+    toolCallResult=objects(callId=some("c1", 7), status=some("success", "error", 3)) | JSON,
+)
+
+# --- Kimi Code ---
+
+KIMI_EVENT = objects(
+    type=some("content.part", "tool.call", "tool.result", "step.end", "step.new", None, 7),
+    uuid=some("u1", "u2", None, 7),
+    parentUuid=some("u1", None, 7),
+    toolCallId=some("c1", None, 7),
+    name=some("Bash", None, 7),
+    args=JSON,
+    part=some(
+        {"type": "text", "text": "hi"},
+        {"type": "think", "think": "hm", "key": "x"},
+        {"type": "think", "think": None},
+        {"type": "tool_use", "id": "t1", "name": "Read", "input": None},
+        {},
+    )
+    | JSON,
+    result=objects(output=JSON, isError=some(True, False, None, 7)) | JSON,
+    usage=st.dictionaries(some("inputOther", "output", "inputCacheRead"), COUNTS) | JSON,
+)
+KIMI_CODE_LINE = objects(
+    type=some(
+        "context.append_message",
+        "context.append_loop_event",
+        "context.append_loop_event",
+        "usage.record",
+        "llm.request",
+        "metadata",
+        *ODD_TYPES,
+    ),
+    time=STAMPS,
+    message=objects(
+        role=some("user", "assistant", "tool", "system", None, 7),
+        content=PARTS | TEXT | st.none(),
+        toolCalls=st.lists(
+            some(
+                {"id": "c1", "function": {"name": "Read", "arguments": '{"path":"a"}'}},
+                {"id": 7, "function": {"name": "Read", "arguments": None}},
+                {"name": "Read", "arguments": "{"},
+                {"function": 5},
+                None,
+            ),
+            max_size=2,
+        )
+        | JSON,
+        toolCallId=some("c1", None, 7),
+    )
+    | JSON,
+    event=KIMI_EVENT | JSON,
+    usage=st.dictionaries(some("inputOther", "output", "inputCacheRead"), COUNTS) | JSON,
+    model=some("kimi-k2", None, 7),
+    cwd=TEXT | st.none(),
+    created_at=STAMPS,
+)
+
+# --- Kimi CLI ---
+
+WIRE_PAYLOAD = (
+    objects(
+        extra=st.dictionaries(TEXT, JSON, max_size=2),
+        user_input=PARTS | TEXT | st.none(),
+        type=some("text", "think", "tool_use", None, 7),
+        name=some("Read", None, 7),
+        think=TEXT | st.none(),
+        encrypted=some("x", None, 7),
+        id=some("c1", None, 7),
+        function=objects(
+            name=some("ReadFile", None, 7), arguments=some('{"path":', '{"a":1}', None, 7)
+        )
+        | JSON,
+        arguments_part=some('"a"}', None, 7),
+        tool_call_id=some("c1", None, 7),
+        return_value=objects(output=JSON, is_error=some(True, False, None), message=TEXT) | JSON,
+        token_usage=st.dictionaries(some("input_other", "output", "input_cache_read"), COUNTS)
+        | JSON,
+    )
+    | JSON
+)
+WIRE_MESSAGE = st.fixed_dictionaries(
+    {
+        "type": some(
+            "TurnBegin", "ContentPart", "ToolCall", "ToolCallPart", "ToolResult", "Odd", None, 7
+        ),
+        "payload": WIRE_PAYLOAD,
+    }
+)
+WIRE_LINE = objects(
+    extra=st.dictionaries(some("mood", "id", "type", "data") | TEXT, JSON, max_size=1),
+    timestamp=some(1770000000.25, 1770000000, -1, 2**60, "soon", None, True),
+    message=WIRE_MESSAGE
+    | st.fixed_dictionaries(
+        {
+            "type": st.just("SubagentEvent"),
+            "payload": st.fixed_dictionaries(
+                {"event": WIRE_MESSAGE | JSON}, optional={"agent_id": some("a1", None, 7)}
+            ),
+        }
+    )
+    | JSON,
+) | st.just({"type": "metadata", "protocol_version": "1.3"})
+CONTEXT_LINE = objects(
+    role=some("user", "assistant", "tool", "_checkpoint", "_usage", "oracle", None, 7),
+    content=st.lists(
+        some(
+            {"type": "think", "think": "hm", "encrypted": "x"},
+            {"type": "tool_use", "id": "t1", "name": "Read", "input": None},
+            {"type": "text"},
+            "x",
+            None,
+        ),
+        max_size=2,
+    )
+    | TEXT
+    | st.none(),
+    id=some(1, "m1", None),
+    tool_calls=st.lists(CHAT_CALL, max_size=2) | JSON,
+    tool_call_id=some("c1", None, 7),
 )

@@ -11,7 +11,16 @@ import random
 import pytest
 
 from tests.agents import rebuild
-from tests.conftest import EXAMPLES, FIXTURES, FOLDERS, jsonl, native_files, record_of, records_of
+from tests.conftest import (
+    AGENTS,
+    AGENTS_WITHOUT_EXAMPLE,
+    EXAMPLES,
+    FIXTURES,
+    jsonl,
+    native_files,
+    record_of,
+    records_of,
+)
 from vacr import validate
 from vacr.agents.agent import Source, SourcePart
 from vacr.agents.documents import MAX_NATIVE_DEPTH, RepairedValue, parse_json_documents
@@ -194,13 +203,16 @@ def test_text_that_is_not_utf_8_is_kept_as_bytes():
 # --- any damage at all ---
 
 SEEDS = range(40)
-OTHER_SEEDS = range(4)
-"""For an agent that did not write the file."""
+READ_BY = {folder: [None, *load_agents()] for folder in AGENTS} | {
+    folder: [None, agent] for folder, agent in AGENTS_WITHOUT_EXAMPLE.items()
+}
+"""The folder of an agent's sessions → the agents that read them, damaged."""
 FILES = [
-    path
-    for agent in FOLDERS
-    for path in native_files(agent)
+    pytest.param(path, agent, id=f"{path.parent.name}/{path.name[-24:]}-{agent}")
+    for folder, agents in READ_BY.items()
+    for path in native_files(folder)
     if EXAMPLES in path.parents or FIXTURES in path.parents
+    for agent in agents
 ]
 BYTES = [
     b"\x00",
@@ -250,8 +262,7 @@ def native_values(data: bytes, *, repaired: bool) -> list:
     ]
 
 
-@pytest.mark.parametrize("agent", [None, *load_agents()])
-@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name[-24:]}")
+@pytest.mark.parametrize(("path", "agent"), FILES)
 def test_damage_gives_valid_records_that_keep_everything_or_a_clear_error(path, agent):
     own = recognise_agent(Source((SourcePart(path.name, path.read_bytes()),))).name
     for seed in SEEDS if agent in (None, own) else OTHER_SEEDS:

@@ -287,16 +287,20 @@ def test_plugin_whose_name_is_taken_is_named(tmp_path, name):
     assert f"vacr already has an agent named '{name}'" in done.stderr
 
 
-def list_samples():
-    """Yield the name of each agent and one of its sessions: an example, or else a fixture."""
-    for agent in load_agents():
-        examples = sorted(EXAMPLES.glob(f"{agent}.*")) or sorted(FIXTURES.glob(f"{agent}/*.json*"))
-        if examples:
-            yield pytest.param(agent, examples[0], id=agent)
+OWNERS = {"claude": "claude-code", "codex": "codex-cli", "gemini": "gemini-cli"}
+"""The folder of an agent's sessions → the agent, if their names differ."""
+SESSIONS = [
+    pytest.param(path, OWNERS.get(folder) or AGENTS_WITHOUT_EXAMPLE.get(folder, folder))
+    for folder in AGENT_FOLDERS
+    for path in native_files(folder)
+]
+SESSIONS += [pytest.param(path, "acp") for path in sorted((FIXTURES / "acp").glob("*.json*"))]
 
 
-@pytest.mark.parametrize(("agent", "path"), list(list_samples()))
-def test_a_source_is_recognised_by_content_not_by_name(agent, path):
+@pytest.mark.parametrize(
+    ("path", "agent"), SESSIONS, ids=lambda value: getattr(value, "name", value)[-40:]
+)
+def test_a_source_is_recognised_by_content_not_by_name(path, agent):
     data = path.read_bytes()
     assert recognise_agent(Source((SourcePart("notes.txt", data),))).name == agent
 
@@ -349,10 +353,10 @@ TRAE = {
 }
 
 
-@pytest.mark.parametrize("line", [IFLOW, TRAE], ids=["iflow", "trae"])
-def test_agents_with_a_borrowed_format_are_not_recognised(line):
-    with pytest.raises(UnreadableInput):
-        recognise_agent(Source((SourcePart("session.jsonl", jsonl(line, line)),)))
+@pytest.mark.parametrize(("line", "agent"), [(IFLOW, "iflow"), (TRAE, "traex")])
+def test_agents_with_a_borrowed_format_are_told_apart(line, agent):
+    source = Source((SourcePart("session.jsonl", jsonl(line, line)),))
+    assert recognise_agent(source).name == agent
 
 
 def test_document_with_an_empty_history_is_not_a_gemini_session():

@@ -179,12 +179,14 @@ def check(native, agent):
 @given(st.lists(CLAUDE, min_size=1, max_size=5))
 def test_claude_code_values_come_back(native):
     check(native, "claude-code")
+    check(native, "iflow")
 
 
 @settings(max_examples=100)
 @given(st.lists(CODEX, min_size=1, max_size=5))
 def test_codex_cli_values_come_back(native):
     check(native, "codex-cli")
+    check(native, "traex")
 
 
 @settings(max_examples=100)
@@ -283,6 +285,44 @@ def test_vscode_logs_come_back(native, layout):
 @given(st.lists(natives.LINE, min_size=1, max_size=5), st.sampled_from([compact, spaced]))
 def test_cursor_lines_come_back(native, layout):
     check_all(native, "cursor", layout)
+
+
+@pytest.mark.parametrize("agent", ["pi", "openclaw"])
+def test_pi_lines_come_back(agent):
+    @settings(max_examples=limit_examples(200))
+    @given(st.lists(natives.PI_LINE, min_size=1, max_size=5), st.sampled_from([compact, spaced]))
+    def holds(native, layout):
+        check_all(native, agent, layout)
+
+    holds()
+
+
+@settings(max_examples=200)
+@given(st.lists(natives.QWEN_LINE, min_size=1, max_size=5), st.sampled_from([compact, spaced]))
+def test_qwen_code_lines_come_back(native, layout):
+    check_all(native, "qwen-code", layout)
+
+
+@settings(max_examples=100)
+@given(natives.LOG | natives.HEADER.map(lambda chat: [chat]), LAYOUTS)
+def test_early_qwen_code_chats_come_back(native, layout):
+    check_all(native, "qwen-code", layout)
+
+
+@settings(max_examples=300)
+@given(st.lists(natives.KIMI_CODE_LINE, min_size=1, max_size=5), st.sampled_from([compact, spaced]))
+def test_kimi_code_lines_come_back(native, layout):
+    check_all(native, "kimi-code", layout)
+
+
+@pytest.mark.parametrize("line", [natives.WIRE_LINE, natives.CONTEXT_LINE], ids=["wire", "context"])
+def test_kimi_cli_lines_come_back(line):
+    @settings(max_examples=limit_examples(300))
+    @given(st.lists(line, min_size=1, max_size=5), st.sampled_from([compact, spaced]))
+    def holds(native, layout):
+        check_all(native, "kimi-cli", layout)
+
+    holds()
 
 
 @settings(max_examples=300)

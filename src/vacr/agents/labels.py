@@ -186,8 +186,13 @@ class _LabelPass:
                 self.visit_entries(entry["children"], entry)
 
     def _note_call(self, call: dict[str, Any]) -> None:
-        """Note a call; the results before it with its id are its own, unless they have a call."""
-        call_id = call.get("call-id")
+        """Note a call; the results before it with its id are its own, unless they have a call.
+
+        A copy of a call has no result of its own.
+        """
+        call_id: Any = call.get("call-id")
+        if "vacr" in call and _is_copy(call) and _ask_same(call, self._last_calls.get(call_id)):
+            return
         if type(call_id) is not str:
             if call_id is not None:
                 self._odd_calls.append(call)
@@ -202,7 +207,7 @@ class _LabelPass:
     def _note_result(self, entry: dict[str, Any], message: dict[str, Any]) -> None:
         """Note a result and its call; a copy of a result has no call of its own."""
         call_id: Any = entry.get("call-id")
-        if "vacr" in entry and _is_copied_result(entry) and not self._open_calls.get(call_id):
+        if "vacr" in entry and _is_copy(entry) and not self._open_calls.get(call_id):
             self._copies.append((entry, self._last_results.get(call_id)))
             return
         result = CallResult(entry, message, None, _NO_REPORT)
@@ -310,10 +315,15 @@ class _LabelPass:
             get_writable_marks(call)["status"] = status
 
 
-def _is_copied_result(entry: dict[str, Any]) -> bool:
-    """Return whether a result is a copy of the result of its call, marked by the reader."""
+def _is_copy(entry: dict[str, Any]) -> bool:
+    """Return whether a call or a result is a copy of another with its id, marked by the reader."""
     repeated = entry["vacr"].get("repeats")
     return type(repeated) is str and repeated == entry.get("call-id")
+
+
+def _ask_same(call: dict[str, Any], other: dict[str, Any] | None) -> bool:
+    """Return whether two calls have the same name and input."""
+    return other is not None and all(call[name] == other[name] for name in ("name", "input"))
 
 
 def has_own_text(entry: dict[str, Any]) -> bool:

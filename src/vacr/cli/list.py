@@ -63,7 +63,8 @@ def command(
     A session is listed with the number of its sub-agents. Other verbs take its id instead of a
     path, or `latest`, or `latest:AGENT`. With -v the path of each session is shown. vacr searches
     the folders of the agents, and honours their environment variables: CLAUDE_CONFIG_DIR,
-    CODEX_HOME, GEMINI_CLI_HOME, XDG_CONFIG_HOME, XDG_DATA_HOME, OPENCODE_DB, CURSOR_DATA_DIR.
+    CODEX_HOME, GEMINI_CLI_HOME, XDG_CONFIG_HOME, XDG_DATA_HOME, OPENCODE_DB, CURSOR_DATA_DIR,
+    PI_CODING_AGENT_DIR, OPENCLAW_STATE_DIR, QWEN_HOME, KIMI_CODE_HOME, KIMI_SHARE_DIR and others.
 
     \b
     Example:

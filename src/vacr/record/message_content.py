@@ -53,7 +53,7 @@ _TOOL_RESULT_VIEW = BlockView(
     (("output", "content", None), ("call-id", "tool_use_id", str), ("is-error", "is_error", bool)),
 )
 
-# The view of each block type, by API: Anthropic's, OpenAI's Responses, and the AI SDK.
+# The view of each block type, by API: Anthropic's, OpenAI's Responses, the AI SDK, and pi-ai.
 BLOCK_VIEWS = {
     "tool_use": _TOOL_CALL_VIEW,
     "server_tool_use": _TOOL_CALL_VIEW,
@@ -91,6 +91,11 @@ BLOCK_VIEWS = {
         (("output", "result", None), ("call-id", "toolCallId", str), ("is-error", "isError", bool)),
     ),
     "redacted-reasoning": BlockView("reasoning", (("encrypted", "data", str),)),
+    "toolCall": BlockView(
+        "tool-call",
+        (("name", "name", str), ("input", "arguments", None), ("call-id", "id", str)),
+        ("name",),
+    ),
 }
 
 _PART_CALL_VIEW = BlockView(
@@ -176,6 +181,13 @@ _EXTRA_BLOCK_MEMBERS = frozenset(
         # AI SDK
         "providerOptions",
         "experimental_content",
+        # pi-ai
+        "mimeType",
+        "partialJson",
+        "redacted",
+        "textSignature",
+        "thinkingSignature",
+        "thoughtSignature",
         # several of them
         "function",
         "summary",
@@ -202,10 +214,14 @@ KNOWN_BLOCK_MEMBERS = _EXTRA_BLOCK_MEMBERS.union(
 """Every member that is known to occur in some block."""
 
 _TEXT_BLOCK_MEMBER_COUNT = 2
+_SIGNATURE_MEMBERS = ("signature", "thinkingSignature")
+"""The members of a thinking block that hold the provider's signature."""
 
 TITLE_MEMBERS = ("title", "name", "summary", "customTitle", "aiTitle", "thread_name", "chatTitle")
 """Native members that contain a title, in the session or in an event."""
-TITLE_EVENTS = frozenset(("custom-title", "ai-title", "summary", "thread_name_updated"))
+TITLE_EVENTS = frozenset(
+    ("custom-title", "ai-title", "summary", "thread_name_updated", "session_info")
+)
 INJECTED_TEXT_PREFIXES = ("<", "# AGENTS.md instructions", "Caveat: ")
 """The beginnings of texts that agents insert in the name of the user."""
 PROMPTING_SPEAKERS = frozenset(("human", "unknown"))
@@ -318,8 +334,10 @@ def _fill_reasoning_content(block: JsonObject, child: JsonObject) -> None:
         # The AI SDK's blocks have their content in `text`.
         has_text = block.get("type") == "reasoning" and "text" in block
         child["content"] = block["text"] if has_text else ""
-    if child["content"] == "" and type(block.get("signature")) is str:
-        child["encrypted"] = block["signature"]
+    if child["content"] == "":
+        for name in _SIGNATURE_MEMBERS:
+            if type(block.get(name)) is str:
+                child["encrypted"] = block[name]
 
 
 def walk_entries(entries: Iterable[Any]) -> Iterator[JsonObject]:

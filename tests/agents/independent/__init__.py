@@ -26,6 +26,13 @@ from tests.agents.independent.open_code import opencode
 from tests.agents.independent.openhands import openhands, openhands_labels
 from tests.agents.independent.small_formats import visualstudio_copilot, windsurf
 from tests.agents.independent.vscode_chats import copilot_vscode
+from tests.agents.independent.kimi import kimi, kimi_cli, kimi_code, kimi_code_labels
+from tests.agents.independent.open_code import opencode
+from tests.agents.independent.pi_entries import pi, pi_labels
+from tests.agents.independent.qwen_code import qwen, qwen_labels
+
+
+openclaw, iflow, traex = pi, claude, codex
 
 __all__ = [
     "Counts",
@@ -60,6 +67,20 @@ __all__ = [
     "roo",
     "swe_agent",
     "swe_agent_labels",
+    "iflow",
+    "kimi",
+    "kimi_cli",
+    "kimi_code",
+    "kimi_code_labels",
+    "openclaw",
+    "opencode",
+    "pi",
+    "pi_labels",
+    "qwen",
+    "qwen_labels",
+    "record",
+    "record_labels",
+    "traex",
     "values",
     "visualstudio_copilot",
     "windsurf",

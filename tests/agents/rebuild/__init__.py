@@ -23,6 +23,9 @@ from tests.agents.rebuild import (
     session_rows,
     vscode_chats,
     windsurf_steps,
+    kimi,
+    pi_entries,
+    qwen_code,
 )
 from tests.agents.rebuild.claude_code import claude_line
 from tests.agents.rebuild.codex_cli import codex_line
@@ -40,6 +43,14 @@ LINES = {
     "cursor-jsonl": cursor_transcripts.line,
     "droid-jsonl": droid.line,
     "droid-stream": droid.stream_line,
+    "iflow-jsonl": claude_line,
+    "kimi-code-jsonl": kimi.code_line,
+    "kimi-context": kimi.context_line,
+    "kimi-wire": kimi.wire_line,
+    "openclaw-jsonl": pi_entries.line,
+    "pi-jsonl": pi_entries.line,
+    "qwen-jsonl": qwen_code.line,
+    "traex-jsonl": codex_line,
 }
 # Format → functions that return the values of a record, and a native value without nulls.
 WHOLE = {
@@ -47,6 +58,8 @@ WHOLE = {
     "gemini-jsonl": (gemini_cli.values, gemini_cli.native),
     "vscode-chat-json": (vscode_chats.values, vscode_chats.native),
     "vscode-chat-jsonl": (vscode_chats.values, vscode_chats.native),
+    "qwen-json": (gemini_cli.values, gemini_cli.native),
+    "qwen-log": (gemini_cli.values, gemini_cli.native),
     "opencode-export": (open_code.exported, open_code.native),
     "opencode-json": (open_code.values, open_code.native),
     "acp-jsonl": (acp_talks.values, acp_talks.native),
@@ -124,7 +137,11 @@ def assert_same(records: list[dict], native: list, *, with_bytes: bool = False) 
     assert back == there
 
 
+NORMAL = {"kimi-code-jsonl": kimi.native}
+"""Format of lines → the function that removes the nulls of a native value, if it is special."""
+
+
 def normal_of(form: str):
     """Return the function that makes native values of a format comparable."""
-    normal = WHOLE[form][1] if form in WHOLE else without_nulls
+    normal = WHOLE[form][1] if form in WHOLE else NORMAL.get(form, without_nulls)
     return lambda value: value if isinstance(value, bytes) else comparable(normal(value))

@@ -16,13 +16,14 @@ SESSION = {
 }
 PATCHES = {"rewind": "$rewindTo", "message-patch": "$patch", "metadata-update": "$set"}
 HEADER = "session-metadata"
+LOGS = ("gemini-jsonl", "qwen-log")
 HOLDERS = ("messages", "history", "clientHistory")
 TURNS = ("line", "[]", "history", "clientHistory")
 
 
 def values(record: dict) -> list:
     """Return the values of a file in order; the object that describes the session comes first."""
-    session, is_log = record["session"], record["vacr"]["source"]["format"] == "gemini-jsonl"
+    session, is_log = record["session"], record["vacr"]["source"]["format"] in LOGS
     header = {name: value for name, value in session.items() if name not in SESSION} | record[
         "vacr"
     ].get("native", {})

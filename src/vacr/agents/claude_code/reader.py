@@ -307,17 +307,21 @@ def _is_lookalike_line(value: Any) -> bool:
 
 def read(source: Source) -> Iterator[Reading]:
     """Yield the record of one transcript."""
+    yield read_transcript(source, formats[0], name, "anthropic")
+
+
+def read_transcript(source: Source, format_id: str, agent: str, provider: str) -> Reading:
+    """Return the record of one transcript; the caller names its format, agent and provider."""
     with pause_garbage_collector():
-        reading = _TranscriptReader().read(source)
-    yield reading
+        return _TranscriptReader(format_id, agent, provider).read(source)
 
 
 class _TranscriptReader:
     """One transcript on its way into a record."""
 
-    def __init__(self) -> None:
+    def __init__(self, format_id: str, agent: str, provider: str) -> None:
         """Start without lines."""
-        self.session = SessionBuilder("claude-jsonl", "claude-code", provider="anthropic")
+        self.session = SessionBuilder(format_id, agent, provider=provider)
         self.usage_entries: dict[Any, JsonObject] = {}
         """API message → the entry whose usage counts."""
         self.agent_ids: set[Any] = set()

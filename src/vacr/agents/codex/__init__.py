@@ -19,6 +19,7 @@ from vacr.agents.agent import (
     HookLayout,
     HookSettings,
     McpSettings,
+    SessionStore,
     Source,
     load_function,
 )
@@ -37,8 +38,8 @@ class Codex(Agent):
 
     name = reader.name
     short_name = "codex"
-    formats = reader.formats
-    stores = reader.STORES
+    formats: Sequence[str] = reader.formats
+    stores: Sequence[SessionStore] = reader.STORES
     tools: ClassVar[Mapping[str, ToolEffect]] = {
         "apply_patch": ToolEffect.PATCH,
         "shell": ToolEffect.SHELL,
@@ -121,7 +122,7 @@ class Codex(Agent):
 
     # --- capture ---
 
-    hooks = HookSettings(
+    hooks: HookSettings | None = HookSettings(
         base="~/.codex",
         under="",
         file="hooks.json",
@@ -147,7 +148,7 @@ class Codex(Agent):
         notice="Codex runs hooks only after you trust them: type /hooks in Codex, and review them.",
     )
 
-    mcp = McpSettings(
+    mcp: McpSettings | None = McpSettings(
         base="~/.codex",
         under="",
         file="config.toml",

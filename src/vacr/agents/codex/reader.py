@@ -202,7 +202,12 @@ def recognises(sample: Sequence[Any]) -> float:
 
     Other agents write bare items, too: alone they count as none.
     """
-    if not any(map(_is_codex_line, sample)) or any(map(_is_trae_line, sample)):
+    return 0.0 if any(map(is_trae_line, sample)) else measure_share(sample)
+
+
+def measure_share(sample: Sequence[Any]) -> float:
+    """Return the share of a sample that has the form of a rollout."""
+    if not any(map(_is_codex_line, sample)):
         return 0.0
     lines = sum(1 for value in sample if _is_codex_line(value) or _may_be_codex_line(value))
     return lines / len(sample)
@@ -222,7 +227,7 @@ def _is_codex_line(value: Any) -> bool:
     return value.get("record_type") == "state" or _is_bare_header(value)
 
 
-def _is_trae_line(value: Any) -> bool:
+def is_trae_line(value: Any) -> bool:
     """Return whether a line is of Trae's command line, which writes Codex CLI's format."""
     payload = value.get("payload") if type(value) is dict else None
     return type(payload) is dict and payload.get("model_provider") == "trae"
@@ -243,17 +248,21 @@ def _is_bare_header(line: JsonObject) -> bool:
 
 def read(source: Source) -> Iterator[Reading]:
     """Yield the record of one rollout."""
+    yield read_rollout(source, formats[0], name)
+
+
+def read_rollout(source: Source, format_id: str, agent: str) -> Reading:
+    """Return the record of one rollout, in a format and of an agent that the caller names."""
     with pause_garbage_collector():
-        reading = _RolloutReader().read(source)
-    yield reading
+        return _RolloutReader(format_id, agent).read(source)
 
 
 class _RolloutReader:
     """One rollout on its way into a record."""
 
-    def __init__(self) -> None:
+    def __init__(self, format_id: str, agent: str) -> None:
         """Start without lines."""
-        self.session = SessionBuilder("codex-jsonl", "codex-cli")
+        self.session = SessionBuilder(format_id, agent)
         self.metas: NotedEntries = []
         self.turns: NotedEntries = []
         self.assistants: NotedEntries = []

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,6 +19,7 @@ from vacr.agents.agent import (
     HookLayout,
     HookSettings,
     McpSettings,
+    SessionStore,
     Source,
     load_function,
 )
@@ -36,11 +38,11 @@ class Gemini(Agent):
 
     name = reader.name
     short_name = "gemini"
-    formats = reader.formats
-    separate_call_formats = reader.formats
-    stores = reader.STORES
-    sub_sessions = reader.SUB_SESSIONS
-    part_name = reader.NAMED
+    formats: Sequence[str] = reader.formats
+    separate_call_formats: Sequence[str] = reader.formats
+    stores: Sequence[SessionStore] = reader.STORES
+    sub_sessions: Sequence[str] = reader.SUB_SESSIONS
+    part_name: re.Pattern[str] | None = reader.NAMED
     tools: ClassVar[Mapping[str, ToolEffect]] = {
         "read_file": ToolEffect.READ,
         "replace": ToolEffect.REPLACE,
@@ -146,7 +148,7 @@ class Gemini(Agent):
 
     # Left out: BeforeModel has the whole history each time, and AfterModel every piece of an
     # answer; the transcript has both.
-    hooks = HookSettings(
+    hooks: HookSettings | None = HookSettings(
         base="~",
         under=".gemini",
         file="settings.json",
@@ -166,7 +168,7 @@ class Gemini(Agent):
         ),
     )
 
-    mcp = McpSettings(
+    mcp: McpSettings | None = McpSettings(
         base="~",
         under=".gemini",
         file="settings.json",

@@ -73,6 +73,7 @@ GEMINI_EVENT_TYPES = frozenset(("info", "error", "warning"))
 GEMINI_ENTRY_TYPES = {
     "user": "user",
     "gemini": "assistant",
+    "qwen": "assistant",
     "model": "assistant",
     "assistant": "assistant",
     "function": "user",

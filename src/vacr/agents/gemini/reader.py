@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from vacr.agents.agent import SessionStore, Source, pause_garbage_collector
@@ -71,7 +72,22 @@ GEMINI_HISTORY_MEMBERS = ("history", "clientHistory")
 GEMINI_FROM_ARRAY, GEMINI_FROM_LINE, GEMINI_FROM_MESSAGES = "[]", "line", "messages"
 """Values of `vacr.from`: the place of a turn or a message, where its format has several."""
 
-_LOG_FORMAT = "gemini-jsonl"
+
+@dataclass(frozen=True)
+class ChatFormat:
+    """The names in the records of an agent whose chats have Gemini CLI's form."""
+
+    document: str
+    """The format of a chat that is one JSON value."""
+    log: str
+    """The format of a chat with one value a line."""
+    agent: str
+    provider: str
+
+
+GEMINI_FORMAT = ChatFormat("gemini-json", "gemini-jsonl", "gemini-cli", "google")
+_OTHER_ANSWER_TYPE = "qwen"
+"""The type of the model's messages in chats of another agent, whose form is the same."""
 _KNOWN_HEADER_MEMBERS = GEMINI_SESSION_MEMBERS | GEMINI_CHECKPOINT_MEMBERS
 _HEADER_MARKERS = frozenset(("sessionId", "messages", *GEMINI_HISTORY_MEMBERS))
 _VALUE_MARKERS = frozenset((*GEMINI_EVENT_NAMES, *_HEADER_MARKERS, "parts", "timestamp"))
@@ -91,6 +107,8 @@ def _is_gemini_value(value: Any) -> bool:
         return _is_history(value)
     if type(value) is not dict or "uuid" in value or _VALUE_MARKERS.isdisjoint(value):
         return False
+    if _has_other_answers(value):
+        return False
     if not GEMINI_EVENT_NAMES.keys().isdisjoint(value) or is_gemini_turn(value):
         return True
     if any(_is_history(value.get(name)) for name in GEMINI_HISTORY_MEMBERS):
@@ -105,6 +123,15 @@ def _is_gemini_value(value: Any) -> bool:
             )
         )
     return ("sessionId" in value and "projectHash" in value) or _is_gemini_message(value)
+
+
+def _has_other_answers(value: JsonObject) -> bool:
+    """Return whether a chat or a message has answers of another agent."""
+    messages = value.get("messages")
+    return value.get("type") == _OTHER_ANSWER_TYPE or (
+        type(messages) is list
+        and any(type(one) is dict and one.get("type") == _OTHER_ANSWER_TYPE for one in messages)
+    )
 
 
 def _is_history(value: Any) -> bool:
@@ -122,8 +149,13 @@ def _is_gemini_message(value: Any) -> bool:
 
 def read(source: Source) -> Iterator[Reading]:
     """Yield the record of each session in a file; a saved session is one, and so is a log."""
+    return read_chats(source, GEMINI_FORMAT)
+
+
+def read_chats(source: Source, form: ChatFormat) -> Iterator[Reading]:
+    """Yield the record of each session in a file, with the names of `form`."""
     with pause_garbage_collector():
-        chats = list(_split_by_session(source))
+        chats = list(_split_by_session(source, form))
     # Each chat is released as soon as its record is made.
     while chats:
         with pause_garbage_collector():
@@ -131,15 +163,15 @@ def read(source: Source) -> Iterator[Reading]:
         yield reading
 
 
-def _split_by_session(source: Source) -> Iterator[_ChatReader]:
+def _split_by_session(source: Source, form: ChatFormat) -> Iterator[_ChatReader]:
     """Split the values of a file where one names another session."""
-    chat = _ChatReader()
+    chat = _ChatReader(form)
     for number, batch in source.main.documents():
         for document in batch:
             session_id = _get_session_id(document)
             if session_id is not None and chat.session_id not in (None, session_id):
                 yield chat
-                chat = _ChatReader()
+                chat = _ChatReader(form)
             chat.session_id = chat.session_id or session_id
             chat.add_value(number, document)
     yield chat
@@ -159,9 +191,10 @@ class _ChatReader:
     Entries are made after the whole log was seen: only then the fate of each message is known.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, form: ChatFormat) -> None:
         """Start without values."""
-        self.session = SessionBuilder("gemini-json", "gemini-cli", provider="google")
+        self.log_format = form.log
+        self.session = SessionBuilder(form.document, form.agent, provider=form.provider)
         self.session_id: Any = None
         self.fold = _LogFold()
         self.steps: list[tuple[Callable[..., JsonObject], tuple[Any, ...]]] = []
@@ -197,20 +230,20 @@ class _ChatReader:
         elif type(document) is not dict:
             self.steps.append((self.session.make_unusual_event, (line, document)))
         elif is_gemini_turn(document):
-            self.session.format_id = _LOG_FORMAT
+            self.session.format_id = self.log_format
             self.steps.append((self.make_turn_entry, (document, GEMINI_FROM_LINE)))
         elif not GEMINI_EVENT_NAMES.keys().isdisjoint(document):
             self.add_patch(document)
         elif "type" not in document and not _HEADER_MARKERS.isdisjoint(document):
             self.add_header(document)
         else:
-            self.session.format_id = _LOG_FORMAT
+            self.session.format_id = self.log_format
             number = self.fold.add_message(document)
             self.steps.append((self.make_message_entry, (document, number)))
 
     def add_patch(self, line: JsonObject) -> None:
         """Add a line that changes earlier ones: a rewind, a removal, or new messages for all."""
-        self.session.format_id = _LOG_FORMAT
+        self.session.format_id = self.log_format
         self.steps.append((self.make_patch_event, (line,)))
         if "$rewindTo" in line:
             self.fold.rewind_to(line["$rewindTo"])
@@ -225,7 +258,7 @@ class _ChatReader:
         """Add the object that describes the session, with its messages; a later one is a change."""
         messages = header.get("messages")
         if self.has_header:
-            self.session.format_id = _LOG_FORMAT
+            self.session.format_id = self.log_format
             self.steps.append((self.make_patch_event, (header,)))
         else:
             self.has_header = True
@@ -267,7 +300,7 @@ class _ChatReader:
 
         `number` is its number in the log, and `origin` the member that it comes from, or None.
         """
-        is_log = self.session.format_id == _LOG_FORMAT
+        is_log = self.session.format_id == self.log_format
         fate = self.fold.superseded.get(number) if is_log else None
         entry = make_gemini_message_entry(message, self.session, fate)
         if origin is not None and (is_log or type(message) is not dict):
@@ -280,7 +313,11 @@ class _ChatReader:
         `origin` is the member that it comes from, or one of the constants `GEMINI_FROM_…`.
         """
         entry = make_turn_entry(turn, self.session)
-        if origin != GEMINI_FROM_ARRAY or self.has_header or self.session.format_id == _LOG_FORMAT:
+        if (
+            origin != GEMINI_FROM_ARRAY
+            or self.has_header
+            or self.session.format_id == self.log_format
+        ):
             get_writable_marks(entry)["from"] = origin
         return entry
 

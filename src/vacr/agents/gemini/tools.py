@@ -369,8 +369,8 @@ def parse_shell_output(call: ToolCall) -> ShellOutput:
 # --- the project folder ---
 
 
-def find_hashed_folder(digest: str, entries: Any) -> str:
-    """Return the folder above a named file whose SHA-256 is `digest`, or an empty text."""
+def find_hashed_folder(digest: str, entries: Any, algorithm: str = "sha256") -> str:
+    """Return the folder above a named file whose path hashes to `digest`, or an empty text."""
     tried: set[str] = set()
     for path in _list_named_paths(entries):
         for separator in re.finditer(r"[\\/]|\Z", path):
@@ -378,7 +378,8 @@ def find_hashed_folder(digest: str, entries: Any) -> str:
             if folder in tried:
                 continue
             tried.add(folder)
-            if hashlib.sha256(folder.encode("utf-8", "replace")).hexdigest() == digest:
+            path_bytes = folder.encode("utf-8", "replace")
+            if hashlib.new(algorithm, path_bytes, usedforsecurity=False).hexdigest() == digest:
                 return folder
     return ""
 
