@@ -18,6 +18,8 @@ ATTEST = ["--record", RECORD, "--nonce", NONCE, "--attester", "software", "--key
 VKEY = "localhost/xlog-7a72a311+5739e574+AQW34p0vto5e+0SymZf/ykWvLUEnEY8Cug76C+E3u9Sr"
 
 VERBS = {
+    "init": ["--yes"],
+    "doctor": [],
     "list": [],
     "record": ["s.jsonl", "-o", "new/"],
     "search": ["total", "--path", RECORD],

@@ -53,6 +53,8 @@ EXIT_CODES = {
     cls=LazyVerbGroup,
     package="vacr.cli",
     verbs={
+        "init": "Set up a key, a trust store and a log, once.",
+        "doctor": "Find what is wrong or at risk on this machine, with the fixes.",
         "open": "Open the app: all conversations on this machine, in a browser.",
         "list": "List the sessions of all agents on this machine.",
         "record": "Turn native sessions into records.",
@@ -107,7 +109,8 @@ EXIT_CODES = {
     },
     epilog="Exit codes: "
     f"{' · '.join(f'{code} {meaning}' for code, meaning in EXIT_CODES.items())}. "
-    "Options can also be set by environment variables: VACR_<VERB>_<OPTION>.",
+    "An option on the command line wins over its environment variable VACR_<VERB>_<OPTION>, "
+    "which wins over the settings in vacr.toml; see vacr init.",
 )
 @click.version_option(__version__, "-V", "--version", message="vacr %(version)s")
 @click.pass_context

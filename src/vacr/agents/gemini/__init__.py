@@ -18,6 +18,7 @@ from vacr.agents.agent import (
     HookLayout,
     HookSettings,
     McpSettings,
+    Retention,
     Source,
     load_function,
 )
@@ -166,6 +167,11 @@ class Gemini(Agent):
         ),
     )
 
+    retention = Retention(
+        30,
+        ("general", "sessionRetention", "maxAge"),
+        ("general", "sessionRetention", "enabled"),
+    )
     mcp = McpSettings(
         base="~",
         under=".gemini",
