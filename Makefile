@@ -94,11 +94,11 @@ demo: $(VENV)/run.stamp
 	@mkdir -p $(OUT)/home/.claude/projects/demo && cp examples/claude-code.jsonl $(OUT)/home/.claude/projects/demo/demo.jsonl
 	$(AT_HOME) $(BIN)/vacr watch --once --no-ui --quiet-after 0
 	$(AT_HOME) $(BIN)/vacr journal verify
-	$(BIN)/vacr attest --reference -o $(OUT)/reference.cbor
-	$(AT_HOME) $(BIN)/vacr attest --record $(CAPTURED) --nonce $(NONCE) --attester software -o $(OUT)/evidence.cbor
+	$(BIN)/vacr evidence attest --reference -o $(OUT)/reference.cbor
+	$(AT_HOME) $(BIN)/vacr evidence attest --record $(CAPTURED) --nonce $(NONCE) --attester software -o $(OUT)/evidence.cbor
 	@printf '%s\n' 'id = "demo"' 'references = ["reference.cbor"]' 'attester-keys = ["state/keys/signing.pub.pem"]' \
 		'software-is-enough = true' > $(OUT)/policy.toml
-	$(AT_HOME) $(BIN)/vacr appraise $(OUT)/evidence.cbor --policy $(OUT)/policy.toml --nonce $(NONCE) \
+	$(AT_HOME) $(BIN)/vacr evidence appraise $(OUT)/evidence.cbor --policy $(OUT)/policy.toml --nonce $(NONCE) \
 		--record $(CAPTURED) -o $(OUT)/result.cbor
 	@echo "--- All steps passed."
 	@echo "Records: $(OUT)/*.acr.json. Sealed session: $(OUT)/sealed. Captured session: $(OUT)/state."

@@ -59,9 +59,9 @@ VERBS = {
     "mcp uninstall": ["--agent", "claude-code", "--yes"],
     "watch": ["--once", "--no-ui", "--quiet-after", "0"],
     "journal verify": [],
-    "attest": [*ATTEST, "-o", "new.cbor"],
-    "endorse request": ["-o", "new.cbor", "--tcti", "nothing"],
-    "endorse challenge": [
+    "evidence attest": [*ATTEST, "-o", "new.cbor"],
+    "evidence endorse request": ["-o", "new.cbor", "--tcti", "nothing"],
+    "evidence endorse challenge": [
         "policy.toml",
         "--ek-root",
         KEY,
@@ -70,9 +70,17 @@ VERBS = {
         "--secret",
         "new.secret",
     ],
-    "endorse answer": ["policy.toml", "-o", "new.cbor", "--tcti", "nothing"],
-    "endorse confirm": ["policy.toml", "--secret", "s.jsonl", "--key", KEY, "-o", "new.cbor"],
-    "appraise": [
+    "evidence endorse answer": ["policy.toml", "-o", "new.cbor", "--tcti", "nothing"],
+    "evidence endorse confirm": [
+        "policy.toml",
+        "--secret",
+        "s.jsonl",
+        "--key",
+        KEY,
+        "-o",
+        "new.cbor",
+    ],
+    "evidence appraise": [
         "evidence.cbor",
         "--policy",
         "policy.toml",

@@ -93,7 +93,7 @@ def test_own_key_and_store_of_a_team(vacr, session, tmp_path):
 
 def test_without_a_terminal_it_asks_nothing(vacr, tmp_path):
     done = vacr("init")
-    assert (done.returncode, "there is no terminal" in done.err) == (2, True)
+    assert (done.returncode, "without a terminal" in done.err) == (2, True)
     assert not (tmp_path / "home/.config").exists()
 
 

@@ -160,3 +160,12 @@ def test_variables_and_settings_are_named_in_the_help(vacr):
     done = vacr("--help")
     assert "VACR_<VERB>_<OPTION>" in done.out
     assert "vacr.toml" in done.out
+
+
+def test_verbs_that_moved_still_work_under_their_old_names(vacr, write):
+    write('[evidence.attest]\noutput = "~/reference.cbor"\n')
+    done = vacr("attest", "--reference")
+    assert done.returncode == 0, done.err
+    assert "reference.cbor" in done.out
+    assert "attest" not in vacr("--help").out
+    assert vacr("evidence", "attest", "--help").returncode == 0

@@ -1,4 +1,4 @@
-"""What is wrong or at risk on this machine, each with the command that fixes it.
+"""Checks of this machine: each finding names a fault or a risk, and the command that fixes it.
 
     >>> from pathlib import Path
     >>> from vacr.app import check_folders
@@ -62,7 +62,7 @@ _EXTRAS = {
     "hsm": ("pkcs11", "sign with keys in devices"),
     "log": ("uvicorn", "serve a log"),
     "lsp": ("pygls", "show lines' authors in editors"),
-    "mcp": ("mcp", "let agents ask vacr"),
+    "mcp": ("mcp", "answer agents' questions"),
     "parquet": ("pyarrow", "export tables as Parquet"),
     "postgres": ("psycopg", "keep a log in PostgreSQL"),
     "watch": ("watchfiles", "capture without polling"),
@@ -83,7 +83,7 @@ class Finding:
     """OK, NOTE, WARNING or PROBLEM."""
     message: str
     fix: str = ""
-    """The command that fixes it; empty if there is nothing to do."""
+    """The command that fixes it; empty if no action is needed."""
 
 
 def check_parts(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
@@ -166,7 +166,7 @@ def check_keys(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]
 
 
 def check_trust(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
-    """Yield the trust stores that count, and those that do not."""
+    """Yield each trust store, and whether it counts."""
     try:
         stores = find_default_stores(environment)
     except VacrError as error:
@@ -200,7 +200,7 @@ def check_agents(environment: Mapping[str, str] = os.environ) -> Iterator[Findin
 
 
 def _list_settings(agent: AgentSettings, environment: Mapping[str, str]) -> list[tuple[str, Path]]:
-    """Return the settings files of an agent, for the user and for this project, with the scopes."""
+    """Return the settings files of an agent, of the user and of this project, with the scopes."""
     paths: dict[Path, str] = {}
     for scope in (USER_SCOPE, PROJECT_SCOPE):
         # In the home folder, both may be the same file.
@@ -270,7 +270,7 @@ def check_index(state: Path) -> Iterator[Finding]:
     path = find_index_file(state)
     shown = abbreviate_home(str(path))
     if not path.exists():
-        yield Finding("index", NOTE, "there is no index yet; the first search makes it")
+        yield Finding("index", NOTE, "no index yet; the first search makes it")
         return
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:

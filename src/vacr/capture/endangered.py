@@ -41,7 +41,7 @@ class EndangeredSession:
 
     session: SessionSummary
     deleted_at: float
-    """The time from which the agent deletes it, in seconds since 1970."""
+    """When the agent may delete it, in seconds since 1970."""
     is_kept: bool
     """Whether the journal has all that the session has."""
 
@@ -75,7 +75,7 @@ def list_endangered_sessions(
 
 
 def find_retention_days(agent: Agent, environment: Mapping[str, str]) -> float | None:
-    """Return after how many days an agent deletes sessions; None if it does not.
+    """Return after how many days an agent deletes sessions, or None if it keeps them.
 
     A settings file that cannot be read has the default.
     """
@@ -121,7 +121,7 @@ def is_session_kept(state: Path, session: SessionSummary) -> bool:
 
 
 def find_write_time(path: Path) -> float | None:
-    """Return when a file was last written, in seconds since 1970; None if it cannot be read.
+    """Return when a file was last written, in seconds since 1970, or None if unknown.
 
     Agents go by this time, not by the times in the transcript.
     """

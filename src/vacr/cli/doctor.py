@@ -1,4 +1,4 @@
-"""`vacr doctor`: what is wrong or at risk on this machine, and the commands that fix it.
+"""`vacr doctor`: faults and risks on this machine, and the commands that fix them.
 
 >>> from vacr.cli import run_command_line
 >>> run_command_line(["doctor"])
@@ -55,8 +55,8 @@ _MARKS = {OK: "✓", NOTE: "·", WARNING: "!", PROBLEM: "✗"}
 def command(strict: bool, format: str, quiet: bool, verbose: int) -> int:
     """Check this machine: installed parts, settings, keys, hooks, sessions at risk, the index.
 
-    Nothing is changed. ✓ is in order, ! a warning, ✗ a problem, and · an offer. Below each finding
-    is the command that fixes it.
+    The check changes no file. ✓ is in order, ! a warning, ✗ a problem, and · an offer. Below each
+    finding is the command that fixes it.
 
     \b
     Example:

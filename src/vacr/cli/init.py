@@ -11,8 +11,9 @@ Next: vacr seal latest -o sealed/, then vacr verify sealed/
 >>> run_command_line(["seal", "examples/codex-cli.jsonl", "-o", "sealed/", "-q"])
 0
 >>> run_command_line(["verify", "sealed/"])
-statement ...
-sealed/codex-cli.acr.json ... Mira Example ...
+✓ structure: COSE_Sign1, hash-envelope
+...
+sealed/codex-cli.acr.json: verified: Mira Example ...
 0
 """
 
@@ -56,7 +57,7 @@ _SHORT_THUMBPRINT = 16
 @click.option(
     "--key",
     metavar="FILE|pkcs11:…",
-    help="Private key to sign with.  [default: this machine's key, made if there is none]",
+    help="Private key to sign with.  [default: this machine's key, made if missing]",
 )
 @click.option(
     "--passphrase-file",
@@ -97,7 +98,7 @@ def command(
 
     Asks three questions, and writes the answers to vacr.toml in your configuration folder. Your own
     key goes into your trust store, under your name. With a log, its keys go there, too: compare
-    their thumbprints with those that the operator publishes.
+    their thumbprints with the published ones.
 
     \b
     Example:
@@ -135,14 +136,14 @@ def command(
 def _ask(
     key: str | None, trust_store: str | None, service: str | None, voice: Voice
 ) -> tuple[str | None, str | None, str | None]:
-    """Return the key, the trust store and the log; ask for those that no option names.
+    """Return the key, the trust store and the log; ask if no option names it.
 
     Raises:
-        UsageError: there is no terminal.
+        UsageError: this is not a terminal.
     """
     if voice.json or not sys.stdin.isatty():
         raise UsageError(
-            "cannot ask: there is no terminal",
+            "cannot ask without a terminal",
             hint="Add --yes to use the defaults, or options such as --key FILE and --service URL.",
         )
     if key is None:
@@ -170,7 +171,7 @@ def _ask_text(question: str, default: str) -> str | None:
 def _find_log_keys(
     service: str, named: tuple[str, ...], certificates: dict[str, Any]
 ) -> list[PublicKey]:
-    """Return the keys of a log: the named ones, or those that the service publishes.
+    """Return the keys of a log: the named ones, or the published ones.
 
     Raises:
         VacrError: the service cannot be reached, or a key cannot be read.
@@ -186,7 +187,7 @@ def _find_log_keys(
 
 
 def _report(plan: SetupPlan, path: Path, voice: Voice) -> None:
-    """Print what was set up, and the next step."""
+    """Print the result, and the next step."""
     store, settings = abbreviate_home(str(find_own_store())), abbreviate_home(str(path))
     thumbprint = _format_thumbprint(plan.public_key)
     shown_key = abbreviate_home(plan.key)

@@ -1,7 +1,7 @@
 """The settings files as defaults of the options of a verb.
 
-An option on the command line wins, then its environment variable, then the settings of the project,
-then those of the user, and last the default of the verb.
+An option on the command line wins, then its environment variable, then the project's settings, then
+the user's, and last the default of the verb.
 
     >>> import click
     >>> from vacr.cli.settings import convert_setting
@@ -55,6 +55,9 @@ def apply_settings(context: click.Context, arguments: list[str]) -> None:
         UnreadableInput: a settings file cannot be read.
     """
     words = tuple(context.command_path.split()[1:])
+    moved = getattr(context.find_root().command, "moved", {})
+    if words[0] in moved:
+        words = (moved[words[0]], *words)
     defaults: dict[str, Any] = {}
     for file in read_settings_files():
         if file.state in COUNTED_STATES:

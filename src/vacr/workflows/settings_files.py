@@ -10,7 +10,7 @@ A table has the name of a verb, and its keys are the options of that verb:
     port 8080 vacr.toml:5
 
 The user's file lies in vacr's configuration folder. A project may bring a file, too. A clone could
-so choose the key, the log or the trust of whoever runs vacr in it. Therefore the project's file
+so choose the key, the log or the trust of its users. Therefore the project's file
 counts only after the user approved its bytes, like a project's trust store.
 """
 
@@ -113,7 +113,7 @@ def find_project_settings(folder: Path) -> Path | None:
 
 
 def read_settings_files(environment: Mapping[str, str] = os.environ) -> list[SettingsFile]:
-    """Return the settings of the user, then those of the project around the current folder.
+    """Return the user's settings, then the settings of the project around the current folder.
 
     A project's file that does not count is returned with its state, so that the caller can report
     it, and without its settings if it is malformed.
