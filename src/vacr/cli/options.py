@@ -46,6 +46,7 @@ _SIGNING_OPTIONS = ("key", "alg", "x5chain", "issuer", "timestamp", "passphrase_
 _FORCE_HELP = "Accept a key that other users of this machine can read."
 
 _OPTION_GROUPS = {
+    "Sessions": "agent project repo since until",
     "Filters": "entry only tool grep errors",
     "Signature": "key alg x5chain issuer subject profile timestamp passphrase-file force trust "
     "trust-store eku timestamp-trust require-timestamp",
@@ -419,12 +420,12 @@ def commit_options(function: F) -> F:
         click.option(
             "--since",
             metavar="DATE",
-            help="With --lines: only commits since this day or time.",
+            help="Only sessions used since then; with --lines, only commits.",
         ),
         click.option(
             "--until",
             metavar="DATE",
-            help="With --lines: only commits until this day or time.",
+            help="Only sessions that began until then; with --lines, only commits.",
         ),
     )
 

@@ -37,13 +37,12 @@ from vacr.archive import (
     search_entries,
     split_snippet,
 )
-from vacr.cli.list import abbreviate_home
 from vacr.cli.options import PATH, Verb, complete_agent, streaming_voice_options
 from vacr.console import Voice, cut_to_width, get_terminal_width, print_text, show_job_progress
 from vacr.errors import UsageError, escape_unprintable
 from vacr.files import find_state_folder, make_absolute
 from vacr.viewer import PROMPTS, ROW_KINDS
-from vacr.workflows import format_count, parse_moment, refresh_search_index
+from vacr.workflows import abbreviate_home, format_count, parse_moment, refresh_search_index
 
 _EXIT_NO_MATCH = 1
 _MAX_LIMIT = 10_000

@@ -44,6 +44,7 @@ from vacr.cli.options import (
     voice_options,
 )
 from vacr.cli.search import check_agent_name, open_fresh_index
+from vacr.cli.selection import Selection
 from vacr.console import (
     Voice,
     align_columns,
@@ -199,8 +200,11 @@ def command(
     voice = Voice(format, quiet, verbose)
     paths = (*paths, *records)
     filters = {"agent": agent, "repo": repo, "project": project}
-    if paths or lines is not None:
+    if lines is not None:
         _refuse_index_options(filters)
+    elif paths and repository is None:
+        paths = Selection(agent, project, repo, since, until).choose(paths, voice)
+        since = until = None
     elif repository is not None:
         check_commit_options(repository=repository)
     else:
@@ -219,7 +223,7 @@ def command(
 
 
 def _refuse_index_options(filters: dict[str, str | None]) -> None:
-    """Refuse options that only work for all sessions on this machine.
+    """Refuse options that choose sessions.
 
     Raises:
         UsageError: one of them is set.
@@ -227,8 +231,8 @@ def _refuse_index_options(filters: dict[str, str | None]) -> None:
     for name, value in filters.items():
         if value is not None:
             raise UsageError(
-                f"--{name} chooses among all sessions on this machine",
-                hint="Omit the paths and --lines, or the option.",
+                f"--{name} chooses sessions, but --lines counts commits",
+                hint="Omit one of them.",
             )
 
 

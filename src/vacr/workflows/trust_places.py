@@ -529,7 +529,7 @@ def _hold_settings_lock(environment: Mapping[str, str] = os.environ) -> Iterator
 
 def abbreviate_home(path: str, environment: Mapping[str, str] = os.environ) -> str:
     """Return a path for people, with `~` for the user's home."""
-    home = find_home_folder(environment)
-    if home and home != "/" and path.startswith(home.rstrip("/") + "/"):
-        return "~" + path[len(home.rstrip("/")) :]
+    home = find_home_folder(environment).rstrip("/")
+    if home and (path == home or path.startswith(f"{home}/")):
+        return f"~{path[len(home) :]}"
     return path
