@@ -10,8 +10,6 @@ parts
 from __future__ import annotations
 
 import os
-import sys
-import textwrap
 from collections.abc import Iterator
 from itertools import groupby
 
@@ -35,8 +33,8 @@ from vacr.app import (
 )
 from vacr.cli.options import EXIT_FINDINGS, SetupVerb, voice_options
 from vacr.cli.settings import check_settings
-from vacr.console import Voice, get_terminal_width
-from vacr.errors import VacrError, escape_unprintable
+from vacr.console import Voice
+from vacr.errors import VacrError
 from vacr.files import find_config_folder, find_state_folder
 from vacr.workflows import (
     COUNTED_STATES,
@@ -66,11 +64,10 @@ def command(strict: bool, format: str, quiet: bool, verbose: int) -> int:
     voice = Voice(format, quiet, verbose)
     findings = list(_collect_findings())
     wrong = [finding for finding in findings if finding.grade in FINDING_GRADES]
-    width = get_terminal_width(sys.stdout)
     for area, group in groupby(findings, key=lambda finding: finding.area):
         voice.result(area)
         for finding in group:
-            _print_finding(finding, width, voice)
+            _print_finding(finding, voice)
     count = format_count(len(wrong), "finding")
     voice.result("Everything is in order." if not wrong else f"{count}; each with its fix above.")
     voice.data(
@@ -122,20 +119,8 @@ def _check_settings() -> Iterator[Finding]:
             yield Finding("settings", OK, f"{abbreviate_home(file.path)}: options of {verbs}")
 
 
-def _print_finding(finding: Finding, width: int | None, voice: Voice) -> None:
-    """Print a finding, broken between words to fit a width, and its fix on a line of its own."""
-    text = f"{_MARKS[finding.grade]} {escape_unprintable(finding.message)}"
-    if width is None:
-        voice.result(f"  {text}")
-    else:
-        for line in textwrap.wrap(
-            text,
-            width,
-            initial_indent="  ",
-            subsequent_indent="    ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        ):
-            voice.result(line)
+def _print_finding(finding: Finding, voice: Voice) -> None:
+    """Print a finding, and its fix on a line of its own."""
+    voice.prose(f"  {_MARKS[finding.grade]} {finding.message}")
     if finding.fix:
         voice.result(f"    fix: {finding.fix}")

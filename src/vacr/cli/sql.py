@@ -168,7 +168,10 @@ def _print_answer(answer: SqlResult, format: str, voice: Voice) -> None:
             if answer.rows and all(_is_number(row[column]) for row in answer.rows)
         }
         width = get_terminal_width(sys.stdout)
-        for line in align_columns(rows, right=frozenset(numbers), width=width):
+        lines = align_columns(rows, right=frozenset(numbers), width=width)
+        if width is not None and any(len(line) > width for line in lines):
+            lines = _list_rows(rows)
+        for line in lines:
             print_text(line)
     else:
         documents = [
@@ -178,6 +181,16 @@ def _print_answer(answer: SqlResult, format: str, voice: Voice) -> None:
         voice.data({"columns": answer.columns, "rows": documents})
         for document in documents:
             voice.line(document)
+
+
+def _list_rows(rows: list[list[str]]) -> list[str]:
+    """Return a table that is too wide for the terminal as a line for each cell."""
+    head, *others = rows
+    lines = []
+    for row in others:
+        cells = [[name, cell] for name, cell in zip(head, row, strict=True) if cell]
+        lines += ["", *align_columns(cells, right=frozenset())] if cells else [""]
+    return lines[1:]
 
 
 def _is_number(value: Any) -> bool:

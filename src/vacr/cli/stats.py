@@ -286,7 +286,7 @@ def _show_index_totals(
         voice.notice("vacr: no sessions match")
         return EXIT_NO_SESSION
     for line in _format_stats_table(by, groups, total, date):
-        voice.result(line)
+        voice.prose(line)
     return 0
 
 
@@ -343,7 +343,7 @@ def _show_session_totals(
     )
     if groups:
         for line in _format_stats_table(by, groups, total, table.date):
-            voice.result(line)
+            voice.prose(line)
     if totals.repeated:
         voice.notice(f"vacr: skipped {format_count(totals.repeated, 'duplicate recording')}")
     if unlabelled:
