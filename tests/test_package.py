@@ -7,6 +7,7 @@ import zipfile
 import pytest
 
 from tests.conftest import EXAMPLES, ROOT
+from vacr.cli import group
 
 pytestmark = pytest.mark.component
 
@@ -37,6 +38,8 @@ def test_wheel_is_complete(tmp_path):
         "vacr/viewer/LICENSE-page.txt",
     ):
         assert name in names
+    manual = {name.rpartition("/")[2] for name in names if "/share/man/man1/" in name}
+    assert manual == {"vacr.1", *(f"vacr-{verb}.1" for verb in group.verbs)}
     assert not [name for name in names if "/test" in f"/{name}" or "corpus" in name]
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path / 'unpacked')!r}); import vacr; assert "
