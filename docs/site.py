@@ -57,7 +57,7 @@ def main(output: str, program: str) -> int:
         place = Path(folder)
         count = copy_pages(place / "pages")
         (place / "zensical.toml").write_text(_CONFIG, "utf-8")
-        done = subprocess.run(command, cwd=place, check=False)  # noqa: S603 - the builder
+        done = subprocess.run(command, cwd=place, check=False)
         if done.returncode:
             return done.returncode
         shutil.rmtree(output, ignore_errors=True)

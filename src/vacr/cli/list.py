@@ -28,7 +28,7 @@ from vacr.cli.selection import Selection, selection_options
 from vacr.console import Voice, align_columns, get_terminal_width, truncate_start
 from vacr.discovery import SessionSummary, list_sessions, list_store_roots
 from vacr.errors import UnreadableInput, escape_unprintable
-from vacr.workflows import abbreviate_home, format_count, format_size
+from vacr.workflows import abbreviate_home, complete_agent_name, format_count, format_size
 
 _MIN_ID_LENGTH = 8
 _MIN_PROJECT_WIDTH = 15
@@ -72,6 +72,7 @@ def command(
     """
     voice = Voice(format, quiet, verbose)
     failed: list[UnreadableInput] = []
+    agent = complete_agent_name(agent) if agent is not None else None
     selection = Selection(agent, project, repo, since, until)
     sessions = list_newest_sessions(agent, failed)
     if selection != Selection(agent):

@@ -26,7 +26,6 @@ from typing import Any
 
 import click
 
-from vacr.agents import load_agents
 from vacr.archive import (
     ContextEntry,
     SearchHit,
@@ -42,7 +41,13 @@ from vacr.console import Voice, cut_to_width, get_terminal_width, print_text, sh
 from vacr.errors import UsageError, escape_unprintable
 from vacr.files import find_state_folder, make_absolute
 from vacr.viewer import PROMPTS, ROW_KINDS
-from vacr.workflows import abbreviate_home, format_count, parse_moment, refresh_search_index
+from vacr.workflows import (
+    abbreviate_home,
+    complete_agent_name,
+    format_count,
+    parse_moment,
+    refresh_search_index,
+)
 
 _EXIT_NO_MATCH = 1
 _MAX_LIMIT = 10_000
@@ -170,16 +175,12 @@ def open_fresh_index(voice: Voice, paths: Sequence[str] = ()) -> Iterator[Search
 
 
 def check_agent_name(agent: str | None) -> str:
-    """Return the name of an agent, or an empty text for None.
+    """Return the name of an agent that a user typed, or an empty text for None.
 
     Raises:
         UsageError: no agent has that name.
     """
-    if agent is not None and agent not in load_agents():
-        raise UsageError(
-            f"unknown agent {agent!r}", hint=f"Known agents: {', '.join(load_agents())}."
-        )
-    return agent or ""
+    return "" if agent is None else complete_agent_name(agent)
 
 
 def _report(

@@ -64,6 +64,7 @@ from vacr.files import make_absolute
 from vacr.record import has_labels
 from vacr.viewer import (
     BY_AGENT,
+    BY_MODEL,
     COUNTED_TOKENS,
     GROUPINGS,
     SessionGroups,
@@ -129,6 +130,11 @@ def _complete_grouping(
 @click.option("--repo", metavar="TEXT", help="Without paths: only repositories with this address.")
 @click.option("--project", metavar="FOLDER", type=PATH, help="Without paths: only this folder.")
 @click.option(
+    "--model",
+    metavar="TEXT",
+    help="Without paths: only models whose name has this text; groups by model.",
+)
+@click.option(
     "--by",
     metavar="NAME[,NAME]",
     shell_complete=_complete_grouping,
@@ -155,6 +161,7 @@ def command(
     agent: str | None,
     repo: str | None,
     project: str | None,
+    model: str | None,
     by: str | None,
     lines: str | None,
     repository: str | None,
@@ -191,6 +198,7 @@ def command(
     \b
     Example:
       vacr stats --by model --since 7d
+      vacr stats --model opus --since last-week
       vacr stats ~/.claude/projects --by day
       vacr stats records/ --by model --format json
       vacr stats --lines HEAD~10..HEAD
@@ -200,6 +208,11 @@ def command(
     voice = Voice(format, quiet, verbose)
     paths = (*paths, *records)
     filters = {"agent": agent, "repo": repo, "project": project}
+    if model is not None and (paths or lines is not None or by not in (None, BY_MODEL)):
+        raise UsageError(
+            "--model chooses among all sessions on this machine, by model",
+            hint="For example: vacr stats --model opus --since last-week",
+        )
     if lines is not None:
         _refuse_index_options(filters)
     elif paths and repository is None:
@@ -208,7 +221,7 @@ def command(
     elif repository is not None:
         check_commit_options(repository=repository)
     else:
-        return _show_index_totals(by, filters, since, until, prices, voice)
+        return _show_index_totals(by, {**filters, "model": model}, since, until, prices, voice)
     if lines is not None:
         if prices is not None:
             raise UsageError(
@@ -250,7 +263,7 @@ def _show_index_totals(
         UsageError: the grouping, a time or an agent is unknown, or prices are named.
         UnreadableInput: the index cannot be used.
     """
-    by = by or BY_AGENT
+    by = by or (BY_MODEL if filters["model"] else BY_AGENT)
     if by not in INDEX_GROUPINGS:
         raise UsageError(
             f"--by {by}: sessions have no such group",
@@ -269,6 +282,7 @@ def _show_index_totals(
         project=make_absolute(project) if project else "",
         since_ms=parse_moment(since, "--since", now) if since else None,
         until_ms=parse_moment(until, "--until", now, is_end=True) if until else None,
+        model=(filters["model"] or "").lower(),
     )
     with open_fresh_index(voice) as index:
         groups = sum_totals(index.connection, query)

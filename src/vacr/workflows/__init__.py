@@ -132,6 +132,7 @@ if TYPE_CHECKING:
     from vacr.workflows.seal import seal_sessions as seal_sessions
     from vacr.workflows.sealed_source import build_sealed_source_path as build_sealed_source_path
     from vacr.workflows.sealed_source import unseal_source as unseal_source
+    from vacr.workflows.session_names import complete_agent_name as complete_agent_name
     from vacr.workflows.session_names import find_named_session as find_named_session
     from vacr.workflows.session_names import find_session_id as find_session_id
     from vacr.workflows.settings_files import PROJECT_SETTINGS as PROJECT_SETTINGS
@@ -361,6 +362,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "unseal_source",
         ),
         "session_names": (
+            "complete_agent_name",
             "find_named_session",
             "find_session_id",
         ),

@@ -134,7 +134,7 @@ def find_user_name(environment: Mapping[str, str] = os.environ) -> str:
     """Return the user's name as git knows it, or else the name of the account."""
     command = ["git", "config", "--get", "user.name"]
     try:
-        done = subprocess.run(  # noqa: S603 - a fixed command
+        done = subprocess.run(
             command, capture_output=True, text=True, check=False, env=dict(environment)
         )
         name = done.stdout.strip()
