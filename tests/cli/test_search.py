@@ -60,9 +60,9 @@ def test_records_at_a_path_are_searched_instead(run, vacr, tmp_path):
 
 def test_unknown_agent_is_a_usage_error(run):
     for verb in (["search", "total"], ["stats"]):
-        done = run(*verb, "--agent", "claude")
+        done = run(*verb, "--agent", "clod")
         assert done.returncode == 2
-        assert "unknown agent 'claude'" in done.err
+        assert "unknown agent 'clod'" in done.err
 
 
 def test_prompts_are_searched_alone(run):

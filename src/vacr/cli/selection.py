@@ -1,7 +1,7 @@
 """Which sessions a verb is about: those of an agent, a project, a repository or a time.
 
     >>> from vacr.cli import run_command_line
-    >>> run_command_line(["show", "examples/", "--agent", "codex-cli", "--only", "user", "-q"])
+    >>> run_command_line(["stats", "examples/", "--agent", "codex-cli", "-q"])
     0
     >>> run_command_line(["show", "examples/", "--since", "2026-12-01"])
     1
