@@ -60,7 +60,7 @@ def find_session_id(name: str, environment: Mapping[str, str] = os.environ) -> s
 
 
 def complete_agent_name(name: str) -> str:
-    """Return the name of the agent that begins with `name`, such as `claude-code` for `claude`.
+    """Return the name of the only agent whose name begins with `name`.
 
     Raises:
         UsageError: no agent, or several, have a name that begins so.
