@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OUT := demo-out
 API := api-docs
+SITE := .venv-site
 LOWEST := .venv-lowest
 # Many tests wait for a clock, a disk or another process, so there are more workers than cores.
 WORKERS := $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) * 3 // 2)')
@@ -15,7 +16,7 @@ define npm-ci
 	@! command -v npm >/dev/null || { cd $(1) && npm ci --silent --no-audit --no-fund --ignore-scripts && touch node_modules/.stamp; }
 endef
 
-.PHONY: help demo test quick check coverage test-unprivileged not-root faults bench docs api web prices peers receiver lock clean
+.PHONY: help demo test quick check coverage test-unprivileged not-root faults bench docs site api web prices peers receiver lock clean
 
 help:
 	@echo "make demo               record, seal, verify, show and capture sample sessions, step by step"
@@ -26,7 +27,8 @@ help:
 	@echo "make faults             run all faults that a log and a journal survive; make test runs some of each kind"
 	@echo "make receiver           send traces to a real receiver, which takes more than 100 MB of packages"
 	@echo "make bench              measure speed and memory, as ratios"
-	@echo "make docs               generate docs/mapping, docs/reference and docs/spec-coverage"
+	@echo "make docs               generate docs/mapping, docs/reference, docs/spec-coverage and docs/man"
+	@echo "make site               build the documentation as a web site in site/; a link without a target stops it"
 	@echo "make api                build the API documentation in api-docs/"
 	@echo "make web                build the page of vacr view, after a change in web/"
 	@echo "make prices             refresh the prices of models, from genai-prices"
@@ -94,11 +96,11 @@ demo: $(VENV)/run.stamp
 	@mkdir -p $(OUT)/home/.claude/projects/demo && cp examples/claude-code.jsonl $(OUT)/home/.claude/projects/demo/demo.jsonl
 	$(AT_HOME) $(BIN)/vacr watch --once --no-ui --quiet-after 0
 	$(AT_HOME) $(BIN)/vacr journal verify
-	$(BIN)/vacr attest --reference -o $(OUT)/reference.cbor
-	$(AT_HOME) $(BIN)/vacr attest --record $(CAPTURED) --nonce $(NONCE) --attester software -o $(OUT)/evidence.cbor
+	$(BIN)/vacr evidence attest --reference -o $(OUT)/reference.cbor
+	$(AT_HOME) $(BIN)/vacr evidence attest --record $(CAPTURED) --nonce $(NONCE) --attester software -o $(OUT)/evidence.cbor
 	@printf '%s\n' 'id = "demo"' 'references = ["reference.cbor"]' 'attester-keys = ["state/keys/signing.pub.pem"]' \
 		'software-is-enough = true' > $(OUT)/policy.toml
-	$(AT_HOME) $(BIN)/vacr appraise $(OUT)/evidence.cbor --policy $(OUT)/policy.toml --nonce $(NONCE) \
+	$(AT_HOME) $(BIN)/vacr evidence appraise $(OUT)/evidence.cbor --policy $(OUT)/policy.toml --nonce $(NONCE) \
 		--record $(CAPTURED) -o $(OUT)/result.cbor
 	@echo "--- All steps passed."
 	@echo "Records: $(OUT)/*.acr.json. Sealed session: $(OUT)/sealed. Captured session: $(OUT)/state."
@@ -110,7 +112,7 @@ test: check
 quick: $(VENV)/dev.stamp
 	VACR_TESTS=quick $(BIN)/pytest -q -n $(WORKERS) --dist worksteal -m "not component"
 
-check: $(VENV)/dev.stamp $(LOWEST)/stamp peers web/node_modules/.stamp
+check: $(VENV)/dev.stamp $(LOWEST)/stamp $(SITE)/stamp peers web/node_modules/.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -118,6 +120,7 @@ check: $(VENV)/dev.stamp $(LOWEST)/stamp peers web/node_modules/.stamp
 	$(BIN)/python docs/mapping/generate.py --check
 	$(BIN)/python docs/reference/generate.py --check
 	$(BIN)/python docs/spec-coverage/generate.py --check
+	$(BIN)/python docs/man/generate.py --check
 	$(BIN)/pytest -n $(WORKERS)
 
 # Which lines of the source no test runs. Child processes are measured too.
@@ -141,6 +144,15 @@ docs: $(VENV)/dev.stamp
 	$(BIN)/python docs/mapping/generate.py
 	$(BIN)/python docs/reference/generate.py
 	$(BIN)/python docs/spec-coverage/generate.py
+	$(BIN)/python docs/man/generate.py
+
+site: $(VENV)/run.stamp $(SITE)/stamp
+	$(BIN)/python docs/site.py site $(SITE)/bin/zensical
+
+$(SITE)/stamp: requirements/site.txt | $(BIN)/python
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/site.txt
+	@touch $@
 
 api: $(VENV)/dev.stamp
 	$(BIN)/python docs/api.py $(API)
@@ -209,8 +221,9 @@ $(PEERS)/receiver/node_modules/.stamp: $(PEERS)/receiver/package-lock.json
 
 lock: $(VENV)/dev.stamp $(PEERS)/.venv-pyscitt/stamp $(PEERS)/.venv-harbor/stamp
 	$(BIN)/pip install --quiet --disable-pip-version-check pip-tools
-	cd requirements && ../$(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header --no-annotate \
-		--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options --output-file peers.txt peers.in
+	cd requirements && for name in peers site; do \
+		../$(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header --no-annotate \
+			--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options --output-file $$name.txt $$name.in; done
 	[ ! -e $(PEERS)/.venv-pyscitt/bin/pip ] || { $(PEERS)/.venv-pyscitt/bin/pip install --quiet --disable-pip-version-check pip-tools && \
 		cd requirements && ../$(PEERS)/.venv-pyscitt/bin/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header \
 		--no-annotate --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options --output-file pyscitt.txt pyscitt.in; }
@@ -229,5 +242,5 @@ lock: $(VENV)/dev.stamp $(PEERS)/.venv-pyscitt/stamp $(PEERS)/.venv-harbor/stamp
 			--output-file $$name.txt ../pyproject.toml $$name.in; done
 
 clean:
-	rm -rf $(VENV) $(LOWEST) $(OUT) $(API) htmlcov .coverage* build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(LOWEST) $(SITE) site $(OUT) $(API) htmlcov .coverage* build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	rm -rf $(PEERS)/.venv* $(PEERS)/node_modules $(PEERS)/receiver/node_modules web/node_modules

@@ -37,6 +37,7 @@ def test_example_of_module_holds(name, tmp_path, monkeypatch):
     shutil.copy(EXAMPLES / "claude-code.jsonl", tmp_path / "session.jsonl")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("VACR_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("VACR_CONFIG", str(tmp_path / "config"))
     report = []
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     runner.run(example, out=report.append)

@@ -1,5 +1,8 @@
 """The built wheel is complete, and works without the source tree."""
 
+import os
+import pty
+import signal
 import subprocess
 import sys
 import zipfile
@@ -7,18 +10,26 @@ import zipfile
 import pytest
 
 from tests.conftest import EXAMPLES, ROOT
+from vacr.cli import group
 
 pytestmark = pytest.mark.component
 
 
-def test_wheel_is_complete(tmp_path):
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """Return the path of the wheel of this tree."""
+    folder = tmp_path_factory.mktemp("wheel")
     subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)],
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)],
         cwd=ROOT,
         check=True,
         capture_output=True,
     )
-    (wheel,) = tmp_path.glob("*.whl")
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+def test_wheel_is_complete(wheel, tmp_path):
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         archive.extractall(tmp_path / "unpacked")
@@ -37,6 +48,8 @@ def test_wheel_is_complete(tmp_path):
         "vacr/viewer/LICENSE-page.txt",
     ):
         assert name in names
+    manual = {name.rpartition("/")[2] for name in names if "/share/man/man1/" in name}
+    assert manual == {"vacr.1", *(f"vacr-{verb}.1" for verb in group.verbs)}
     assert not [name for name in names if "/test" in f"/{name}" or "corpus" in name]
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path / 'unpacked')!r}); import vacr; assert "
@@ -45,3 +58,31 @@ def test_wheel_is_complete(tmp_path):
         f"vacr.read({str(EXAMPLES / 'claude-code.jsonl')!r})]"
     )
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+
+
+def test_wheel_starts_the_app_on_a_terminal(wheel, tmp_path):
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "unpacked")
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "vacr"],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        cwd=tmp_path,
+        env={
+            "PATH": os.environ["PATH"],
+            "HOME": str(tmp_path),
+            "PYTHONPATH": str(tmp_path / "unpacked"),
+            "BROWSER": "false",
+            "TERM": "dumb",
+        },
+    )
+    os.close(theirs)
+    shown = b""
+    while b"http://127.0.0.1:" not in shown and b"\n" not in shown:
+        shown += os.read(ours, 65536)
+    assert b"browser" in shown
+    process.send_signal(signal.SIGINT)
+    assert process.wait() == 0
+    os.close(ours)

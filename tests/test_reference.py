@@ -124,7 +124,10 @@ def test_variables_separate_files_like_paths_and_other_values_by_spaces(monkeypa
 @pytest.mark.parametrize(
     ("verb", "subcommands"),
     [
-        ("endorse", ["request", "challenge", "answer", "confirm"]),
+        (
+            "evidence",
+            ["attest", "endorse", "request", "challenge", "answer", "confirm", "appraise"],
+        ),
         ("key", ["generate", "show"]),
         ("schema", ["show", "generate"]),
     ],

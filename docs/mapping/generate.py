@@ -11,6 +11,7 @@ from pathlib import Path
 from pages import (
     aider,
     amp,
+    borrowed,
     claude,
     cline,
     codex,
@@ -21,35 +22,16 @@ from pages import (
     cursor,
     droid,
     gemini,
+    kimi,
     mini_swe_agent,
     opencode,
     openhands,
+    pi,
+    qwen,
     swe_agent,
     visualstudio_copilot,
     windsurf,
 )
-
-FOLDER = Path(__file__).parent
-PAGES = {
-    "claude-code": claude,
-    "codex-cli": codex,
-    "gemini-cli": gemini,
-    "opencode": opencode,
-    "cursor": cursor,
-    "crush": crush,
-    "aider": aider,
-    "swe-agent": swe_agent,
-    "mini-swe-agent": mini_swe_agent,
-    "openhands": openhands,
-    "cline": cline,
-    "continue": continue_dev,
-    "droid": droid,
-    "amp": amp,
-    "copilot": copilot,
-    "copilot-vscode": copilot_vscode,
-    "visualstudio-copilot": visualstudio_copilot,
-    "windsurf": windsurf,
-from pages import borrowed, claude, codex, cursor, gemini, kimi, opencode, pi, qwen
 
 FOLDER = Path(__file__).parent
 PAGES = {
@@ -65,6 +47,19 @@ PAGES = {
     "traex": borrowed.render_traex_page,
     "kimi-code": kimi.render_kimi_code_page,
     "kimi-cli": kimi.render_kimi_cli_page,
+    "crush": crush.render_page,
+    "aider": aider.render_page,
+    "swe-agent": swe_agent.render_page,
+    "mini-swe-agent": mini_swe_agent.render_page,
+    "openhands": openhands.render_page,
+    "cline": cline.render_page,
+    "continue": continue_dev.render_page,
+    "droid": droid.render_page,
+    "amp": amp.render_page,
+    "copilot": copilot.render_page,
+    "copilot-vscode": copilot_vscode.render_page,
+    "visualstudio-copilot": visualstudio_copilot.render_page,
+    "windsurf": windsurf.render_page,
 }
 
 

@@ -70,9 +70,16 @@ def page(verb: Verb) -> str:
     """Write the page of a verb and its sub-verbs."""
     head = "Generated from the commands by `make docs`; do not edit.\n\n"
     text = f"# vacr {verb.path}\n\n{head}{_described(verb, '##')}"
-    for below in verb.below():
+    for below in _all_below(verb):
         text += f"\n## vacr {below.path}\n\n{_described(below, '###')}"
     return f"{text}\nExit codes: {_exits(verb)}. [Details](README.md#exit-codes).\n"
+
+
+def _all_below(verb: Verb) -> Iterator[Verb]:
+    """Yield the sub-verbs of a verb, and theirs."""
+    for below in verb.below():
+        yield below
+        yield from _all_below(below)
 
 
 def _exits(verb: Verb) -> str:

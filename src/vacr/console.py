@@ -48,6 +48,7 @@ OUTPUT_SCHEMA_VERSION = "1"
 _STDERR = 2
 _DEFAULT_WIDTH = 120
 _MIN_LAST_COLUMN_WIDTH = 20
+_MIN_PATH_WIDTH = 12
 _TERMINAL_CONTROL_PATTERN = re.compile(
     "[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]"
 )
@@ -71,6 +72,12 @@ class Voice:
         """Print a line of the result, unless `--quiet` is set or the format is JSON."""
         if not self.json and not self.quiet:
             print_text(escape_unprintable(text))
+
+    def prose(self, text: str) -> None:
+        """Print a line of the result as `result` does; a terminal breaks it between words."""
+        if not self.json and not self.quiet:
+            for line in wrap_to_width(escape_unprintable(text), get_terminal_width(sys.stdout)):
+                print_text(line)
 
     def lines(self, text: str) -> None:
         """Print a result of several lines, even with `--quiet`, but not if the format is JSON."""
@@ -237,18 +244,29 @@ def get_terminal_width(stream: TextIO) -> int | None:
 
 
 def align_columns(
-    rows: Sequence[Sequence[str]], *, right: AbstractSet[int], width: int | None = None
+    rows: Sequence[Sequence[str]],
+    *,
+    right: AbstractSet[int],
+    width: int | None = None,
+    paths: int | None = None,
 ) -> list[str]:
     """Return rows as lines with aligned columns.
 
     There must be at least one row, and all rows have the same number of cells. `right` contains the
-    indexes of columns that are aligned to the right. With a `width`, the last column is cut so that
-    lines fit into it, but not below 20 columns.
+    indexes of columns that are aligned to the right. With a `width`, the column `paths` is cut at
+    its start to at least 12 columns, and then the last column at its end to at least 20, so that
+    lines fit.
     """
     from rich.cells import cell_len
 
     cells = [[escape_unprintable(text) for text in row] for row in rows]
     widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    if width is not None and paths is not None:
+        over = sum(widths) + 2 * (len(widths) - 1) - width
+        if over > 0:
+            widths[paths] = max(_MIN_PATH_WIDTH, widths[paths] - over)
+            for row in cells:
+                row[paths] = truncate_start(row[paths], widths[paths])
     if width is not None:
         space_left = width - sum(widths[:-1]) - 2 * (len(widths) - 1)
         widths[-1] = min(widths[-1], max(_MIN_LAST_COLUMN_WIDTH, space_left))
@@ -258,6 +276,26 @@ def align_columns(
         ).rstrip()
         for row in cells
     ]
+
+
+def wrap_to_width(text: str, width: int | None) -> list[str]:
+    """Return a text as lines that fit a width, broken between words; one line without a width.
+
+    Further lines are indented by two blanks more than the first one. A longer word stays whole.
+    """
+    from rich.cells import cell_len
+
+    if width is None or cell_len(text) <= width:
+        return [text]
+    indent = " " * (len(text) - len(text.lstrip()))
+    lines, line = [], indent
+    for word in text.split():
+        begun = line.strip() != ""
+        if begun and cell_len(line) + 1 + cell_len(word) > width:
+            lines.append(line)
+            line, begun = f"{indent}  ", False
+        line += f" {word}" if begun else word
+    return [*lines, line]
 
 
 def truncate_start(text: str, width: int) -> str:

@@ -203,6 +203,8 @@ def test_text_that_is_not_utf_8_is_kept_as_bytes():
 # --- any damage at all ---
 
 SEEDS = range(40)
+OTHER_SEEDS = range(4)
+"""Seeds where an agent is named that did not write the session."""
 READ_BY = {folder: [None, *load_agents()] for folder in AGENTS} | {
     folder: [None, agent] for folder, agent in AGENTS_WITHOUT_EXAMPLE.items()
 }

@@ -291,7 +291,7 @@ OWNERS = {"claude": "claude-code", "codex": "codex-cli", "gemini": "gemini-cli"}
 """The folder of an agent's sessions → the agent, if their names differ."""
 SESSIONS = [
     pytest.param(path, OWNERS.get(folder) or AGENTS_WITHOUT_EXAMPLE.get(folder, folder))
-    for folder in AGENT_FOLDERS
+    for folder in FOLDERS
     for path in native_files(folder)
 ]
 SESSIONS += [pytest.param(path, "acp") for path in sorted((FIXTURES / "acp").glob("*.json*"))]

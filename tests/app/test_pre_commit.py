@@ -14,7 +14,7 @@ from tests.attribution.working_agent import Agent, commit, git, repository
 from tests.conftest import ROOT
 
 HOOKS = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
-NEEDED = ("src", "pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml")
+NEEDED = ("src", "docs", "pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml")
 
 
 @pytest.fixture

@@ -18,6 +18,8 @@ ATTEST = ["--record", RECORD, "--nonce", NONCE, "--attester", "software", "--key
 VKEY = "localhost/xlog-7a72a311+5739e574+AQW34p0vto5e+0SymZf/ykWvLUEnEY8Cug76C+E3u9Sr"
 
 VERBS = {
+    "init": ["--yes"],
+    "doctor": [],
     "list": [],
     "record": ["s.jsonl", "-o", "new/"],
     "search": ["total", "--path", RECORD],
@@ -57,9 +59,9 @@ VERBS = {
     "mcp uninstall": ["--agent", "claude-code", "--yes"],
     "watch": ["--once", "--no-ui", "--quiet-after", "0"],
     "journal verify": [],
-    "attest": [*ATTEST, "-o", "new.cbor"],
-    "endorse request": ["-o", "new.cbor", "--tcti", "nothing"],
-    "endorse challenge": [
+    "evidence attest": [*ATTEST, "-o", "new.cbor"],
+    "evidence endorse request": ["-o", "new.cbor", "--tcti", "nothing"],
+    "evidence endorse challenge": [
         "policy.toml",
         "--ek-root",
         KEY,
@@ -68,9 +70,17 @@ VERBS = {
         "--secret",
         "new.secret",
     ],
-    "endorse answer": ["policy.toml", "-o", "new.cbor", "--tcti", "nothing"],
-    "endorse confirm": ["policy.toml", "--secret", "s.jsonl", "--key", KEY, "-o", "new.cbor"],
-    "appraise": [
+    "evidence endorse answer": ["policy.toml", "-o", "new.cbor", "--tcti", "nothing"],
+    "evidence endorse confirm": [
+        "policy.toml",
+        "--secret",
+        "s.jsonl",
+        "--key",
+        KEY,
+        "-o",
+        "new.cbor",
+    ],
+    "evidence appraise": [
         "evidence.cbor",
         "--policy",
         "policy.toml",

@@ -1,4 +1,4 @@
-"""`vacr attest`, `vacr appraise` and `vacr verify --require-evidence`, as a user runs them."""
+"""`vacr evidence attest`, `vacr appraise` and `vacr verify --require-evidence`, as a user runs them."""
 
 import hashlib
 import json

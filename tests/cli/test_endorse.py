@@ -1,4 +1,4 @@
-"""`vacr endorse` without a TPM: refusals, and files that are never overwritten. The tests with a
+"""`vacr evidence endorse` without a TPM: refusals, and files that are never overwritten. The tests with a
 TPM are in tests/evidence/test_walkthrough.py.
 """
 

@@ -89,7 +89,10 @@ def test_endorsements_are_stored_with_the_evidence(ready_folder, attest, apprais
         (ready_folder / "s.acr.json.passport.cbor").read_bytes()
     ).endorsements == (ENDORSED,)
     done = attest("--endorsement", "reference.cbor")
-    assert (done.returncode, "Create endorsements with: vacr endorse" in done.err) == (3, True)
+    assert (done.returncode, "Create endorsements with: vacr evidence endorse" in done.err) == (
+        3,
+        True,
+    )
     assert attest("--endorsement", "e.cbor", "-o", "e.cwt").returncode == 2
 
 
@@ -107,7 +110,10 @@ def test_file_of_the_other_kind_gets_a_hint(vacr, ready_folder, attest, appraise
     attest()
     for more in ((), ("--evidence", "s.acr.json.evidence.cbor")):
         done = vacr("verify", "s.acr.json", *TRUST, *PASSPORT, *more)
-        assert (done.returncode, "Create a result with vacr appraise --key" in done.err) == (
+        assert (
+            done.returncode,
+            "Create a result with vacr evidence appraise --key" in done.err,
+        ) == (
             1,
             True,
         )

@@ -60,9 +60,9 @@ def test_records_at_a_path_are_searched_instead(run, vacr, tmp_path):
 
 def test_unknown_agent_is_a_usage_error(run):
     for verb in (["search", "total"], ["stats"]):
-        done = run(*verb, "--agent", "claude")
+        done = run(*verb, "--agent", "clod")
         assert done.returncode == 2
-        assert "unknown agent 'claude'" in done.err
+        assert "unknown agent 'clod'" in done.err
 
 
 def test_prompts_are_searched_alone(run):
@@ -195,7 +195,7 @@ def test_stats_of_a_span_of_time(run):
 def test_index_options_need_no_paths(run):
     done = run("stats", "019cf2a1", "--agent", "codex-cli")
     assert done.returncode == 2
-    assert "--agent chooses among all sessions" in done.err
+    assert "019cf2a1 names a session already" in done.err
 
 
 def test_session_named_for_blame_does_not_change_later_answers(run, tmp_path):
@@ -219,3 +219,55 @@ def test_session_named_for_blame_does_not_change_later_answers(run, tmp_path):
         "SELECT count(*) FROM claims WHERE record NOT IN (SELECT id FROM claim_records)"
     )
     assert rows.fetchone() == (0,)
+
+
+def read_parquet(path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    return parquet.read_table(path).to_pylist()
+
+
+def test_answer_is_written_as_parquet(vacr, tmp_path):
+    query = "select agent, calls, cost, null as absent from records"
+    example = ("--path", str(EXAMPLES / "claude-code.jsonl"))
+    done = vacr("sql", query, *example, "--format", "parquet", "-o", "answer.parquet")
+    assert (done.returncode, done.out) == (0, "answer.parquet: 1 row\n")
+    [row] = read_parquet(tmp_path / "answer.parquet")
+    assert (row["agent"], row["calls"], row["absent"]) == ("claude-code", 4, None)
+    assert row["cost"] > 0
+    assert (tmp_path / "answer.parquet").stat().st_mode & 0o777 == 0o600
+    again = vacr("sql", query, *example, "--format", "parquet", "-o", "answer.parquet")
+    assert (again.returncode, "--overwrite" in again.err) == (2, True)
+
+
+def test_all_tables_are_exported_as_parquet(vacr, tmp_path):
+    example = ("--path", str(EXAMPLES / "claude-code.jsonl"))
+    done = vacr("sql", "--to", "parquet", "-o", "tables/", *example, "--format", "json")
+    assert done.returncode == 0, done.err
+    for name, count in json.loads(done.out)["rows"].items():
+        assert len(read_parquet(tmp_path / f"tables/{name}.parquet")) == count
+        [[expected]] = [
+            list(row.values())
+            for row in json.loads(
+                vacr("sql", f"select count(*) from {name}", *example, "--format", "json").out  # noqa: S608 - our own names
+            )["rows"]
+        ]
+        assert count == expected
+
+
+def test_mixed_values_become_text(vacr, tmp_path):
+    query = "select 1 as value union all select 'a' union all select x'00ff'"
+    assert vacr("sql", query, "--format", "parquet", "-o", "m.parquet").returncode == 0
+    assert [row["value"] for row in read_parquet(tmp_path / "m.parquet")] == ["1", "a", "00ff"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("select 1", "--format", "parquet"),
+        ("select 1", "-o", "x"),
+        ("--to", "parquet"),
+        ("select 1", "--to", "parquet", "-o", "x/"),
+    ],
+)
+def test_parquet_options_must_fit_together(vacr, options):
+    assert vacr("sql", *options).returncode == 2

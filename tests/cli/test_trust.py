@@ -19,7 +19,7 @@ from vacr.verification.trust_store import TrustedParty
 from vacr.workflows.trust_places import (
     STORE_CHANGED,
     add_trusted_party,
-    read_project_store,
+    read_project_file,
     renew_approval,
 )
 
@@ -228,7 +228,7 @@ def test_approval_needs_a_person_or_a_flag(vacr):
 @pytest.mark.parametrize("option", [("-q",), ("--format", "json")])
 def test_approval_is_not_asked_for_parties_that_are_not_shown(vacr, option):
     done = vacr("trust", "approve", *option)
-    assert (done.returncode, "the parties are not shown" in done.err) == (2, True)
+    assert (done.returncode, "the content is not shown" in done.err) == (2, True)
     assert not find_verdict(vacr)["verified"]
 
 
@@ -328,14 +328,14 @@ def test_party_that_slips_in_while_you_change_a_store_is_not_approved(
     path = people / ".vacr/trust.toml"
     evil = (people / "evil.toml").read_text().removeprefix("version = 1\n")
     [key] = parse_public_keys((people / "bob/signing.pub.pem").read_bytes())
-    before = read_project_store(path)
+    before = read_project_file(path)
     if moment == "before the change":
         path.write_text(path.read_text() + evil)
     change = add_trusted_party(path, TrustedParty("Bob", ("signer",), (key,)), is_shared=True)
     if moment == "after the change":
         path.write_text(path.read_text() + evil)
     assert renew_approval(path, before, change) is (moment == "after the change")
-    assert read_project_store(path).state == STORE_CHANGED
+    assert read_project_file(path).state == STORE_CHANGED
 
 
 @pytest.mark.parametrize("target", ["home/.config/vacr", "elsewhere"])
@@ -393,7 +393,10 @@ def test_reviewer_sees_the_whole_note_key(vacr, people):
 def test_only_a_projects_store_can_be_approved(vacr, people):
     add(vacr, "Alice", "alice", "--trust-store", "team.toml")
     done = vacr("trust", "approve", "team.toml", "--yes")
-    assert (done.returncode, "not the trust store of a project" in done.err) == (2, True)
+    assert (done.returncode, "not the trust store or the settings of a project" in done.err) == (
+        2,
+        True,
+    )
     subprocess.run(["git", "init", "-q"], cwd=people, check=True)
     done = vacr("trust", "approve")
     assert (done.returncode, "this project has no trust store" in done.err) == (2, True)

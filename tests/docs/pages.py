@@ -7,9 +7,12 @@ from pathlib import Path
 from tests.conftest import ROOT
 
 README = ROOT / "README.md"
+TOUR = ROOT / "docs" / "tour.md"
+"""An overview: only its commands with shown output are run and compared."""
 SHOWN_ONLY = {"github-action.md", "pre-commit.md"}
 """Pages whose commands run elsewhere; tests/app tests them."""
 GUIDES = [
+    README,
     ROOT / "docs" / "getting-started.md",
     ROOT / "docs" / "costs.md",
     ROOT / "docs" / "mcp-and-editors.md",

@@ -14,7 +14,7 @@ from tests.docs.pages import Step
 PORTS = ("8080", "8090")
 SHOWN_HOME = "/home/mira"
 _MARK = "\x1dended with"
-_TIMEOUT_SECONDS = 60
+_TIMEOUT_SECONDS = 600
 
 
 @dataclass(frozen=True)

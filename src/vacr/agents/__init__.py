@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from vacr.agents.agent import HookLayout as HookLayout
     from vacr.agents.agent import HookSettings as HookSettings
     from vacr.agents.agent import McpSettings as McpSettings
+    from vacr.agents.agent import Retention as Retention
     from vacr.agents.agent import SessionStore as SessionStore
     from vacr.agents.agent import SettingsFile as SettingsFile
     from vacr.agents.agent import ShellBehaviour as ShellBehaviour
@@ -108,6 +109,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "HookLayout",
             "HookSettings",
             "McpSettings",
+            "Retention",
             "NO_CACHE_WRITES",
             "SessionStore",
             "SettingsFile",

@@ -313,6 +313,18 @@ class McpSettings(SettingsFile):
 
 
 @cache
+@dataclass(frozen=True)
+class Retention:
+    """How long an agent keeps unused sessions; its settings file for hooks can change it."""
+
+    days: float
+    """After how many days it deletes a session by default."""
+    setting: tuple[str, ...]
+    """The member of its settings with another time: a number of days, or a text such as `4w`."""
+    switch: tuple[str, ...] = ()
+    """The member that has to be true; without it, the agent deletes nothing."""
+
+
 def load_function(module: str, name: str) -> Callable[..., Any]:
     """Import a function of a module when it is first needed.
 
@@ -611,6 +623,8 @@ class Agent:
     """The settings that make the agent run vacr's hook while it works."""
     mcp: McpSettings | None = None
     """The settings that name the agent's MCP servers."""
+    retention: Retention | None = None
+    """When the agent deletes old sessions; None if it keeps them."""
 
 
 class CallReports:

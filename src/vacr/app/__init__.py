@@ -11,6 +11,20 @@ from vacr.lazy import export_lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from vacr.app.health import FINDING_GRADES as FINDING_GRADES
+    from vacr.app.health import NOTE as NOTE
+    from vacr.app.health import OK as OK
+    from vacr.app.health import PROBLEM as PROBLEM
+    from vacr.app.health import WARNING as WARNING
+    from vacr.app.health import Finding as Finding
+    from vacr.app.health import check_agents as check_agents
+    from vacr.app.health import check_folders as check_folders
+    from vacr.app.health import check_index as check_index
+    from vacr.app.health import check_keys as check_keys
+    from vacr.app.health import check_parts as check_parts
+    from vacr.app.health import check_sessions as check_sessions
+    from vacr.app.health import check_trust as check_trust
+    from vacr.app.health import check_waiting as check_waiting
     from vacr.app.local_app import LocalApp as LocalApp
     from vacr.app.lsp_server import FileNotes as FileNotes
     from vacr.app.lsp_server import LineNotes as LineNotes
@@ -24,6 +38,22 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,
     {
+        "health": (
+            "FINDING_GRADES",
+            "NOTE",
+            "OK",
+            "PROBLEM",
+            "WARNING",
+            "Finding",
+            "check_agents",
+            "check_folders",
+            "check_index",
+            "check_keys",
+            "check_parts",
+            "check_sessions",
+            "check_trust",
+            "check_waiting",
+        ),
         "local_app": ("LocalApp",),
         "lsp_server": ("FileNotes", "LineNotes", "build_lsp_server", "serve_lsp"),
         "mcp_server": ("HistoryTools", "build_mcp_server", "serve_mcp"),

@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from vacr.archive.index_totals import sum_totals as sum_totals
     from vacr.archive.listing import ConversationList as ConversationList
     from vacr.archive.listing import ConversationQuery as ConversationQuery
+    from vacr.archive.listing import SourceQuery as SourceQuery
     from vacr.archive.listing import count_facets as count_facets
     from vacr.archive.listing import find_record as find_record
     from vacr.archive.listing import find_source as find_source
     from vacr.archive.listing import find_version as find_version
     from vacr.archive.listing import list_conversations as list_conversations
     from vacr.archive.listing import list_daily_usage as list_daily_usage
+    from vacr.archive.listing import list_sources as list_sources
     from vacr.archive.lookups import USAGE_GROUPS as USAGE_GROUPS
     from vacr.archive.lookups import find_call as find_call
     from vacr.archive.lookups import find_conversations as find_conversations
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from vacr.archive.lookups import list_entries as list_entries
     from vacr.archive.lookups import list_file_touches as list_file_touches
     from vacr.archive.lookups import sum_usage as sum_usage
+    from vacr.archive.parquet import write_answer as write_answer
+    from vacr.archive.parquet import write_tables as write_tables
     from vacr.archive.record_rows import RecordRows as RecordRows
     from vacr.archive.record_rows import build_record_rows as build_record_rows
     from vacr.archive.search_index import TABLES as TABLES
@@ -55,6 +59,8 @@ __getattr__, __dir__, __all__ = export_lazily(
             "find_version",
             "list_conversations",
             "list_daily_usage",
+            "SourceQuery",
+            "list_sources",
         ),
         "lookups": (
             "USAGE_GROUPS",
@@ -66,6 +72,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "list_file_touches",
             "sum_usage",
         ),
+        "parquet": ("write_answer", "write_tables"),
         "record_rows": (
             "RecordRows",
             "build_record_rows",

@@ -54,6 +54,8 @@ class TotalsQuery:
     """A folder; conversations in it and below it count."""
     since_ms: int | None = None
     until_ms: int | None = None
+    model: str = ""
+    """A part of the names of models; only groups by model can be chosen by it."""
 
 
 def sum_totals(connection: sqlite3.Connection, query: TotalsQuery) -> dict[str, Totals]:
@@ -70,6 +72,8 @@ def sum_totals(connection: sqlite3.Connection, query: TotalsQuery) -> dict[str, 
     if query.by == BY_DAY:
         return dict(sorted(groups.items()))
     ranked = sorted(groups.items(), key=lambda item: (-sum_tokens(item[1]), item[0]))
+    if query.model:
+        ranked = [(name, own) for name, own in ranked if query.model in name.lower()]
     return dict(ranked)
 
 
@@ -83,6 +87,9 @@ def add_up_groups(groups: dict[str, Totals], session_count: int) -> Totals:
 def count_sessions(connection: sqlite3.Connection, query: TotalsQuery) -> int:
     """Return the number of sessions that a query selects."""
     where, values = _build_entry_conditions(query)
+    if query.model:
+        where += " AND record IN (SELECT record FROM usage WHERE instr(lower(model), ?))"
+        values.append(query.model)
     found = connection.execute(
         f"SELECT count(DISTINCT record) FROM entries JOIN records USING (record) WHERE {where}",
         values,

@@ -148,6 +148,49 @@ def count_facets(connection: sqlite3.Connection) -> dict[str, list[dict[str, Any
     }
 
 
+@dataclass(frozen=True, slots=True)
+class SourceQuery:
+    """Which sessions to select; an empty value selects all."""
+
+    agent: str = ""
+    project: str = ""
+    """The absolute path of a folder; folders below it count, too."""
+    repo: str = ""
+    """A part of the address of the repository."""
+    since_ms: int | None = None
+    until_ms: int | None = None
+
+
+def list_sources(connection: sqlite3.Connection, query: SourceQuery) -> list[tuple[str, str]]:
+    """Return the path of each conversation that a query selects, the last used first.
+
+    With it is the id of the session if the path has several, or else an empty text.
+    """
+    where, values = _build_conditions(ConversationQuery(agent=query.agent))
+    # A session without times has the time of its file.
+    for condition, moment in (
+        ("ifnull(end_ms, ifnull(start_ms, mtime / 1000000)) >= ?", query.since_ms),
+        ("ifnull(start_ms, mtime / 1000000) < ?", query.until_ms),
+    ):
+        if moment is not None:
+            where += f" AND {condition}"
+            values.append(moment)
+    if query.project:
+        where += " AND (project = ? OR substr(project, 1, ?) = ?)"
+        below = query.project.rstrip("/") + "/"
+        values += [query.project, len(below), below]
+    if query.repo:
+        where += " AND instr(lower(repo), ?)"
+        values.append(query.repo.lower())
+    rows = connection.execute(
+        "SELECT path, sources.session FROM records JOIN sources USING (source) "
+        f"WHERE {where} "
+        "ORDER BY ifnull(end_ms, ifnull(start_ms, 0)) DESC, record DESC",
+        values,
+    )
+    return [(decode_name(path), decode_name(session)) for path, session in rows]
+
+
 def find_source(connection: sqlite3.Connection, record: int) -> tuple[str, str] | None:
     """Return the path of a record, and the session at that path or an empty text.
 

@@ -379,12 +379,14 @@ def _choose_hint(error: Exception) -> str:
 _MAX_INTEGER = (1 << 63) - 1
 WORD_START, WORD_END = "\x02", "\x03"
 """Control characters around found words in a snippet; a session cannot forge them."""
-_WITHOUT_MARKS = {ord(WORD_START): None, ord(WORD_END): None}
 
 
 def _clean_values(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row whose values SQLite can store."""
-    return {name: clean_value(value) for name, value in row.items()}
+    return {
+        name: clean_value(value) if type(value) is str or type(value) is int else value
+        for name, value in row.items()
+    }
 
 
 def clean_value(value: Any) -> Any:
@@ -394,8 +396,15 @@ def clean_value(value: Any) -> Any:
     that mark found words are removed.
     """
     if type(value) is str:
-        text = value.translate(_WITHOUT_MARKS)
-        return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+        # Two searches for a character are much faster than a translation of the whole text.
+        text = value.replace(WORD_START, "").replace(WORD_END, "")
+        if text.isascii():
+            return text
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError:
+            return text.encode("utf-8", "replace").decode("utf-8")
+        return text
     if type(value) is int:
         return max(-_MAX_INTEGER, min(value, _MAX_INTEGER))
     return value

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from vacr.capture.chains import ChainHead as ChainHead
     from vacr.capture.chains import JournalCoverage as JournalCoverage
     from vacr.capture.chains import read_checkpoints as read_checkpoints
+    from vacr.capture.endangered import EndangeredSession as EndangeredSession
+    from vacr.capture.endangered import find_write_time as find_write_time
+    from vacr.capture.endangered import list_endangered_sessions as list_endangered_sessions
     from vacr.capture.hook import ERROR_LOG_FILE as ERROR_LOG_FILE
     from vacr.capture.installers import HOOKS_INSTALLED as HOOKS_INSTALLED
     from vacr.capture.installers import HOOKS_NOT_INSTALLED as HOOKS_NOT_INSTALLED
@@ -58,6 +61,7 @@ __getattr__, __dir__, __all__ = export_lazily(
         "acp_relay": ("relay_agent", "run_unrecorded"),
         "acp_transcript": ("create_transcript",),
         "chains": ("BrokenJournal", "ChainHead", "JournalCoverage", "read_checkpoints"),
+        "endangered": ("EndangeredSession", "find_write_time", "list_endangered_sessions"),
         "hook": ("ERROR_LOG_FILE",),
         "installers": (
             "HOOKS_INSTALLED",

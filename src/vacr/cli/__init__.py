@@ -53,6 +53,8 @@ EXIT_CODES = {
     cls=LazyVerbGroup,
     package="vacr.cli",
     verbs={
+        "init": "Set up a key, a trust store and a log, once.",
+        "doctor": "Find what is wrong or at risk on this machine, with the fixes.",
         "open": "Open the app: all conversations on this machine, in a browser.",
         "list": "List the sessions of all agents on this machine.",
         "record": "Turn native sessions into records.",
@@ -80,9 +82,7 @@ EXIT_CODES = {
         "watch": "Capture the sessions of all agents as they happen.",
         "journal": "Verify the journal of captured sessions.",
         "acp": "Record the conversation between an editor and its agent.",
-        "attest": "Create evidence of how a session was recorded.",
-        "endorse": "Enrol the attestation key of a certified TPM.",
-        "appraise": "Appraise evidence by a policy, and sign the result.",
+        "evidence": "Prove which software recorded a session, and check that.",
         "log": "Create, serve and check a transparency log.",
         "lsp": "Show in an editor which agent wrote a line, and why.",
         "mcp": "Let agents search and check past conversations.",
@@ -91,12 +91,14 @@ EXIT_CODES = {
         "completion": "Print the completion script for a shell.",
     },
     modules={"completion": "verbs"},
+    moved=dict.fromkeys(("attest", "endorse", "appraise"), "evidence"),
     headings={
-        "Every day": "open list search show stats blame sql",
-        "Proof": "seal verify trust key",
-        "Share": "view export import notes",
+        "Every day": "open list search show stats blame",
+        "Proof": "seal verify trust",
+        "Share": "view export import",
         "Capture": "watch hook journal acp",
         "Run": "log mcp lsp",
+        "Set up": "init doctor",
     },
     invoke_without_command=True,
     no_args_is_help=False,
@@ -107,7 +109,8 @@ EXIT_CODES = {
     },
     epilog="Exit codes: "
     f"{' · '.join(f'{code} {meaning}' for code, meaning in EXIT_CODES.items())}. "
-    "Options can also be set by environment variables: VACR_<VERB>_<OPTION>.",
+    "An option on the command line wins over its environment variable VACR_<VERB>_<OPTION>, "
+    "which wins over the settings in vacr.toml; see vacr init.",
 )
 @click.version_option(__version__, "-V", "--version", message="vacr %(version)s")
 @click.pass_context

@@ -1,4 +1,4 @@
-"""`vacr appraise`: evidence and a policy → a signed attestation result.
+"""`vacr evidence appraise`: evidence and a policy → a signed attestation result.
 
 The result is written next to the evidence, under the name of the record:
 
@@ -59,37 +59,40 @@ from vacr.workflows import (
 
 EXIT_NOT_AFFIRMED = 1
 _TIER_MARKS = {Tier.NONE: "✓", Tier.AFFIRMING: "✓", Tier.WARNING: "!", Tier.CONTRAINDICATED: "✗"}
-_DEFAULT_HINT = "Do not rely on this evidence. Ask for new evidence: vacr attest."
+_DEFAULT_HINT = "Do not rely on this evidence. Ask for new evidence: vacr evidence attest."
 _HINTS_BY_REASON = {
     "attester-unknown": ("List the public key of the attester under attester-keys in the policy."),
     "attestation-key-unknown": (
         "List the key of the TPM under attestation-keys in the policy, or name an endorser."
     ),
     "key-in-software": (
-        "Use vacr attest --attester tpm, or accept it: software-is-enough = true in the policy."
+        "Use vacr evidence attest --attester tpm, or accept it in the policy: "
+        "software-is-enough = true."
     ),
     "measurement-unknown": (
-        "Write reference values with vacr attest --reference, and list them under references."
+        "Write reference values with vacr evidence attest --reference, and list them under "
+        "references."
     ),
     "measurement-changed": (
         "Find out why these files changed. If the change is right, write new reference values: "
-        "vacr attest --reference"
+        "vacr evidence attest --reference"
     ),
     "nonce": "Use the nonce that you sent to the attester, or ask for new evidence.",
-    "evidence-old": "Ask for new evidence: vacr attest.",
+    "evidence-old": "Ask for new evidence: vacr evidence attest.",
     "evidence-in-future": "Check the clocks of both machines, and ask for new evidence.",
     "record-mismatch": "Name the record of this evidence with --record.",
-    "journal-mismatch": "Ask for new evidence about this record: vacr attest --record.",
+    "journal-mismatch": "Ask for new evidence about this record: vacr evidence attest --record.",
     "pcr-mismatch": (
         "Find out why the machine started differently. If that is right, list the new value under "
         "pcrs in the policy."
     ),
-    "pcr-missing": "Ask for evidence with this register: vacr attest --pcrs.",
-    "measurement-missing": "Ask for new evidence that measures it: vacr attest.",
-    "claim-missing": "Ask for evidence that contains it. For the options: vacr attest --help",
+    "pcr-missing": "Ask for evidence with this register: vacr evidence attest --pcrs.",
+    "measurement-missing": "Ask for new evidence that measures it: vacr evidence attest.",
+    "claim-missing": "Ask for evidence that contains it: vacr evidence attest --help",
     "version": "Update vacr on the attester's machine, or accept this version in the policy.",
     "no-reference": (
-        "Write reference values with vacr attest --reference, and list them under references."
+        "Write reference values with vacr evidence attest --reference, and list them under "
+        "references."
     ),
 }
 
@@ -150,17 +153,18 @@ def command(
 ) -> int:
     """Appraise evidence by a policy, and sign the result.
 
-    EVIDENCE is a file of `vacr attest`, or another token (CWT, JWT) or wrapper (CMW). The result,
-    an EAR token for relying parties, is written unless EVIDENCE cannot be read. The exit code is 0
-    only if the evidence is affirmed. ✓ means passed, ! warning, ✗ failed, ? unproven or missing.
+    EVIDENCE is a file of `vacr evidence attest`, or another token (CWT, JWT) or wrapper (CMW). The
+    result, an EAR token for relying parties, is written unless EVIDENCE cannot be read. The exit
+    code is 0 only if the evidence is affirmed. ✓ means passed, ! warning, ✗ failed, ? unproven or
+    missing.
 
     \b
     Example:
-      vacr appraise abc.acr.json.evidence.cbor \\
+      vacr evidence appraise abc.acr.json.evidence.cbor \\
         --policy policy.toml --nonce 1f2e… --record abc.acr.json
-      vacr appraise evidence.cbor --policy policy.toml --nonce 1f2e… \\
+      vacr evidence appraise evidence.cbor --policy policy.toml --nonce 1f2e… \\
         --key verifier/signing.pem -o result.jwt
-      vacr appraise evidence.cbor --policy policy.toml --nonce 1f2e… \\
+      vacr evidence appraise evidence.cbor --policy policy.toml --nonce 1f2e… \\
         --key verifier/signing.pem --passport -o passport.json
     """
     voice = (

@@ -1,4 +1,4 @@
-"""`vacr attest`: a record and its recorder → evidence; also reference values for a verifier.
+"""`vacr evidence attest`: a record and its recorder → evidence; also reference values.
 
 >>> from vacr.cli.attest import _choose_agent, _parse_pcr_list
 >>> _parse_pcr_list("0,1,7")
@@ -189,13 +189,13 @@ def command(
 
     \b
     Example:
-      vacr attest --record abc.acr.json --nonce 1f2e… --attester tpm
-      vacr attest --record abc.acr.json --nonce 1f2e… \\
+      vacr evidence attest --record abc.acr.json --nonce 1f2e… --attester tpm
+      vacr evidence attest --record abc.acr.json --nonce 1f2e… \\
         --attester software --key keys/signing.pem
-      vacr attest --reference -o reference.cbor
-      vacr attest --reference --agent claude-code --agent-executable claude \\
+      vacr evidence attest --reference -o reference.cbor
+      vacr evidence attest --reference --agent claude-code --agent-executable claude \\
         -o reference.cbor
-      vacr attest --attestation-key -o ak.pub.pem
+      vacr evidence attest --attestation-key -o ak.pub.pem
     """
     voice = (
         Voice("text", quiet=True, verbose=verbose)
@@ -230,7 +230,8 @@ def command(
             if value is None
         ]
         raise UsageError(
-            f"evidence needs {' and '.join(missing)}", hint="For examples: vacr attest --help"
+            f"evidence needs {' and '.join(missing)}",
+            hint="For examples: vacr evidence attest --help",
         )
     tpm = Tpm(tcti, _parse_pcr_list(pcrs)) if attester == KEY_STORAGE_TPM else None
     if signer is None:

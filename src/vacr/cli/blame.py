@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -55,6 +56,9 @@ _EXIT_NOTHING_KNOWN = 1
 _SHORT_COMMIT_LENGTH = 12
 _MAX_POSITIONALS = 2
 _OPTIONAL_SCORE = re.compile(r"(-[A-Za-z]*?)([MC])([0-9]*)")
+
+
+_FILE_AND_LINE = re.compile(r"(.+):([1-9][0-9]{0,8})")
 
 
 class _BlameVerb(Verb):
@@ -209,7 +213,8 @@ def command(
     """Show who wrote the lines of a file, or the lines that a commit added.
 
     For each line of a file, vacr shows the model, the session, the evidence and the prompt. A
-    narrow terminal leaves out the last of these columns; -v lists sessions and prompts below. A
+    narrow terminal leaves out the last of these columns; -v lists sessions and prompts below, and
+    FILE:LINE does so for one line. A
     question mark after the evidence means that the time of the call is uncertain. With --commit,
     vacr counts lines; for a range of commits, such as a pull request, the lines that are new at its
     end. Without --records, vacr uses the sessions on this machine that worked in the repository.
@@ -229,6 +234,7 @@ def command(
     \b
     Example:
       vacr blame src/app.py
+      vacr blame src/app.py:42
       vacr blame -v -L 42,42 src/app.py
       vacr blame --commit HEAD~10..HEAD
       vacr blame -w -C -L 10,20 HEAD~3 -- src/app.py
@@ -241,6 +247,10 @@ def command(
     form = _choose_form(porcelain, line_porcelain, incremental)
     # Editors show everything on standard error as an error.
     voice = Voice(format, quiet or (form is not None and not verbose), verbose)
+    target, line = _split_line(target, repository)
+    if line and not flags.get("ranges"):
+        flags["ranges"] = (f"{line},{line}",)
+        voice = replace(voice, verbose=max(voice.verbose, 1))
     file, revision = _split_target(target, rev, commit)
     if commit is not None:
         given = any(flags.values()) or form or long_ids or short_rows or show_email or date
@@ -288,6 +298,17 @@ def _choose_form(porcelain: bool, line_porcelain: bool, incremental: bool) -> st
     if line_porcelain:
         return BLAME_LINE_PORCELAIN
     return BLAME_PORCELAIN if porcelain else None
+
+
+def _split_line(target: tuple[str, ...], repository: str | None) -> tuple[tuple[str, ...], str]:
+    """Return the arguments, and the line of a last one such as `src/app.py:42`, or an empty text.
+
+    A file whose name ends so wins.
+    """
+    found = _FILE_AND_LINE.fullmatch(target[-1]) if target else None
+    if found is None or Path(repository or "", target[-1]).exists():
+        return target, ""
+    return (*target[:-1], found[1]), found[2]
 
 
 def _split_target(

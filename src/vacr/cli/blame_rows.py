@@ -144,7 +144,7 @@ def describe_calls(lines: Sequence[BlamedLine]) -> list[str]:
         claim = next(line.blame.claim for line in own if line.blame is not None)
         texts += [f"  prompt: {shorten_prompt(claim)}"] if claim.prompt.strip() else []
         texts += [f"  entry: {entry}"] if entry else []
-    texts.append("To read a call: vacr show FILE --entry ENTRY. To find the FILE: vacr list -v")
+    texts.append("To read a call: vacr show SESSION --entry ENTRY")
     return texts
 
 

@@ -1,4 +1,4 @@
-"""`vacr endorse`: the enrolment of a TPM's attestation key, in four steps between two machines.
+"""`vacr evidence endorse`: the enrolment of a TPM's attestation key, in four steps.
 
 The attester's machine sends its key and its certificate; the verifier's machine answers with a
 secret that only this TPM can decrypt, and endorses the key once the secret comes back. A step never
@@ -51,11 +51,11 @@ def command() -> None:
 
     \b
     Example:
-      A$ vacr endorse request -o request.cbor
-      V$ vacr endorse challenge request.cbor --ek-root maker.pem \\
+      A$ vacr evidence endorse request -o request.cbor
+      V$ vacr evidence endorse challenge request.cbor --ek-root maker.pem \\
         -o challenge.cbor --secret secret.cbor
-      A$ vacr endorse answer challenge.cbor -o answer.cbor
-      V$ vacr endorse confirm answer.cbor --secret secret.cbor \\
+      A$ vacr evidence endorse answer challenge.cbor -o answer.cbor
+      V$ vacr evidence endorse confirm answer.cbor --secret secret.cbor \\
         --key verifier/signing.pem -o laptop.endorsement.cbor
     """
 
@@ -103,7 +103,7 @@ def _read_enrolment_message(name: str, kind: str) -> bytes:
     try:
         decode_enrolment(data, kind)
     except InvalidStatement as error:
-        hint = "For the steps and their files: vacr endorse --help"
+        hint = "For the steps and their files: vacr evidence endorse --help"
         raise UnreadableInput(
             f"not the {kind} of an enrolment: {error.message}", where=name, hint=hint
         ) from error
@@ -144,7 +144,7 @@ def request(
 
     \b
     Example:
-      vacr endorse request -o request.cbor
+      vacr evidence endorse request -o request.cbor
     """
     tpm = Tpm(tcti)
     content = {"attestation-key": tpm.attestation_key(), "ek-certificate": tpm.ek_certificate()}
@@ -196,7 +196,7 @@ def challenge(
 
     \b
     Example:
-      vacr endorse challenge request.cbor --ek-root maker.pem \\
+      vacr evidence endorse challenge request.cbor --ek-root maker.pem \\
         -o challenge.cbor --secret secret.cbor
     """
     voice = Voice(format, quiet, verbose)
@@ -239,7 +239,7 @@ def answer(
 
     \b
     Example:
-      vacr endorse answer challenge.cbor -o answer.cbor
+      vacr evidence endorse answer challenge.cbor -o answer.cbor
     """
     content = decode_enrolment(_read_enrolment_message(file, "challenge"), "challenge")
     secret = Tpm(tcti).activate(content["credential"], content["ek"])
@@ -281,7 +281,7 @@ def confirm(
 
     \b
     Example:
-      vacr endorse confirm answer.cbor --secret secret.cbor \\
+      vacr evidence endorse confirm answer.cbor --secret secret.cbor \\
         --key verifier/signing.pem -o laptop.endorsement.cbor
     """
     signer = load_signer_from_options(

@@ -34,6 +34,7 @@ from vacr.cli.options import (
     prices_option,
     voice_options,
 )
+from vacr.cli.selection import Selection, selection_options
 from vacr.console import Voice, format_error_place, write_bytes
 from vacr.errors import NotASession, UnreadableInput, UsageError, VacrError
 from vacr.exchange import (
@@ -65,7 +66,7 @@ _WRITABLE_FORMATS = [name for name, format_ in EXCHANGE_FORMATS.items() if forma
 
 
 @click.command(no_args_is_help=True, cls=Verb)
-@click.argument("paths", nargs=-1, required=True, metavar="RECORD|SESSION|FOLDER...", type=PATH)
+@click.argument("paths", nargs=-1, metavar="[RECORD|SESSION|FOLDER]...", type=PATH)
 @click.option("--to", type=click.Choice(_WRITABLE_FORMATS), required=True, help="Format to write.")
 @click.option(
     "--atif-version",
@@ -81,6 +82,7 @@ _WRITABLE_FORMATS = [name for name, format_ in EXCHANGE_FORMATS.items() if forma
     default="none; needed for in-toto",
     force_help="Sign a record that was modified; accept a key that other users can read.",
 )
+@selection_options
 @filter_options
 @prices_option
 @output_options
@@ -95,6 +97,11 @@ def command(
     passphrase_file: str | None,
     force: bool,
     prices: str | None,
+    agent: str | None,
+    project: str | None,
+    repo: str | None,
+    since: str | None,
+    until: str | None,
     output: str | None,
     overwrite: bool,
     format: str,
@@ -114,6 +121,7 @@ def command(
     Example:
       vacr export abc.acr.json --to atif  # writes ./abc.atif.json
       vacr export abc.acr.json --to markdown --only user --only assistant -o -
+      vacr export --since yesterday --to markdown -o notes/
       vacr export records/ --to atif -o trajectories/
       vacr export abc.acr.json --to in-toto --key keys/signing.pem \\
         --commit $(git rev-parse HEAD)
@@ -121,6 +129,7 @@ def command(
         git notes --ref=ai add -F - HEAD
     """
     voice = Voice(format, quiet, verbose)
+    paths = Selection(agent, project, repo, since, until).choose(paths, voice)
     row_filter = build_filter(**filters)
     _check_options_apply(
         to, row_filter, atif_version=atif_version, key=key, commit=commit, prices=prices

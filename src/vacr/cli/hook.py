@@ -186,7 +186,9 @@ def status(
     for row in rows:
         counts = str(row["sessions"]), format_size(row["bytes"])
         table.append((row["agent"], row["state"], *counts, row["file"], row["detail"]))
-    for line in align_columns(table, right=frozenset((2, 3)), width=get_terminal_width(sys.stdout)):
+    for line in align_columns(
+        table, right=frozenset((2, 3)), width=get_terminal_width(sys.stdout), paths=4
+    ):
         voice.result(line)
     if errors:
         voice.notice(

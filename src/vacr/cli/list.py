@@ -15,7 +15,6 @@ The newest session comes first. Sub-agents are counted with the session that sta
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import defaultdict
 from datetime import UTC, datetime
@@ -24,12 +23,12 @@ from typing import Any
 import click
 
 from vacr.agents import load_agents
-from vacr.cli.options import EXIT_NO_SESSION, Verb, complete_agent, streaming_voice_options
+from vacr.cli.options import EXIT_NO_SESSION, Verb, streaming_voice_options
+from vacr.cli.selection import Selection, selection_options
 from vacr.console import Voice, align_columns, get_terminal_width, truncate_start
 from vacr.discovery import SessionSummary, list_sessions, list_store_roots
 from vacr.errors import UnreadableInput, escape_unprintable
-from vacr.files import find_home_folder
-from vacr.workflows import format_count, format_size
+from vacr.workflows import abbreviate_home, complete_agent_name, format_count, format_size
 
 _MIN_ID_LENGTH = 8
 _MIN_PROJECT_WIDTH = 15
@@ -41,18 +40,17 @@ SessionWithSubAgents = tuple[SessionSummary, list[SessionSummary]]
 
 
 @click.command(cls=Verb)
-@click.option(
-    "--agent",
-    metavar="NAME",
-    shell_complete=complete_agent,
-    help="List only sessions of this agent.",
-)
+@selection_options
 @click.option(
     "-n", "--limit", type=click.IntRange(1), metavar="N", help="List only the N newest sessions."
 )
 @streaming_voice_options
 def command(
     agent: str | None,
+    project: str | None,
+    repo: str | None,
+    since: str | None,
+    until: str | None,
     limit: int | None,
     format: str,
     quiet: bool,
@@ -69,12 +67,18 @@ def command(
     \b
     Example:
       vacr list -n 20
+      vacr list --since yesterday --project .
       vacr show latest
       vacr list --agent codex-cli --format jsonl | jq -r .path
     """
     voice = Voice(format, quiet, verbose)
     failed: list[UnreadableInput] = []
-    sessions = list_newest_sessions(agent, failed)[:limit]
+    agent = complete_agent_name(agent) if agent is not None else None
+    selection = Selection(agent, project, repo, since, until)
+    sessions = list_newest_sessions(agent, failed)
+    if selection != Selection(agent):
+        sessions = _select_sessions(sessions, selection, voice)
+    sessions = sessions[:limit]
     documents = [build_session_document(*session) for session in sessions]
     errors = [{"path": error.where, "error": error.message} for error in failed]
     voice.data({"sessions": documents, "errors": errors})
@@ -99,6 +103,32 @@ def command(
             option = f" --session {session.session}" if session.session else ""
             voice.result(f"  {session.path}{option}")
     return 0
+
+
+def _select_sessions(
+    sessions: list[SessionWithSubAgents], selection: Selection, voice: Voice
+) -> list[SessionWithSubAgents]:
+    """Return the sessions of a project, a repository or a time. Only a repository needs the index.
+
+    Raises:
+        UsageError: a time is wrong.
+        UnreadableInput: the index cannot be used.
+    """
+    query = selection.build_query()
+    named = set(selection.choose((), voice)) if selection.repo else None
+    below = query.project.rstrip("/") + "/"
+    selected = []
+    for session, sub_agents in sessions:
+        begun = session.start if session.start is not None else session.updated
+        used = session.updated if session.updated is not None else session.start
+        if (
+            (not query.project or f"{session.project.rstrip('/')}/".startswith(below))
+            and (query.since_ms is None or (used is not None and used >= query.since_ms))
+            and (query.until_ms is None or (begun is not None and begun < query.until_ms))
+            and (named is None or not named.isdisjoint((session.path, session.session_id)))
+        ):
+            selected.append((session, sub_agents))
+    return selected
 
 
 def list_newest_sessions(
@@ -172,14 +202,6 @@ def describe_session_folders(agent: str | None) -> str:
         return f"the usual folders of {len(agents)} agents (vacr list -v shows them)"
     roots = [root for root, _ in list_store_roots(agents[agent])] if agent in agents else []
     return ", ".join(dict.fromkeys(abbreviate_home(str(root)) for root in roots))
-
-
-def abbreviate_home(path: str) -> str:
-    """Return a path with the user's home folder written as `~`; other paths stay the same."""
-    home = find_home_folder(os.environ)
-    if home and (path == home or path.startswith(f"{home}/")):
-        return f"~{path[len(home) :]}"
-    return path
 
 
 def format_session_table(sessions: list[SessionWithSubAgents], width: int | None) -> list[str]:

@@ -177,7 +177,9 @@ def status(agent: str, format: str, quiet: bool, verbose: int) -> int:
         return EXIT_NO_AGENT
     table = [("agent", "server", "settings", "")]
     table += [(row["agent"], row["state"], row["file"], row["detail"]) for row in rows]
-    for line in align_columns(table, right=frozenset(), width=get_terminal_width(sys.stdout)):
+    for line in align_columns(
+        table, right=frozenset(), width=get_terminal_width(sys.stdout), paths=2
+    ):
         voice.result(line)
     healthy = (HOOKS_INSTALLED, HOOKS_NOT_INSTALLED)
     return 0 if all(row["state"] in healthy for row in rows) else EXIT_NO_AGENT

@@ -46,6 +46,7 @@ _SIGNING_OPTIONS = ("key", "alg", "x5chain", "issuer", "timestamp", "passphrase_
 _FORCE_HELP = "Accept a key that other users of this machine can read."
 
 _OPTION_GROUPS = {
+    "Sessions": "agent project repo since until",
     "Filters": "entry only tool grep errors",
     "Signature": "key alg x5chain issuer subject profile timestamp passphrase-file force trust "
     "trust-store eku timestamp-trust require-timestamp",
@@ -61,6 +62,7 @@ _OPTION_GROUPS = {
 }
 """The headings in the help of a verb with many options, each with the names of its options."""
 _MAX_UNGROUPED_OPTIONS = 9
+_GENERAL_NAMES = frozenset(("format", "quiet", "verbose"))
 
 
 _ARGUMENTS_KEY = "vacr.arguments"
@@ -69,10 +71,37 @@ _ARGUMENTS_KEY = "vacr.arguments"
 class Verb(click.Command):
     """A verb whose help groups the options, if there are many."""
 
+    uses_settings = True
+    """Whether the settings files give the defaults of the options."""
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments after the verb, and keep them for `get_verb_arguments`."""
+        """Parse the arguments after the verb, and keep them for `get_verb_arguments`.
+
+        Settings files give the defaults of the options.
+        """
         ctx.meta[_ARGUMENTS_KEY] = list(args)
-        return super().parse_args(ctx, args)
+        if self.uses_settings and ctx.parent is not None and not ctx.resilient_parsing:
+            from vacr.cli.settings import apply_settings
+
+            apply_settings(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.MissingParameter as error:
+            if error.param is None or error.param.name != "key":
+                raise
+            hint = "To choose a key for all commands: vacr init"
+            raise click.MissingParameter(hint, ctx, error.param) from error
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write where the options can also be set."""
+        words = ctx.command_path.split()[1:]
+        if self.uses_settings and words and self.params:
+            variable = "_".join(["VACR", *(word.upper().replace("-", "_") for word in words)])
+            formatter.write_paragraph()
+            formatter.write_text(
+                f"Options can also be set by variables such as {variable}_{_pick_name(self)}, and "
+                f"in the table [{'.'.join(words)}] of vacr.toml."
+            )
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write more than nine options under headings; options without a group come first."""
@@ -92,6 +121,22 @@ class Verb(click.Command):
             if group:
                 with formatter.section(heading):
                     formatter.write_dl(group)
+
+
+def _pick_name(verb: click.Command) -> str:
+    """Return the name of the first option of a verb in capitals."""
+    names = [
+        str(param.name).upper()
+        for param in verb.params
+        if isinstance(param, click.Option) and param.name not in _GENERAL_NAMES
+    ]
+    return names[0] if names else "FORMAT"
+
+
+class SetupVerb(Verb):
+    """A verb that sets up or checks the settings, and so does not depend on them."""
+
+    uses_settings = False
 
 
 def get_verb_arguments() -> list[str]:
@@ -375,12 +420,12 @@ def commit_options(function: F) -> F:
         click.option(
             "--since",
             metavar="DATE",
-            help="With --lines: only commits since this day or time.",
+            help="Only sessions used since then; with --lines, only commits.",
         ),
         click.option(
             "--until",
             metavar="DATE",
-            help="With --lines: only commits until this day or time.",
+            help="Only sessions that began until then; with --lines, only commits.",
         ),
     )
 

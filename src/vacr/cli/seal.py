@@ -13,6 +13,7 @@ The work is in `vacr.workflows.seal`; this module parses options and prints resu
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from vacr.cli.options import (
 )
 from vacr.cli.register import report_registration
 from vacr.cli.report import RecordingReport
+from vacr.cli.selection import Selection, selection_options
 from vacr.console import Voice, show_progress
 from vacr.errors import UsageError, VacrError
 from vacr.files import STDIN, is_folder, path_exists
@@ -49,7 +51,7 @@ from vacr.workflows import (
 
 
 @click.command(no_args_is_help=True, cls=Verb)
-@click.argument("paths", nargs=-1, required=True, metavar="FILE|FOLDER...", type=PATH)
+@click.argument("paths", nargs=-1, metavar="[FILE|FOLDER]...", type=PATH)
 @signing_options
 @click.option("--service", metavar="URL", help="Transparency log to register in.  [default: none]")
 @service_options
@@ -60,6 +62,7 @@ from vacr.workflows import (
     "[default revision: HEAD]",
 )
 @source_options
+@partial(selection_options, agent=False)
 @click.option(
     "-o",
     "--output",
@@ -80,6 +83,10 @@ def command(
     base: str | None,
     agent: str | None,
     seal_source: bool,
+    project: str | None,
+    repo: str | None,
+    since: str | None,
+    until: str | None,
     output: str,
     overwrite: bool,
     format: str,
@@ -91,7 +98,8 @@ def command(
 
     Writes a record with `file-attribution` for each session, and next to it the statement with the
     receipt of the log. A second run keeps everything that is still valid, and signs nothing twice.
-    If the service cannot be reached, the statement waits in the outbox.
+    If the service cannot be reached, the statement waits in the outbox. Without paths, --project,
+    --repo, --since and --until choose among all sessions on this machine.
 
     \b
     Example:
@@ -99,9 +107,13 @@ def command(
         --service https://log.example.org -o sealed/
       vacr seal ~/.codex/sessions --key keys/signing.pem \\
         --service https://log.example.org -o sealed/
+      vacr seal latest
+      vacr seal --project . --since 7d -o sealed/
       vacr seal abc.jsonl --key keys/signing.pem --base ~/repo@HEAD~3
     """
     voice = Voice(format, quiet, verbose)
+    selection = Selection(None, project, repo, since, until)
+    paths = selection.choose(paths, voice)
     is_single_file = path_exists(output) and not is_folder(output)
     if STDIN in (*paths, output) or is_single_file:
         raise UsageError(

@@ -26,7 +26,6 @@ from typing import Any
 
 import click
 
-from vacr.agents import load_agents
 from vacr.archive import (
     ContextEntry,
     SearchHit,
@@ -37,13 +36,18 @@ from vacr.archive import (
     search_entries,
     split_snippet,
 )
-from vacr.cli.list import abbreviate_home
 from vacr.cli.options import PATH, Verb, complete_agent, streaming_voice_options
 from vacr.console import Voice, cut_to_width, get_terminal_width, print_text, show_job_progress
 from vacr.errors import UsageError, escape_unprintable
 from vacr.files import find_state_folder, make_absolute
 from vacr.viewer import PROMPTS, ROW_KINDS
-from vacr.workflows import format_count, parse_moment, refresh_search_index
+from vacr.workflows import (
+    abbreviate_home,
+    complete_agent_name,
+    format_count,
+    parse_moment,
+    refresh_search_index,
+)
 
 _EXIT_NO_MATCH = 1
 _MAX_LIMIT = 10_000
@@ -171,16 +175,12 @@ def open_fresh_index(voice: Voice, paths: Sequence[str] = ()) -> Iterator[Search
 
 
 def check_agent_name(agent: str | None) -> str:
-    """Return the name of an agent, or an empty text for None.
+    """Return the name of an agent that a user typed, or an empty text for None.
 
     Raises:
         UsageError: no agent has that name.
     """
-    if agent is not None and agent not in load_agents():
-        raise UsageError(
-            f"unknown agent {agent!r}", hint=f"Known agents: {', '.join(load_agents())}."
-        )
-    return agent or ""
+    return "" if agent is None else complete_agent_name(agent)
 
 
 def _report(

@@ -34,6 +34,7 @@ from vacr.cli.options import (
     prices_option,
     streaming_voice_options,
 )
+from vacr.cli.selection import Selection, selection_options
 from vacr.console import Voice, print_text
 from vacr.errors import VacrError
 from vacr.record import format_timestamp
@@ -72,7 +73,7 @@ _EXIT_NO_MATCH = 1
 
 
 @click.command(no_args_is_help=True, cls=Verb)
-@click.argument("paths", nargs=-1, required=True, metavar="RECORD|SESSION|FOLDER...", type=PATH)
+@click.argument("paths", nargs=-1, metavar="[RECORD|SESSION|FOLDER]...", type=PATH)
 @click.option(
     "--detail",
     type=click.Choice(DETAIL_LEVELS),
@@ -80,6 +81,7 @@ _EXIT_NO_MATCH = 1
     show_default=True,
     help="How much of each row to show.",
 )
+@selection_options
 @filter_options
 @prices_option
 @click.option(
@@ -96,6 +98,11 @@ def command(
     color: str,
     no_pager: bool,
     prices: str | None,
+    agent: str | None,
+    project: str | None,
+    repo: str | None,
+    since: str | None,
+    until: str | None,
     format: str,
     quiet: bool,
     verbose: int,
@@ -103,21 +110,24 @@ def command(
 ) -> int:
     """Show a conversation in the terminal.
 
-    The rows are prompts, answers, tool calls and edits as diffs; totals follow. Of several
-    records, or of a FOLDER, all conversations are shown; with a filter, only the conversations with
-    a match. -v shows the place of each row in the record, for --entry and for links. Control
+    The rows are prompts, answers, tool calls and edits as diffs; totals follow. Without paths,
+    --agent, --project, --repo, --since and --until choose among all sessions on this machine. Of
+    several records, or of a FOLDER, all conversations are shown; with a filter, only those with a
+    match. -v shows the place of each row in the record, for --entry and for links. Control
     characters are escaped, so a session cannot affect your terminal. No signature is verified; use
     `vacr verify` for that. If a record was modified after it was made, a warning comes first, and
     the exit code is 1.
 
     \b
     Example:
-      vacr show abc.acr.json
+      vacr show latest
+      vacr show --agent claude-code --since yesterday
       vacr show abc.acr.json --detail full --only tool --errors
       vacr show ~/.claude/projects/x/abc.jsonl --grep "rm -rf"
       vacr show records/ --grep "rm -rf" --only tool -v
     """
     voice = Voice(format, quiet, verbose)
+    paths = Selection(agent, project, repo, since, until).choose(paths, voice)
     row_filter = build_filter(**filters)
     run = _ShowRun(paths, row_filter, load_prices(prices), voice)
     if voice.json:

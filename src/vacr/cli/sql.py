@@ -15,15 +15,24 @@ from __future__ import annotations
 import csv
 import io
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
 
-from vacr.archive import TABLES, VIEW_COLUMNS, SqlResult, run_select
+from vacr.archive import (
+    TABLES,
+    VIEW_COLUMNS,
+    SqlResult,
+    run_select,
+    write_answer,
+    write_tables,
+)
 from vacr.cli.options import PATH, Verb
 from vacr.cli.search import open_fresh_index
 from vacr.console import Voice, align_columns, get_terminal_width, print_text
 from vacr.errors import UsageError
+from vacr.workflows import format_count
 
 _EXAMPLE = 'For example: vacr sql "select agent, count(*) from records group by agent"'
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -49,11 +58,14 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 )
 @click.option(
     "--format",
-    type=click.Choice(["table", "json", "jsonl", "csv"]),
+    type=click.Choice(["table", "json", "jsonl", "csv", "parquet"]),
     default="table",
     show_default=True,
-    help="Output format.",
+    help="Output format; parquet needs -o FILE.",
 )
+@click.option("--to", type=click.Choice(["parquet"]), help="Export all tables to the folder of -o.")
+@click.option("-o", "--output", metavar="FILE|FOLDER/", type=PATH, help="Where to write Parquet.")
+@click.option("--overwrite", is_flag=True, help="Replace files that exist.")
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only, and the answer.")
 @click.option("-v", "--verbose", count=True, help="Print more details.")
 def command(
@@ -62,6 +74,9 @@ def command(
     timeout: float,
     path: tuple[str, ...],
     format: str,
+    to: str | None,
+    output: str | None,
+    overwrite: bool,
     quiet: bool,
     verbose: int,
 ) -> int:
@@ -77,8 +92,13 @@ def command(
       vacr sql "select week, model, sum(cost) from weekly_usage group by 1, 2"
       vacr sql "select tool, count(*), avg(is_error) from calls group by 1"
       vacr sql "select path, how from files where path like '%.py'" --format csv
+      vacr sql "select * from usage" --format parquet -o usage.parquet
+      vacr sql --to parquet -o tables/
     """
-    voice = Voice("text" if format in ("table", "csv") else format, quiet, verbose)
+    voice = Voice("text" if format in ("table", "csv", "parquet") else format, quiet, verbose)
+    target = _check_target(format, to, output, query, overwrite=overwrite)
+    if to is not None and target is not None:
+        return _export_tables(target, path, voice)
     if tables:
         rows = [(name, *column) for name, columns in TABLES.items() for column in columns.items()]
         rows += [(name, column, "") for name, columns in VIEW_COLUMNS.items() for column in columns]
@@ -88,7 +108,47 @@ def command(
     else:
         with open_fresh_index(voice, path) as index:
             answer = run_select(index.path, query, seconds=timeout)
-    _print_answer(answer, format, voice)
+    if target is not None:
+        voice.result(f"{output}: {format_count(write_answer(target, answer), 'row')}")
+    else:
+        _print_answer(answer, format, voice)
+    return 0
+
+
+def _check_target(
+    format: str, to: str | None, output: str | None, query: str | None, *, overwrite: bool
+) -> Path | None:
+    """Return the file or folder for Parquet, or None if the answer is printed.
+
+    Raises:
+        UsageError: options do not fit together, or the file exists.
+    """
+    if to is None and format != "parquet":
+        if output is not None:
+            raise UsageError("-o needs --format parquet, or --to parquet", hint="Or use > FILE.")
+        return None
+    if output is None:
+        hint = "Add -o tables/" if to is not None else "Add -o FILE.parquet"
+        raise UsageError("Parquet is not printed on a terminal", hint=hint)
+    if to is not None and query:
+        raise UsageError("--to exports whole tables", hint="For a query: --format parquet -o FILE")
+    target = Path(output)
+    names = [*TABLES, *VIEW_COLUMNS] if to is not None else []
+    files = [target / f"{name}.parquet" for name in names] or [target]
+    existing = next((file for file in files if file.exists()), None)
+    if existing is not None and not overwrite:
+        raise UsageError("the file exists", where=str(existing), hint="Add --overwrite.")
+    return target
+
+
+def _export_tables(folder: Path, paths: tuple[str, ...], voice: Voice) -> int:
+    """Write all tables to a folder, one Parquet file each; return the exit code."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with open_fresh_index(voice, paths) as index:
+        counts = write_tables(index.connection, folder)
+    for name, count in counts.items():
+        voice.result(f"{folder / name}.parquet: {format_count(count, 'row')}")
+    voice.data({"folder": str(folder), "rows": counts})
     return 0
 
 
@@ -108,7 +168,10 @@ def _print_answer(answer: SqlResult, format: str, voice: Voice) -> None:
             if answer.rows and all(_is_number(row[column]) for row in answer.rows)
         }
         width = get_terminal_width(sys.stdout)
-        for line in align_columns(rows, right=frozenset(numbers), width=width):
+        lines = align_columns(rows, right=frozenset(numbers), width=width)
+        if width is not None and any(len(line) > width for line in lines):
+            lines = _list_rows(rows)
+        for line in lines:
             print_text(line)
     else:
         documents = [
@@ -118,6 +181,16 @@ def _print_answer(answer: SqlResult, format: str, voice: Voice) -> None:
         voice.data({"columns": answer.columns, "rows": documents})
         for document in documents:
             voice.line(document)
+
+
+def _list_rows(rows: list[list[str]]) -> list[str]:
+    """Return a table that is too wide for the terminal as a line for each cell."""
+    head, *others = rows
+    lines = []
+    for row in others:
+        cells = [[name, cell] for name, cell in zip(head, row, strict=True) if cell]
+        lines += ["", *align_columns(cells, right=frozenset())] if cells else [""]
+    return lines[1:]
 
 
 def _is_number(value: Any) -> bool:

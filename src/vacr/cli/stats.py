@@ -44,6 +44,7 @@ from vacr.cli.options import (
     voice_options,
 )
 from vacr.cli.search import check_agent_name, open_fresh_index
+from vacr.cli.selection import Selection
 from vacr.console import (
     Voice,
     align_columns,
@@ -63,6 +64,7 @@ from vacr.files import make_absolute
 from vacr.record import has_labels
 from vacr.viewer import (
     BY_AGENT,
+    BY_MODEL,
     COUNTED_TOKENS,
     GROUPINGS,
     SessionGroups,
@@ -128,6 +130,11 @@ def _complete_grouping(
 @click.option("--repo", metavar="TEXT", help="Without paths: only repositories with this address.")
 @click.option("--project", metavar="FOLDER", type=PATH, help="Without paths: only this folder.")
 @click.option(
+    "--model",
+    metavar="TEXT",
+    help="Without paths: only models whose name has this text; groups by model.",
+)
+@click.option(
     "--by",
     metavar="NAME[,NAME]",
     shell_complete=_complete_grouping,
@@ -154,6 +161,7 @@ def command(
     agent: str | None,
     repo: str | None,
     project: str | None,
+    model: str | None,
     by: str | None,
     lines: str | None,
     repository: str | None,
@@ -190,6 +198,7 @@ def command(
     \b
     Example:
       vacr stats --by model --since 7d
+      vacr stats --model opus --since last-week
       vacr stats ~/.claude/projects --by day
       vacr stats records/ --by model --format json
       vacr stats --lines HEAD~10..HEAD
@@ -199,12 +208,20 @@ def command(
     voice = Voice(format, quiet, verbose)
     paths = (*paths, *records)
     filters = {"agent": agent, "repo": repo, "project": project}
-    if paths or lines is not None:
+    if model is not None and (paths or lines is not None or by not in (None, BY_MODEL)):
+        raise UsageError(
+            "--model chooses among all sessions on this machine, by model",
+            hint="For example: vacr stats --model opus --since last-week",
+        )
+    if lines is not None:
         _refuse_index_options(filters)
+    elif paths and repository is None:
+        paths = Selection(agent, project, repo, since, until).choose(paths, voice)
+        since = until = None
     elif repository is not None:
         check_commit_options(repository=repository)
     else:
-        return _show_index_totals(by, filters, since, until, prices, voice)
+        return _show_index_totals(by, {**filters, "model": model}, since, until, prices, voice)
     if lines is not None:
         if prices is not None:
             raise UsageError(
@@ -219,7 +236,7 @@ def command(
 
 
 def _refuse_index_options(filters: dict[str, str | None]) -> None:
-    """Refuse options that only work for all sessions on this machine.
+    """Refuse options that choose sessions.
 
     Raises:
         UsageError: one of them is set.
@@ -227,8 +244,8 @@ def _refuse_index_options(filters: dict[str, str | None]) -> None:
     for name, value in filters.items():
         if value is not None:
             raise UsageError(
-                f"--{name} chooses among all sessions on this machine",
-                hint="Omit the paths and --lines, or the option.",
+                f"--{name} chooses sessions, but --lines counts commits",
+                hint="Omit one of them.",
             )
 
 
@@ -246,7 +263,7 @@ def _show_index_totals(
         UsageError: the grouping, a time or an agent is unknown, or prices are named.
         UnreadableInput: the index cannot be used.
     """
-    by = by or BY_AGENT
+    by = by or (BY_MODEL if filters["model"] else BY_AGENT)
     if by not in INDEX_GROUPINGS:
         raise UsageError(
             f"--by {by}: sessions have no such group",
@@ -265,6 +282,7 @@ def _show_index_totals(
         project=make_absolute(project) if project else "",
         since_ms=parse_moment(since, "--since", now) if since else None,
         until_ms=parse_moment(until, "--until", now, is_end=True) if until else None,
+        model=(filters["model"] or "").lower(),
     )
     with open_fresh_index(voice) as index:
         groups = sum_totals(index.connection, query)
@@ -282,7 +300,7 @@ def _show_index_totals(
         voice.notice("vacr: no sessions match")
         return EXIT_NO_SESSION
     for line in _format_stats_table(by, groups, total, date):
-        voice.result(line)
+        voice.prose(line)
     return 0
 
 
@@ -339,7 +357,7 @@ def _show_session_totals(
     )
     if groups:
         for line in _format_stats_table(by, groups, total, table.date):
-            voice.result(line)
+            voice.prose(line)
     if totals.repeated:
         voice.notice(f"vacr: skipped {format_count(totals.repeated, 'duplicate recording')}")
     if unlabelled:

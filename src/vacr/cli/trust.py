@@ -52,7 +52,9 @@ from vacr.verification import (
 )
 from vacr.workflows import (
     COUNTED_STATES,
+    PROJECT_SETTINGS,
     PROJECT_STORE,
+    SETTINGS_NAME,
     STORE_APPROVED,
     STORE_REFUSED,
     TrustStoreFile,
@@ -64,9 +66,12 @@ from vacr.workflows import (
     find_default_stores,
     find_own_store,
     find_project_folder,
+    find_project_settings,
     find_project_store,
     load_trust_stores,
-    read_project_store,
+    parse_settings,
+    read_project_file,
+    remember_approval,
     remove_trusted_party,
     renew_approval,
 )
@@ -286,7 +291,7 @@ def _read_before_change(path: Path) -> TrustStoreFile | None:
     check_inside_project(path)
     if not os.path.lexists(path):
         return None
-    store = read_project_store(path)
+    store = read_project_file(path)
     store.parse()
     return store
 
@@ -514,7 +519,7 @@ def export(
     return 0
 
 
-@command.command(cls=Verb, short_help="Approve the trust store of a project.")
+@command.command(cls=Verb, short_help="Approve the trust store and the settings of a project.")
 @click.argument("file", required=False, type=PATH)
 @click.option("--yes", is_flag=True, help="Approve without asking.")
 @voice_options
@@ -525,68 +530,99 @@ def approve(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Approve the trust store of this project, or the FILE.
+    """Approve the trust store and the settings of this project, or the FILE.
 
-    A clone could bring keys of an attacker. So a project's store counts only after you approved it,
-    and again after each change. The parties are shown first, and the changes since your last
-    approval.
+    A clone could bring keys of an attacker, or settings that choose another key or log. So these
+    files of a project count only after you approved them, and again after each change. Their
+    content is shown first, and the changes since your last approval.
 
     \b
     Example:
       vacr trust approve
     """
     voice = Voice(format, quiet, verbose)
-    path = find_project_store(Path(file).parent if file is not None else Path.cwd())
-    if path is None or (file is not None and Path(file).resolve() != path.resolve()):
-        raise UsageError(
-            f"not the trust store of a project: {file}"
-            if file is not None
-            else "this project has no trust store",
-            hint=f"A project's store is the file {PROJECT_STORE} in a git repository.",
-        )
-    store = read_project_store(path)
-    if store.state == STORE_APPROVED:
-        voice.result(f"trust store {path}: already approved")
-    else:
-        if not yes and (voice.quiet or voice.json):
-            raise UsageError(
-                "with --quiet or --format json, the parties are not shown before the question",
-                hint="Leave the option out, or add --yes.",
-            )
-        _review_store(store, voice)
-        if not yes:
-            _ask_approval(path)
-        approve_store(store)
-        voice.result(f"trust store {path}: approved, SHA-256 {store.digest}")
-    voice.data({"trust-store": str(path), "sha256": store.digest, "state": STORE_APPROVED})
+    document: dict[str, Any] = {}
+    for path in _find_project_files(file):
+        found = read_project_file(path)
+        kind = "settings" if path.name == SETTINGS_NAME else "trust store"
+        if found.state == STORE_APPROVED:
+            voice.result(f"{kind} {path}: already approved")
+        else:
+            _approve_file(found, kind, voice, yes=yes)
+        if kind == "settings":
+            document["settings"] = {"path": str(path), "sha256": found.digest}
+        else:
+            document |= {"trust-store": str(path), "sha256": found.digest}
+    voice.data({**document, "state": STORE_APPROVED})
     return 0
 
 
-def _review_store(file: TrustStoreFile, voice: Voice) -> None:
-    """Print the parties of a store, and the lines that changed since the last approval.
+def _find_project_files(file: str | None) -> list[Path]:
+    """Return the paths of the trust store and the settings of this project, or of one of them.
 
     Raises:
-        UnreadableInput: the store is malformed, or cannot be read.
+        UsageError: there are none, or `file` is not one of them.
     """
-    voice.result(f"trust store {file.path}: {file.state}")
-    _print_store(file.parse(), voice)
+    folder = Path(file).parent if file is not None else Path.cwd()
+    found = [find(folder) for find in (find_project_store, find_project_settings)]
+    paths = [path for path in found if path is not None]
+    if file is not None:
+        paths = [path for path in paths if path.resolve() == Path(file).resolve()]
+    if not paths:
+        raise UsageError(
+            f"not the trust store or the settings of a project: {file}"
+            if file is not None
+            else "this project has no trust store and no settings",
+            hint=f"They are the files {PROJECT_STORE} and {PROJECT_SETTINGS} in a git repository.",
+        )
+    return paths
+
+
+def _approve_file(file: TrustStoreFile, kind: str, voice: Voice, *, yes: bool) -> None:
+    """Show a file of a project, ask unless `yes`, and remember the approval.
+
+    Raises:
+        UsageError: the user declines, or there is no terminal to ask.
+        UnreadableInput: the file is malformed, or cannot be read.
+    """
+    if not yes and (voice.quiet or voice.json):
+        raise UsageError(
+            "with --quiet or --format json, the content is not shown before the question",
+            hint="Leave the option out, or add --yes.",
+        )
+    if file.state == STORE_REFUSED:
+        file.parse()
+    voice.result(f"{kind} {file.path}: {file.state}")
+    if kind == "settings":
+        settings = parse_settings(file.data, file.path)
+        for line in settings.data.decode().splitlines():
+            voice.result(f"  {line}")
+    else:
+        _print_store(file.parse(), voice)
     if file.approved is not None:
         before, after = (data.decode().splitlines() for data in (file.approved, file.data))
-        lines = difflib.unified_diff(before, after, "approved", "now", lineterm="")
-        for line in lines:
+        for line in difflib.unified_diff(before, after, "approved", "now", lineterm=""):
             voice.result(line)
+    if not yes:
+        question = "Use these settings" if kind == "settings" else "Trust these parties"
+        _ask_approval(Path(file.path), question)
+    if kind == "settings":
+        remember_approval(file)
+    else:
+        approve_store(file)
+    voice.result(f"{kind} {file.path}: approved, SHA-256 {file.digest}")
 
 
-def _ask_approval(path: Path) -> None:
-    """Ask whether to trust a project's store.
+def _ask_approval(path: Path, question: str) -> None:
+    """Ask whether to approve a file of a project.
 
     Raises:
         UsageError: the user declines, or there is no terminal.
     """
     if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError(
-            "approving needs a terminal", hint="Review the parties above, and add --yes."
+            "approving needs a terminal", hint="Review the content above, and add --yes."
         )
     project = escape_unprintable(str(path.parent.parent))
-    if not click.confirm(f"Trust these parties for everything in {project}?", err=True):
+    if not click.confirm(f"{question} for everything in {project}?", err=True):
         raise UsageError("not approved", where=str(path))

@@ -38,19 +38,22 @@ class LazyVerbGroup(click.Group):
         verbs: Mapping[str, str] | None = None,
         modules: Mapping[str, str] | None = None,
         headings: Mapping[str, str] | None = None,
+        moved: Mapping[str, str] | None = None,
         **settings: Any,
     ) -> None:
         """Take the package, and its verbs with their descriptions, in the order of the help.
 
         `headings` maps each heading of the help to the names of its verbs. Verbs under no heading
         are listed last, by name only.
-        `modules` names the module of a verb where it differs.
+        `modules` names the module of a verb where it differs. `moved` maps verbs that are now in
+        another group to that group; they still work here, but no help lists them.
         """
         super().__init__(*args, **settings)
         self.package = package
         self.verbs = verbs or {}
         self.modules = modules or {}
         self.headings = headings or {}
+        self.moved = moved or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the verbs, in the order of the help."""
@@ -60,7 +63,7 @@ class LazyVerbGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the module of a verb and return its command; `None` for an unknown verb."""
         del ctx
-        if cmd_name not in self.verbs:
+        if cmd_name not in self.verbs and cmd_name not in self.moved:
             return None
         name = "command"
         # A module cannot be named after a keyword.
@@ -91,7 +94,7 @@ class LazyVerbGroup(click.Group):
 
         For an unknown verb, click prints an error that suggests a similar one, and exits.
         """
-        if args[0] not in self.verbs:
+        if args[0] not in self.verbs and args[0] not in self.moved:
             close = get_close_matches(args[0], self.verbs, 1)
             if close:
                 ctx.fail(f"No such command {args[0]!r}. Did you mean {close[0]!r}?")

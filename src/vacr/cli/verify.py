@@ -261,7 +261,7 @@ def _report_verdict(verdict: dict[str, Any], voice: Voice) -> None:
     """Print the checks of one statement, then its signer and time, or why it failed."""
     name = verdict["file"] or verdict["statement"]
     for check in verdict["checks"]:
-        voice.result(f"{_OUTCOME_MARKS[check['outcome']]} {check['name']}: {check['told']}")
+        voice.prose(f"{_OUTCOME_MARKS[check['outcome']]} {check['name']}: {check['told']}")
     if not verdict["verified"]:
         voice.error(
             f"{name}: not verified ({verdict['reason']}): {verdict['message']}", verdict["hint"]
@@ -277,16 +277,18 @@ def _report_verdict(verdict: dict[str, Any], voice: Voice) -> None:
     if proven:
         when = f" {proven}"
     payload = f"record {verdict['record']}" if verdict["record"] else "these bytes"
-    voice.result(f"{name}: verified: {describe_signer(verdict)} signed {payload}{when}")
+    voice.prose(f"{name}: verified: {describe_signer(verdict)} signed {payload}{when}")
 
 
 def _report_verdicts(verdicts: list[dict[str, Any]], voice: Voice) -> None:
     """Print a line about each statement, the reason of each failure below it, and the totals."""
     width = get_terminal_width(sys.stdout)
-    head, *rows = align_columns(build_verdict_rows(verdicts), right=frozenset(), width=width)
+    head, *rows = align_columns(
+        build_verdict_rows(verdicts), right=frozenset(), width=width, paths=1
+    )
     voice.result(head)
     for verdict, row in zip(verdicts, rows, strict=True):
         voice.result(row)
         if verdict.get("message"):
-            voice.result(f"   {verdict['message']}")
+            voice.prose(f"   {verdict['message']}")
     voice.result(format_verdict_totals(verdicts))

@@ -9,6 +9,7 @@ page.html: not signed (... kB, written)
 from __future__ import annotations
 
 import webbrowser
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,6 +35,7 @@ from vacr.cli.options import (
     trust_options,
     voice_options,
 )
+from vacr.cli.selection import Selection, selection_options
 from vacr.console import Voice, write_bytes
 from vacr.errors import InvalidRecord, UsageError, VacrError
 from vacr.files import STDIN
@@ -49,13 +51,14 @@ from vacr.workflows import (
 
 
 @click.command(no_args_is_help=True, cls=Verb)
-@click.argument("path", metavar="RECORD|SESSION|FOLDER", type=PATH)
+@click.argument("path", required=False, metavar="[RECORD|SESSION|FOLDER]", type=PATH)
 @trust_options
 @log_key_option(
     help="Public key of a trusted log, or the log's folder; repeatable. Requires a receipt from "
     "one of these logs."
 )
 @entry_rule_option
+@partial(selection_options, times=False)
 @filter_options
 @click.option(
     "--lines",
@@ -88,11 +91,14 @@ from vacr.workflows import (
 @click.option("--open", is_flag=True, help="Open the page in a browser.")
 @voice_options
 def command(
-    path: str,
+    path: str | None,
     trust: tuple[str, ...],
     trust_store: tuple[str, ...],
     log_key: tuple[str, ...],
     entry_rule: str,
+    agent: str | None,
+    project: str | None,
+    repo: str | None,
     lines: str | None,
     repository: str | None,
     since: str | None,
@@ -114,10 +120,12 @@ def command(
 
     The page is one HTML file that works offline. It contains the bytes of the record, its
     statement, and the keys of --trust and --log-key. Sub-agents are shown in the page of their
-    session. A FOLDER becomes an archive: one page per session, and index.html with search. Filters
-    choose the rows to show first; the page still contains the whole record. If verification fails,
-    the page gives the reason, and the exit code is 1. This includes a record that was modified
-    after it was made; then a warning also comes first.
+    session. A FOLDER becomes an archive: one page per session, and index.html with search. Without
+    a path, --agent, --project, --repo, --since and --until choose among all sessions on this
+    machine; several become an archive. Filters choose the rows to show first; the page still
+    contains the whole record. If verification fails, the page gives the reason, and the exit code
+    is 1. This includes a record that was modified after it was made; then a warning also comes
+    first.
 
     With --lines, the page or the index of the archive also shows the lines of a range of commits:
     who wrote them, according to the shown records, and how many survived.
@@ -125,15 +133,23 @@ def command(
     \b
     Example:
       vacr view abc.acr.json -o abc.html --trust keys/signing.pub.pem
-      vacr view ~/.claude/projects/x/abc.jsonl --open
+      vacr view latest --open
+      vacr view --agent claude-code --since yesterday -o yesterday/
       vacr view records/ -o site/ --trust keys/signing.pub.pem --log-key mylog/
       vacr view latest -o story.html --og
       vacr view records/ --serve --open
       vacr view records/ -o site/ --lines main --since 2026-01-01
     """
     voice = Voice(format, quiet, verbose)
+    selection = Selection(agent, project, repo, since, until)
     if lines is None:
-        check_commit_options(repository=repository, since=since, until=until)
+        check_commit_options(repository=repository)
+    else:
+        # With --lines, the times choose commits.
+        selection = replace(selection, since=None, until=None)
+    selected = selection.choose((path,) if path is not None else (), voice)
+    is_chosen = not selection.is_empty
+    path = path if path is not None and not is_chosen else selected[0]
     if serve and output is not None:
         raise UsageError("--serve and -o exclude each other", hint="Omit one of them.")
     if og and (serve or output == STDIN):
@@ -153,7 +169,13 @@ def command(
         """Print why a page was not written."""
         voice.error(f"vacr: {error}", error.hint)
 
-    run = PageRun(path, options, row_filter if row_filter != RowFilter() else None, report_error)
+    run = PageRun(
+        path,
+        options,
+        row_filter if row_filter != RowFilter() else None,
+        report_error,
+        selected=selected if is_chosen and len(selected) > 1 else (),
+    )
     modified = ModifiedRecords(voice, in_results=output != STDIN)
     run.prices = load_prices(prices)
     run.draws_pictures = og

@@ -220,8 +220,8 @@ def create_endorsement(kept: bytes, answer: bytes, signer: Signer, issued_at: in
         raise InvalidStatement(
             "wrong answer: the attestation key is not in the TPM of the request",
             reason="enrolment-answer",
-            hint="Repeat the steps from vacr endorse request. If it fails again, do not endorse "
-            "this TPM.",
+            hint="Repeat the steps from vacr evidence endorse request. If it fails again, do not "
+            "endorse this TPM.",
         )
     claims = {
         EAT_IAT: issued_at,

@@ -231,7 +231,7 @@ def load_reference_values(path: Path, trusted: tuple[PublicKey, ...] = ()) -> li
     try:
         return decode_reference_values(data, trusted)
     except InvalidStatement as error:
-        hint = "Create reference values with: vacr attest --reference"
+        hint = "Create reference values with: vacr evidence attest --reference"
         raise UnreadableInput(error.message, where=str(path), hint=hint) from error
 
 
@@ -275,7 +275,7 @@ def load_endorsements(name: str) -> tuple[bytes, ...]:
         Unreachable: the file cannot be read.
         UnreadableInput: it contains no endorsement.
     """
-    hint = "Create endorsements with: vacr endorse"
+    hint = "Create endorsements with: vacr evidence endorse"
     try:
         endorsements = parse_messages(read_trust_file(name)).endorsements
     except InvalidStatement as error:

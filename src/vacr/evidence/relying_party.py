@@ -36,16 +36,20 @@ from vacr.evidence.verifier import MAX_CLOCK_SKEW, AppraisalPolicy, appraise_evi
 from vacr.signing import PublicKey
 
 RESULT_MISSING_HINT = (
-    "Create a result with vacr appraise --key. Or appraise the evidence here: use "
+    "Create a result with vacr evidence appraise --key. Or appraise the evidence here: use "
     "--evidence-policy and --nonce instead of --verifier-key."
 )
 EVIDENCE_MISSING_HINT = (
     "To accept a verifier's result, use vacr verify --verifier-key. --evidence-policy and "
-    "vacr appraise need evidence."
+    "vacr evidence appraise need evidence."
 )
 """The hints if there is only evidence, and if there is only a result."""
-_NEW_RESULT_HINT = "Ask the verifier for a new result about this record: vacr appraise --record."
-_SEE_CHECKS_HINT = "To see all checks of the evidence: vacr appraise EVIDENCE --policy FILE."
+_NEW_RESULT_HINT = (
+    "Ask the verifier for a new result about this record: vacr evidence appraise --record."
+)
+_SEE_CHECKS_HINT = (
+    "To see all checks of the evidence: vacr evidence appraise EVIDENCE --policy FILE."
+)
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,7 @@ def check_evidence_requirement(
         InvalidStatement: the message is missing, malformed, or does not satisfy the requirement.
     """
     if data is None:
-        hint = "Create evidence with vacr attest, or a result with vacr appraise."
+        hint = "Create evidence with vacr evidence attest, or a result with vacr evidence appraise."
         raise InvalidStatement(
             "no evidence or result about the recording", reason="evidence-missing", hint=hint
         )
@@ -235,7 +239,10 @@ def _check_hardware(
         requirement.hardware
         and get_tier(vector.get("hardware", TRUST_NO_CLAIM)) is not Tier.AFFIRMING
     ):
-        hint = "Use vacr attest --attester tpm, with an endorsement of its key (vacr endorse)."
+        hint = (
+            "Use vacr evidence attest --attester tpm, with an endorsement of its key "
+            "(vacr evidence endorse)."
+        )
         raise InvalidStatement(
             f"certified hardware is required, but the evidence is only {description}",
             reason="hardware-missing",

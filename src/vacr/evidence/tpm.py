@@ -136,8 +136,8 @@ class Tpm:
         raise Unreachable(
             "cannot read a maker's certificate from the TPM, for RSA or for P-256 "
             f"({first_problem})",
-            hint="Write its key with vacr attest --attestation-key -o ak.pub.pem, and list it "
-            "under attestation-keys in the verifier's policy.",
+            hint="Write its key with vacr evidence attest --attestation-key -o ak.pub.pem, and "
+            "list it under attestation-keys in the verifier's policy.",
         )
 
     def activate(self, credential: bytes, ek: str = EK_RSA) -> bytes:
@@ -189,7 +189,7 @@ class Tpm:
         tool = shutil.which(_TPM_TOOL)
         if tool is None:
             hint = (
-                "Install tpm2-tools (apt install tpm2-tools). Without a TPM: vacr attest "
+                "Install tpm2-tools (apt install tpm2-tools). Without a TPM: vacr evidence attest "
                 "--attester software"
             )
             raise UsageError(

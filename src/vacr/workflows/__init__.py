@@ -132,8 +132,23 @@ if TYPE_CHECKING:
     from vacr.workflows.seal import seal_sessions as seal_sessions
     from vacr.workflows.sealed_source import build_sealed_source_path as build_sealed_source_path
     from vacr.workflows.sealed_source import unseal_source as unseal_source
+    from vacr.workflows.session_names import complete_agent_name as complete_agent_name
     from vacr.workflows.session_names import find_named_session as find_named_session
     from vacr.workflows.session_names import find_session_id as find_session_id
+    from vacr.workflows.settings_files import PROJECT_SETTINGS as PROJECT_SETTINGS
+    from vacr.workflows.settings_files import SETTINGS_NAME as SETTINGS_NAME
+    from vacr.workflows.settings_files import Setting as Setting
+    from vacr.workflows.settings_files import SettingsFile as SettingsFile
+    from vacr.workflows.settings_files import describe_ignored_settings as describe_ignored_settings
+    from vacr.workflows.settings_files import find_own_settings as find_own_settings
+    from vacr.workflows.settings_files import find_project_settings as find_project_settings
+    from vacr.workflows.settings_files import parse_settings as parse_settings
+    from vacr.workflows.settings_files import read_settings_files as read_settings_files
+    from vacr.workflows.setup import SetupPlan as SetupPlan
+    from vacr.workflows.setup import check_settings_absent as check_settings_absent
+    from vacr.workflows.setup import find_machine_key as find_machine_key
+    from vacr.workflows.setup import find_user_name as find_user_name
+    from vacr.workflows.setup import format_settings as format_settings
     from vacr.workflows.sign import LARGE_FILE_SIZE as LARGE_FILE_SIZE
     from vacr.workflows.sign import VERIFIER_KEY_NAME as VERIFIER_KEY_NAME
     from vacr.workflows.sign import SignableFile as SignableFile
@@ -160,7 +175,8 @@ if TYPE_CHECKING:
     from vacr.workflows.trust_places import find_project_folder as find_project_folder
     from vacr.workflows.trust_places import find_project_store as find_project_store
     from vacr.workflows.trust_places import load_trust_stores as load_trust_stores
-    from vacr.workflows.trust_places import read_project_store as read_project_store
+    from vacr.workflows.trust_places import read_project_file as read_project_file
+    from vacr.workflows.trust_places import remember_approval as remember_approval
     from vacr.workflows.trust_places import remove_trusted_party as remove_trusted_party
     from vacr.workflows.trust_places import renew_approval as renew_approval
     from vacr.workflows.validate import SIGNED_RECORD_RULE as SIGNED_RECORD_RULE
@@ -346,8 +362,27 @@ __getattr__, __dir__, __all__ = export_lazily(
             "unseal_source",
         ),
         "session_names": (
+            "complete_agent_name",
             "find_named_session",
             "find_session_id",
+        ),
+        "settings_files": (
+            "PROJECT_SETTINGS",
+            "SETTINGS_NAME",
+            "Setting",
+            "SettingsFile",
+            "describe_ignored_settings",
+            "find_own_settings",
+            "find_project_settings",
+            "parse_settings",
+            "read_settings_files",
+        ),
+        "setup": (
+            "SetupPlan",
+            "check_settings_absent",
+            "find_machine_key",
+            "find_user_name",
+            "format_settings",
         ),
         "sign": (
             "LARGE_FILE_SIZE",
@@ -378,7 +413,8 @@ __getattr__, __dir__, __all__ = export_lazily(
             "find_project_folder",
             "find_project_store",
             "load_trust_stores",
-            "read_project_store",
+            "read_project_file",
+            "remember_approval",
             "remove_trusted_party",
             "renew_approval",
         ),

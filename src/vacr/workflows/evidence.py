@@ -152,7 +152,7 @@ def read_evidence(path: str) -> RatsMessages:
     Raises:
         UnreadableInput: the file cannot be read, or contains no evidence.
     """
-    hint = "To create evidence: vacr attest. To look into a file: vacr inspect"
+    hint = "To create evidence: vacr evidence attest. To look into a file: vacr inspect"
     data = read_bytes(path, MAX_EVIDENCE_BYTES)
     if not data:
         raise UnreadableInput("the file is empty", where=path, hint=hint)

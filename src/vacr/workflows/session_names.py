@@ -21,7 +21,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from vacr.agents import find_agent
+from vacr.agents import find_agent, load_agents
 from vacr.discovery import SessionPlace, SessionSummary, list_sessions
 from vacr.errors import UnreadableInput, UsageError
 
@@ -59,6 +59,21 @@ def find_session_id(name: str, environment: Mapping[str, str] = os.environ) -> s
     return summary.session_id
 
 
+def complete_agent_name(name: str) -> str:
+    """Return the name of the only agent whose name begins with `name`.
+
+    Raises:
+        UsageError: no agent, or several, have a name that begins so.
+    """
+    agents = load_agents()
+    found = [agent for agent in agents if agent.startswith(name)] if name else []
+    if name in agents:
+        return name
+    if len(found) != 1:
+        raise UsageError(f"unknown agent {name!r}", hint=f"Known agents: {', '.join(agents)}.")
+    return found[0]
+
+
 def _find_summary(name: str, environment: Mapping[str, str]) -> SessionSummary | None:
     """Return the session with this name; `None` if it has not the form of a name."""
     latest, _, agent = name.partition(":")
@@ -76,6 +91,7 @@ def _find_latest_session(agent: str | None, environment: Mapping[str, str]) -> S
         UnreadableInput: there are no sessions.
         UsageError: no agent has that name.
     """
+    agent = complete_agent_name(agent) if agent is not None else None
     sessions = [summary for summary in list_sessions(agent, environment) if summary.parent is None]
     if not sessions:
         whose = f" of {agent}" if agent else ""

@@ -178,11 +178,11 @@ def find_default_stores(environment: Mapping[str, str] = os.environ) -> list[Tru
         return []
     files = []
     if own.exists():
-        _check_write_permission(own)
+        check_write_permission(own)
         files.append(TrustStoreFile(str(own), _read_store(own), STORE_OWN))
     project = find_project_store(Path.cwd())
     if project is not None:
-        files.append(read_project_store(project, environment))
+        files.append(read_project_file(project, environment))
     return files
 
 
@@ -204,8 +204,8 @@ def find_own_store(environment: Mapping[str, str] = os.environ) -> Path:
     return find_config_folder(environment) / STORE_NAME
 
 
-def _check_write_permission(path: Path) -> None:
-    """Refuse a store of the user that other users can write: they could add their keys.
+def check_write_permission(path: Path) -> None:
+    """Refuse a file of the user that other users can write: they could add their keys.
 
     If it is a link, the same holds for its target.
 
@@ -243,8 +243,8 @@ def find_project_folder(folder: Path) -> Path | None:
     return next((top for top in (start, *start.parents) if (top / ".git").exists()), None)
 
 
-def read_project_store(path: Path, environment: Mapping[str, str] = os.environ) -> TrustStoreFile:
-    """Read a project's store, and find out whether the user approved these bytes.
+def read_project_file(path: Path, environment: Mapping[str, str] = os.environ) -> TrustStoreFile:
+    """Read a project's store or settings, and find out whether the user approved these bytes.
 
     Its state is STORE_REFUSED if it cannot be read, or leads out of the project.
 
@@ -308,6 +308,15 @@ def approve_store(file: TrustStoreFile, environment: Mapping[str, str] = os.envi
         if other.state == STORE_OWN:
             stores.insert(0, other.parse())
     combine_trust_stores(stores)
+    remember_approval(file, environment)
+
+
+def remember_approval(file: TrustStoreFile, environment: Mapping[str, str] = os.environ) -> None:
+    """Remember the bytes of a project's store or settings as approved.
+
+    Raises:
+        UnreadableInput: the list of approvals cannot be read or written.
+    """
     _Approvals(environment).save(Path(file.path), file.data)
 
 
@@ -329,7 +338,7 @@ def renew_approval(path: Path, before: TrustStoreFile | None, change: StoreChang
 
 
 class _Approvals:
-    """The stores of projects that the user approved, in the configuration folder.
+    """The stores and settings of projects that the user approved, in the configuration folder.
 
     The whole content is kept, so that a later change can be shown.
     """
@@ -372,7 +381,7 @@ class _Approvals:
         path = self.path
         if not path.exists():
             return {}
-        _check_write_permission(path)
+        check_write_permission(path)
         try:
             document = json.loads(read_bytes(path))
             stores = document["stores"]
@@ -520,7 +529,7 @@ def _hold_settings_lock(environment: Mapping[str, str] = os.environ) -> Iterator
 
 def abbreviate_home(path: str, environment: Mapping[str, str] = os.environ) -> str:
     """Return a path for people, with `~` for the user's home."""
-    home = find_home_folder(environment)
-    if home and home != "/" and path.startswith(home.rstrip("/") + "/"):
-        return "~" + path[len(home.rstrip("/")) :]
+    home = find_home_folder(environment).rstrip("/")
+    if home and (path == home or path.startswith(f"{home}/")):
+        return f"~{path[len(home) :]}"
     return path

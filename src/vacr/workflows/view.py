@@ -256,6 +256,8 @@ class PageRun:
     index."""
     draws_pictures: bool = False
     """Whether to write a picture of the summary beside each page."""
+    selected: tuple[str, ...] = ()
+    """Several sessions by path or id, to show as an archive instead of the path."""
     exit_code: int = 0
     """The exit code so far: 1 if a verification failed or a record was modified, 3 if an item is
     unreadable."""
@@ -269,7 +271,7 @@ class PageRun:
         Raises:
             UnreadableInput: the template is not in the package.
         """
-        self.is_archive = Path(self.path).is_dir()
+        self.is_archive = bool(self.selected) or Path(self.path).is_dir()
         policy = load_verification_policy(self.options)
         self._trust = build_page_trust(policy, self.options)
         self._template = load_page_template()
@@ -314,7 +316,8 @@ class PageRun:
         texts: list[list[SearchText]] = []
         sources_read: list[str] = []
         for conversation in self._read_conversations():
-            stem = conversation.stem if self.is_archive else Path(conversation.stem).name
+            is_tree = self.is_archive and not self.selected
+            stem = conversation.stem if is_tree else Path(conversation.stem).name
             name = reserve_unused_name(stem, names)
             target = Path(output or "") if folder is None else folder / f"{name}{_PAGE_SUFFIX}"
             if folder is None and self.pages:
@@ -407,6 +410,8 @@ class PageRun:
             UsageError: another file exists there, and `overwrite` is false.
         """
         title = f"Conversations in {Path(self.path).resolve().name}"
+        if self.selected:
+            title = f"{len(self.pages)} conversations"
         data = b"".join(render_site_index(self._template, title, cards, self.lines, texts))
         replaces = overwrite or _is_own_page(target)
         write_output_file(target, data, STDIN, (), overwrite=replaces, also=sources)
@@ -417,7 +422,9 @@ class PageRun:
 
         In an archive, report unreadable items and go on; otherwise, raise the first error.
         """
-        for item in read_conversations(self.path, self.options):
+        paths = self.selected or (self.path,)
+        items = (item for path in paths for item in read_conversations(path, self.options))
+        for item in items:
             if isinstance(item, VacrError):
                 if not self.is_archive:
                     raise item

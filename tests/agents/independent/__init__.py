@@ -22,15 +22,13 @@ from tests.agents.independent.crush import crush, crush_labels
 from tests.agents.independent.cursor_transcripts import cursor, cursor_labels
 from tests.agents.independent.gemini_cli import gemini, gemini_labels
 from tests.agents.independent.json_sessions import amp, cline, continue_, droid, roo
-from tests.agents.independent.open_code import opencode
-from tests.agents.independent.openhands import openhands, openhands_labels
-from tests.agents.independent.small_formats import visualstudio_copilot, windsurf
-from tests.agents.independent.vscode_chats import copilot_vscode
 from tests.agents.independent.kimi import kimi, kimi_cli, kimi_code, kimi_code_labels
 from tests.agents.independent.open_code import opencode
+from tests.agents.independent.openhands import openhands, openhands_labels
 from tests.agents.independent.pi_entries import pi, pi_labels
 from tests.agents.independent.qwen_code import qwen, qwen_labels
-
+from tests.agents.independent.small_formats import visualstudio_copilot, windsurf
+from tests.agents.independent.vscode_chats import copilot_vscode
 
 openclaw, iflow, traex = pi, claude, codex
 
@@ -57,29 +55,26 @@ __all__ = [
     "droid",
     "gemini",
     "gemini_labels",
-    "mini_swe_agent",
-    "mini_swe_agent_labels",
-    "opencode",
-    "openhands",
-    "openhands_labels",
-    "record",
-    "record_labels",
-    "roo",
-    "swe_agent",
-    "swe_agent_labels",
     "iflow",
     "kimi",
     "kimi_cli",
     "kimi_code",
     "kimi_code_labels",
+    "mini_swe_agent",
+    "mini_swe_agent_labels",
     "openclaw",
     "opencode",
+    "openhands",
+    "openhands_labels",
     "pi",
     "pi_labels",
     "qwen",
     "qwen_labels",
     "record",
     "record_labels",
+    "roo",
+    "swe_agent",
+    "swe_agent_labels",
     "traex",
     "values",
     "visualstudio_copilot",

@@ -18,14 +18,14 @@ from tests.agents.rebuild import (
     droid,
     gemini_cli,
     json_sessions,
+    kimi,
     open_code,
     openhands,
+    pi_entries,
+    qwen_code,
     session_rows,
     vscode_chats,
     windsurf_steps,
-    kimi,
-    pi_entries,
-    qwen_code,
 )
 from tests.agents.rebuild.claude_code import claude_line
 from tests.agents.rebuild.codex_cli import codex_line

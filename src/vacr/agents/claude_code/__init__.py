@@ -19,6 +19,7 @@ from vacr.agents.agent import (
     HookLayout,
     HookSettings,
     McpSettings,
+    Retention,
     ShellBehaviour,
     Source,
 )
@@ -270,6 +271,7 @@ class ClaudeCode(Agent):
         tolerant_version=(2, 1, 101),
     )
 
+    retention = Retention(30, ("cleanupPeriodDays",))
     mcp = McpSettings(
         base="~",
         under="",

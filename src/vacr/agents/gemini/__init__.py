@@ -19,6 +19,7 @@ from vacr.agents.agent import (
     HookLayout,
     HookSettings,
     McpSettings,
+    Retention,
     SessionStore,
     Source,
     load_function,
@@ -168,6 +169,11 @@ class Gemini(Agent):
         ),
     )
 
+    retention = Retention(
+        30,
+        ("general", "sessionRetention", "maxAge"),
+        ("general", "sessionRetention", "enabled"),
+    )
     mcp: McpSettings | None = McpSettings(
         base="~",
         under=".gemini",

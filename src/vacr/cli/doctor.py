@@ -1,0 +1,126 @@
+"""`vacr doctor`: faults and risks on this machine, and the commands that fix them.
+
+>>> from vacr.cli import run_command_line
+>>> run_command_line(["doctor"])
+parts
+  ✓ installed: ...
+0
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import groupby
+
+import click
+
+from vacr.app import (
+    FINDING_GRADES,
+    NOTE,
+    OK,
+    PROBLEM,
+    WARNING,
+    Finding,
+    check_agents,
+    check_folders,
+    check_index,
+    check_keys,
+    check_parts,
+    check_sessions,
+    check_trust,
+    check_waiting,
+)
+from vacr.cli.options import EXIT_FINDINGS, SetupVerb, voice_options
+from vacr.cli.settings import check_settings
+from vacr.console import Voice
+from vacr.errors import VacrError
+from vacr.files import find_config_folder, find_state_folder
+from vacr.workflows import (
+    COUNTED_STATES,
+    abbreviate_home,
+    describe_ignored_settings,
+    format_count,
+    read_settings_files,
+)
+
+_MARKS = {OK: "✓", NOTE: "·", WARNING: "!", PROBLEM: "✗"}
+
+
+@click.command(cls=SetupVerb)
+@click.option("--strict", is_flag=True, help="Exit with 5 if there is a problem or a warning.")
+@voice_options
+def command(strict: bool, format: str, quiet: bool, verbose: int) -> int:
+    """Check this machine: installed parts, settings, keys, hooks, sessions at risk, the index.
+
+    The check changes no file. ✓ is in order, ! a warning, ✗ a problem, and · an offer. Below each
+    finding is the command that fixes it.
+
+    \b
+    Example:
+      vacr doctor
+      vacr doctor --strict --format json
+    """
+    voice = Voice(format, quiet, verbose)
+    findings = list(_collect_findings())
+    wrong = [finding for finding in findings if finding.grade in FINDING_GRADES]
+    for area, group in groupby(findings, key=lambda finding: finding.area):
+        voice.result(area)
+        for finding in group:
+            _print_finding(finding, voice)
+    count = format_count(len(wrong), "finding")
+    voice.result("Everything is in order." if not wrong else f"{count}; each with its fix above.")
+    voice.data(
+        {
+            "findings": [
+                {
+                    "area": finding.area,
+                    "grade": finding.grade,
+                    "message": finding.message,
+                    "fix": finding.fix or None,
+                }
+                for finding in findings
+            ],
+            "wrong": len(wrong),
+        }
+    )
+    return EXIT_FINDINGS if strict and wrong else 0
+
+
+def _collect_findings() -> Iterator[Finding]:
+    """Yield the findings of all checks, by area."""
+    state = find_state_folder(os.environ)
+    found = [*check_parts(), *_check_settings(), *check_keys(), *check_trust()]
+    found += check_folders(state, find_config_folder(os.environ))
+    found += [*check_agents(), *check_sessions(state), *check_index(state), *check_waiting(state)]
+    areas = list(dict.fromkeys(finding.area for finding in found))
+    for area in areas:
+        yield from (finding for finding in found if finding.area == area)
+
+
+def _check_settings() -> Iterator[Finding]:
+    """Yield a finding for each settings file, and for each wrong setting."""
+    try:
+        files = read_settings_files()
+    except VacrError as error:
+        yield Finding("settings", PROBLEM, str(error), error.hint)
+        return
+    for file in files:
+        if file.state not in COUNTED_STATES:
+            yield Finding(
+                "settings", WARNING, describe_ignored_settings(file)[0], "vacr trust approve"
+            )
+            continue
+        wrong = list(check_settings(file, click.get_current_context().find_root()))
+        for one in wrong:
+            yield Finding("settings", PROBLEM, str(one), f"${{EDITOR:-vi}} '{file.path}'")
+        if not wrong:
+            verbs = ", ".join(file.tables) or "no verb"
+            yield Finding("settings", OK, f"{abbreviate_home(file.path)}: options of {verbs}")
+
+
+def _print_finding(finding: Finding, voice: Voice) -> None:
+    """Print a finding, and its fix on a line of its own."""
+    voice.prose(f"  {_MARKS[finding.grade]} {finding.message}")
+    if finding.fix:
+        voice.result(f"    fix: {finding.fix}")

@@ -1,0 +1,162 @@
+"""The first set-up: a key, the trust store, a log, and the settings that name them.
+
+    >>> from vacr.workflows import format_settings
+    >>> print(format_settings({"seal": {"key": "/keys/signing.pem"}, "sign": {}}), end="")
+    # Settings of vacr: a table for each verb, with its options. See vacr VERB --help.
+    <BLANKLINE>
+    [seal]
+    key = "/keys/signing.pem"
+
+After it, `vacr seal` signs and registers, and `vacr verify` accepts the result, without options. A
+second set-up with the same answers changes nothing.
+"""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from vacr.errors import UsageError
+from vacr.files import (
+    find_config_folder,
+    find_state_folder,
+    make_absolute,
+    make_folder_tree,
+    write_durable_file,
+)
+from vacr.signing import PublicKey, compute_thumbprint, encode_public_pem
+from vacr.verification import ROLE_LOG, ROLE_SIGNER, TrustedParty, parse_trust_store
+from vacr.workflows.settings_files import find_own_settings
+from vacr.workflows.trust_places import add_trusted_party, find_own_store
+
+_LOG_KEYS_NAME = "log-keys.pem"
+_OWN_FILE_MODE = 0o600
+_HEAD = "# Settings of vacr: a table for each verb, with its options. See vacr VERB --help.\n"
+_SIGNING_VERBS = ("seal", "sign")
+_REGISTERING_VERBS = ("seal", "register")
+_VERIFYING_VERBS = ("verify", "view")
+
+
+@dataclass(frozen=True)
+class SetupPlan:
+    """The answers to the questions of the set-up."""
+
+    key: str
+    """The private key: a file, or a PKCS#11 URI."""
+    public_key: PublicKey
+    name: str
+    """The name of the signer in the trust store."""
+    trust_store: str | None = None
+    """A further trust store, such as a team's."""
+    service: str | None = None
+    """The URL of a transparency log."""
+    log_keys: Sequence[PublicKey] = ()
+    """The keys of the log's receipts."""
+
+    def build_tables(self, environment: Mapping[str, str] = os.environ) -> dict[str, Any]:
+        """Return the tables of the settings file."""
+        tables: dict[str, dict[str, Any]] = {}
+        for verb in _SIGNING_VERBS:
+            tables.setdefault(verb, {})["key"] = self.key
+        if self.service is not None:
+            for verb in _REGISTERING_VERBS:
+                log_keys = str(find_config_folder(environment) / _LOG_KEYS_NAME)
+                tables.setdefault(verb, {}).update(service=self.service, **{"log-key": [log_keys]})
+        if self.trust_store is not None:
+            stores = [str(find_own_store(environment)), make_absolute(self.trust_store)]
+            for verb in _VERIFYING_VERBS:
+                tables.setdefault(verb, {})["trust-store"] = stores
+        return tables
+
+    def carry_out(self, environment: Mapping[str, str] = os.environ) -> Path:
+        """Write the trust store, the keys of the log and the settings; return the settings' path.
+
+        Raises:
+            UsageError: the trust store has another party with one of the names.
+            UnreadableInput: a file cannot be written.
+        """
+        _trust(TrustedParty(self.name, (ROLE_SIGNER,), (self.public_key,)), environment)
+        folder = find_config_folder(environment)
+        if self.service is not None and self.log_keys:
+            name = f"log {urlsplit(self.service).netloc}"
+            _trust(TrustedParty(name, (ROLE_LOG,), tuple(self.log_keys)), environment)
+            pem = b"".join(map(encode_public_pem, self.log_keys))
+            write_durable_file(folder / _LOG_KEYS_NAME, pem, _OWN_FILE_MODE)
+        path = find_own_settings(environment)
+        make_folder_tree(path.parent)
+        text = format_settings(self.build_tables(environment))
+        write_durable_file(path.resolve(), text.encode(), _OWN_FILE_MODE)
+        return path
+
+
+def _trust(party: TrustedParty, environment: Mapping[str, str]) -> None:
+    """Add a party to the user's own store, unless the store has these keys for this role."""
+    path = find_own_store(environment)
+    known = parse_trust_store(path.read_bytes(), str(path)).parties if path.exists() else ()
+    trusted = {
+        compute_thumbprint(key)
+        for other in known
+        if set(party.roles) <= set(other.roles)
+        for key in other.keys
+    }
+    if any(compute_thumbprint(key) not in trusted for key in party.keys):
+        add_trusted_party(path, party)
+
+
+def check_settings_absent(environment: Mapping[str, str] = os.environ) -> None:
+    """Check that the user has no settings yet.
+
+    Raises:
+        UsageError: there are settings.
+    """
+    path = find_own_settings(environment)
+    if path.exists():
+        raise UsageError(
+            "the settings exist already",
+            where=str(path),
+            hint="Edit the file, or add --overwrite to replace it.",
+        )
+
+
+def find_machine_key(environment: Mapping[str, str] = os.environ) -> Path:
+    """Return the path of this machine's private key, which need not exist."""
+    return find_state_folder(environment) / "keys" / "signing.pem"
+
+
+def find_user_name(environment: Mapping[str, str] = os.environ) -> str:
+    """Return the user's name as git knows it, or else the name of the account."""
+    command = ["git", "config", "--get", "user.name"]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, env=dict(environment)
+        )
+        name = done.stdout.strip()
+    except (OSError, ValueError):
+        name = ""
+    if name and name.isprintable():
+        return name
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "me"
+
+
+def format_settings(tables: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the text of a settings file; a verb without settings is left out."""
+    parts = [_HEAD]
+    for verb, options in tables.items():
+        if options:
+            # A JSON text of a string or a list of strings is TOML, too.
+            rows = [
+                f"{name} = {json.dumps(value, ensure_ascii=False)}"
+                for name, value in options.items()
+            ]
+            parts.append("\n".join([f"\n[{verb}]", *rows, ""]))
+    return "".join(parts)

@@ -1,0 +1,122 @@
+"""Questions of a new user, each in one command, and what people type first."""
+
+import json
+import os
+import subprocess
+import time
+
+import pytest
+
+pytestmark = pytest.mark.component
+
+SESSION = "11112222-3333-4444-8555-666677778888"
+BEFORE = "    return sum(line.price for line in lines)\n"
+AFTER = """    subtotal = sum(line.price * line.count for line in lines)
+    return round(subtotal, 2)
+"""
+DAY = 86_400
+
+
+def format_time(seconds):
+    return time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(seconds))
+
+
+def build_session(project, start):
+    """Return the lines of a session of yesterday, in which an agent edited a file."""
+    path = str(project / "app.py")
+    call = {"file_path": path, "old_string": BEFORE, "new_string": AFTER}
+    result = {"filePath": path, "oldString": BEFORE, "newString": AFTER, "structuredPatch": []}
+    prompt = "Multiply by the count, and round the total to cents."
+    tool = {"type": "tool_use", "id": "t1", "name": "Edit", "input": call}
+    answer = {"type": "tool_result", "tool_use_id": "t1", "content": "The file was updated."}
+    usage = {"input_tokens": 1200, "output_tokens": 90}
+    model = {"role": "assistant", "model": "claude-opus-4-6", "usage": usage}
+    messages = [
+        ("user", {"role": "user", "content": prompt}, {}),
+        ("assistant", {"id": "m1", "content": [tool], **model}, {}),
+        ("user", {"role": "user", "content": [answer]}, {"toolUseResult": result}),
+        ("assistant", {"id": "m2", "content": [{"type": "text", "text": "Done."}], **model}, {}),
+    ]
+    shared = {"sessionId": SESSION, "cwd": str(project), "version": "2.1.72"}
+    for number, (kind, message, more) in enumerate(messages):
+        ids = {"uuid": f"u{number}", "parentUuid": f"u{number - 1}" if number else None}
+        times = {"timestamp": format_time(start + number)}
+        yield json.dumps({"type": kind, "message": message, **ids, **times, **shared, **more})
+
+
+@pytest.fixture
+def project(tmp_path):
+    """Return a repository in which an agent changed a file yesterday."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    yesterday = time.time() - DAY
+
+    def commit(text, moment, message):
+        (folder / "app.py").write_text(text)
+        times = dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), format_time(moment))
+        names = ("-c", "user.name=Mira", "-c", "user.email=mira@example.org")
+        subprocess.run(["git", "add", "."], cwd=folder, check=True)
+        command = ["git", *names, "commit", "-qm", message]
+        subprocess.run(command, cwd=folder, check=True, env={**os.environ, **times})
+
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    commit(f"def total(lines):\n{BEFORE}", yesterday - DAY, "Start")
+    store = tmp_path / "home/.claude/projects/-shop"
+    store.mkdir(parents=True)
+    (store / f"{SESSION}.jsonl").write_text("\n".join(build_session(folder, yesterday)) + "\n")
+    commit(f"def total(lines):\n{AFTER}", yesterday + 60, "Round totals")
+    return folder
+
+
+@pytest.mark.usefixtures("project")
+def test_yesterday_is_read_and_sent_in_two_commands(vacr, tmp_path):
+    done = vacr("show", "--agent", "claude", "--since", "yesterday")
+    assert done.returncode == 0, done.err
+    assert "Multiply by the count" in done.out
+    page = ("--agent", "claude", "--since", "yesterday", "-o", "yesterday.html")
+    assert vacr("view", *page).returncode == 0
+    assert b"Multiply by the count" in (tmp_path / "yesterday.html").read_bytes()
+
+
+def test_line_leads_to_its_session_and_prompt_in_one_command(vacr, project):
+    done = vacr("blame", "app.py:2", cwd=project)
+    assert done.returncode == 0, done.err
+    assert SESSION in done.err
+    assert "prompt: Multiply by the count, and round the total to cents." in done.err
+    assert "return round" not in done.out
+
+
+def test_file_whose_name_looks_like_a_line_wins(vacr, project):
+    (project / "app.py:2").write_text("text\n")
+    subprocess.run(["git", "add", "."], cwd=project, check=True)
+    done = vacr("blame", "app.py:2", cwd=project)
+    assert "text" in done.out
+
+
+@pytest.mark.usefixtures("project")
+def test_cost_of_a_model_is_found_in_one_command(vacr):
+    done = vacr("stats", "--model", "opus", "--since", "7d")
+    assert done.returncode == 0, done.err
+    assert "claude-opus-4-6" in done.out
+    assert "$" in done.out
+    assert vacr("stats", "--model", "gpt", "--since", "7d").returncode == 1
+    assert vacr("stats", "--model", "opus", "--by", "agent").returncode == 2
+    document = json.loads(vacr("stats", "--model", "opus", "--format", "json").out)
+    assert document["total"]["sessions"] == 1
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("since", ["last-week", "last week", "this-week", "yesterday", "2d"])
+def test_ordinary_words_for_times_are_understood(vacr, since):
+    done = vacr("list", "--since", since)
+    # Yesterday may be in the week before this one.
+    assert done.returncode == 0 or since == "this-week", done.err
+
+
+@pytest.mark.usefixtures("project")
+def test_beginning_of_an_agent_is_enough(vacr):
+    assert vacr("list", "--agent", "claude").returncode == 0
+    assert vacr("show", "latest:claude", "-q").returncode == 0
+    assert vacr("search", "cents", "--agent", "claude").returncode == 0
+    done = vacr("list", "--agent", "c")
+    assert (done.returncode, "Known agents: claude-code" in done.err) == (2, True)

@@ -1,0 +1,131 @@
+"""`vacr init`, and sealing and verifying without options after it."""
+
+import json
+import os
+import pty
+import shutil
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+from tests.conftest import EXAMPLES
+from tests.log.scrapi import Scrapi
+
+pytestmark = pytest.mark.component
+
+SETTINGS = "home/.config/vacr/vacr.toml"
+
+
+@pytest.fixture
+def session(tmp_path):
+    return shutil.copy(EXAMPLES / "codex-cli.jsonl", tmp_path / "s.jsonl")
+
+
+def read_settings(folder):
+    return tomllib.loads((folder / SETTINGS).read_text())
+
+
+def test_seal_and_verify_need_no_options_afterwards(vacr, session):
+    assert vacr("init", "--yes", "--name", "Mira Example").returncode == 0
+    assert vacr("seal", session).returncode == 0
+    done = vacr("verify", "s.acr.json")
+    assert done.returncode == 0, done.err
+    assert "signed by Mira Example" in done.out
+
+
+def test_with_a_log_the_receipt_is_required_of_that_log(vacr, session, tmp_path):
+    with Scrapi() as service:
+        done = vacr("init", "--yes", "--service", service.url, "--format", "json")
+        assert done.returncode == 0, done.err
+        assert json.loads(done.out)["log-keys"]
+        assert vacr("seal", session).returncode == 0
+    done = vacr("verify", "s.acr.json", "--require-receipt")
+    assert done.returncode == 0, done.err
+    assert "log 127.0.0.1:" in done.out
+    assert read_settings(tmp_path)["seal"]["service"] == service.url
+
+
+def test_log_that_cannot_be_reached_changes_nothing(vacr, tmp_path):
+    assert vacr("init", "--yes", "--service", "http://127.0.0.1:1").returncode == 4
+    assert not (tmp_path / SETTINGS).exists()
+
+
+def test_files_are_private(vacr, tmp_path):
+    assert vacr("init", "--yes").returncode == 0
+    for name in (SETTINGS, "home/.config/vacr/trust.toml"):
+        assert (tmp_path / name).stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / SETTINGS).parent.stat().st_mode & 0o077 == 0
+
+
+def test_existing_settings_are_kept(vacr, tmp_path):
+    assert vacr("init", "--yes").returncode == 0
+    (tmp_path / SETTINGS).write_text("[list]\nlimit = 3\n")
+    done = vacr("init", "--yes")
+    assert (done.returncode, "--overwrite" in done.err) == (2, True)
+    assert "limit" in (tmp_path / SETTINGS).read_text()
+    assert vacr("init", "--yes", "--overwrite").returncode == 0
+    assert "key" in read_settings(tmp_path)["seal"]
+
+
+def test_second_setup_trusts_nobody_twice(vacr, tmp_path):
+    assert vacr("init", "--yes", "--name", "Mira").returncode == 0
+    before = (tmp_path / "home/.config/vacr/trust.toml").read_text()
+    assert vacr("init", "--yes", "--name", "Mira", "--overwrite").returncode == 0
+    assert (tmp_path / "home/.config/vacr/trust.toml").read_text() == before
+
+
+def test_own_key_and_store_of_a_team(vacr, session, tmp_path):
+    assert vacr("key", "generate", "-o", "keys").returncode == 0
+    assert vacr("key", "generate", "-o", "bob").returncode == 0
+    add = ("trust", "add", "Bob", "--key", "bob/signing.pub.pem", "--trust-store", "team.toml")
+    assert vacr(*add).returncode == 0
+    options = ("--key", "keys/signing.pem", "--trust-store", "team.toml", "--name", "Mira")
+    assert vacr("init", "--yes", *options).returncode == 0
+    assert read_settings(tmp_path)["seal"]["key"] == str(tmp_path / "keys/signing.pem")
+    assert vacr("seal", session).returncode == 0
+    assert "signed by Mira" in vacr("verify", "s.acr.json").out
+    bob = ("--key", "bob/signing.pem", "--overwrite")
+    assert vacr("seal", session, *bob).returncode == 0
+    assert "signed by Bob" in vacr("verify", "s.acr.json").out
+
+
+def test_without_a_terminal_it_asks_nothing(vacr, tmp_path):
+    done = vacr("init")
+    assert (done.returncode, "without a terminal" in done.err) == (2, True)
+    assert not (tmp_path / "home/.config").exists()
+
+
+def test_missing_key_leads_to_the_setup(vacr, session):
+    done = vacr("seal", session)
+    assert (done.returncode, "vacr init" in done.err) == (2, True)
+
+
+@pytest.mark.usefixtures("terminals")
+def test_three_questions_are_asked_on_a_terminal(tmp_path):
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "vacr", "init", "--name", "Mira"],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        cwd=tmp_path,
+        env={"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"], "TERM": "dumb"},
+    )
+    os.close(theirs)
+    os.write(ours, b"\n\n\n")
+    shown = b""
+    while True:
+        try:
+            data = os.read(ours, 65536)
+        except OSError:
+            break
+        if not data:
+            break
+        shown += data
+    os.close(ours)
+    assert process.wait() == 0, shown.decode()
+    text = shown.decode()
+    assert [text.count(f"{number}. ") for number in (1, 2, 3)] == [1, 1, 1]
+    assert set(read_settings(tmp_path)) == {"seal", "sign"}

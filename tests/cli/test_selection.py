@@ -1,0 +1,112 @@
+"""Sessions chosen by agent, project, repository and time, in all verbs that take sessions."""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from tests.conftest import EXAMPLES
+from tests.docs import home as reader
+
+pytestmark = pytest.mark.component
+
+MARCH = ("--since", "2026-03-14", "--until", "2026-03-14")
+
+
+@pytest.fixture
+def sessions(tmp_path):
+    """Create the home of a person who used every agent, and return the folder of a store."""
+    reader.fill_home(tmp_path / "home")
+    return tmp_path / "home/.claude/projects"
+
+
+def list_ids(vacr, *options):
+    done = vacr("list", "--format", "json", *options)
+    return {session["session-id"][:8] for session in json.loads(done.out)["sessions"]}
+
+
+@pytest.mark.usefixtures("sessions")
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (MARCH, {"3c9e7b10", "019cf2a1", "6f0d1c52"}),
+        (("--agent", "claude-code", "--until", "2026-04-01"), {"3c9e7b10", "6f0d1c52"}),
+        (("--since", "2026-05-01"), {"b6b1f0f4", "2f6c1b0e", "ses_1e8f", "7e2b9c54"}),
+        (("--project", "/home/mira"), {"ses_1e8f", "3c9e7b10", "019cf2a1", "6f0d1c52"}),
+        (("--project", "/home/mira/inv"), set()),
+        (("--since", "2027-01-01"), set()),
+    ],
+)
+def test_list_shows_the_selected_sessions(vacr, options, expected):
+    assert list_ids(vacr, *options) == expected
+
+
+@pytest.mark.usefixtures("sessions")
+def test_verbs_without_paths_choose_among_all_sessions(vacr, tmp_path):
+    options = ("--agent", "claude-code", "--project", "/home/mira/invoice", *MARCH)
+    done = vacr("show", *options, "--only", "prompt")
+    assert (done.returncode, done.out.count("claude-code ")) == (0, 2)
+    assert vacr("view", *options, "-o", "site/").returncode == 0
+    assert len(list((tmp_path / "site").glob("*.html"))) == 3
+    assert vacr("export", *options, "--to", "markdown", "-o", "notes/").returncode == 0
+    assert len(list((tmp_path / "notes").glob("*.md"))) >= 2
+    assert vacr("init", "--yes").returncode == 0
+    assert vacr("seal", *options[2:], "-o", "sealed/").returncode == 0
+    assert len(list((tmp_path / "sealed").glob("*.cose"))) >= 2
+
+
+def test_verbs_with_a_folder_choose_in_that_folder(vacr, sessions, tmp_path):
+    shutil.copytree(EXAMPLES, tmp_path / "examples")
+    done = vacr("show", "examples", "--agent", "codex-cli", "--only", "user")
+    assert "Add type hints" in done.out
+    assert "off by a cent" not in done.out
+    done = vacr("stats", "examples", "--until", "2026-03-31", "--format", "json")
+    assert json.loads(done.out)["total"]["sessions"] == 2
+    assert sessions.exists()
+
+
+@pytest.mark.usefixtures("sessions")
+def test_one_selected_session_becomes_one_page(vacr, tmp_path):
+    done = vacr("view", "--agent", "codex-cli", "-o", "page.html")
+    assert done.returncode == 0, done.err
+    assert b"Add type hints" in (tmp_path / "page.html").read_bytes()
+
+
+@pytest.mark.parametrize("verb", ["show", "export --to markdown", "view", "seal --key k.pem"])
+def test_nothing_selected_is_reported(vacr, sessions, verb):
+    assert sessions.exists()
+    done = vacr(*verb.split(), "--since", "2027-01-01")
+    assert (done.returncode, "no sessions match" in done.err) == (1, True)
+
+
+def test_repository_selects_by_its_address(vacr, tmp_path):
+    project = tmp_path / "project"
+    subprocess.run(["git", "init", "-q", project], check=True)
+    remote = ["remote", "add", "origin", "git@example.org:acme/pay.git"]
+    subprocess.run(["git", *remote], cwd=project, check=True)
+    text = (EXAMPLES / "codex-cli.jsonl").read_text()
+    store = tmp_path / "home/.codex/sessions/2026/03/14"
+    store.mkdir(parents=True)
+    rollout = store / "rollout-2026-03-14T09-36-00-019cf2a1-7c40-7d20-9a51-5b1d0c7e4f21.jsonl"
+    rollout.write_text(text)
+    os.utime(rollout, (time.time(),) * 2)
+    repositories = vacr("sql", "select repo from records", "--format", "json")
+    [row] = json.loads(repositories.out)["rows"]
+    assert row["repo"]
+    assert vacr("show", "--repo", row["repo"][-6:], "-q").returncode == 0
+    assert vacr("list", "--repo", row["repo"][-6:]).returncode == 0
+    assert vacr("show", "--repo", "elsewhere/else").returncode == 1
+
+
+@pytest.mark.usefixtures("sessions")
+@pytest.mark.parametrize("name", ["latest:codex-cli", "019cf2a1", "{path}"])
+@pytest.mark.parametrize("verb", ["show", "view -o page.html", "seal -o sealed/"])
+def test_every_name_of_a_session_works(vacr, tmp_path, verb, name):
+    assert vacr("init", "--yes").returncode == 0
+    [path] = (tmp_path / "home/.codex/sessions/2026/03/14").glob("*.jsonl")
+    word, *options = verb.split()
+    done = vacr(word, name.format(path=path), *options)
+    assert done.returncode == 0, done.err

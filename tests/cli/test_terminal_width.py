@@ -1,0 +1,103 @@
+"""At 80 and 100 columns, no line is wider than the terminal, and no fact is dropped."""
+
+import fcntl
+import os
+import pty
+import struct
+import sys
+import termios
+
+import pytest
+
+from tests.docs import home as reader
+
+pytestmark = [pytest.mark.component, pytest.mark.usefixtures("terminals")]
+
+
+def run_in_terminal(arguments, folder, home, width):
+    """Run the command in a terminal of this width, and return its screen."""
+    child, terminal = pty.fork()
+    if not child:
+        os.chdir(folder)
+        fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
+        environment = {"PATH": os.environ["PATH"], "HOME": str(home), "TERM": "dumb"}
+        environment |= {"PAGER": "cat", "LANG": "C.UTF-8", "TZ": "UTC"}
+        command = [sys.executable, "-m", "vacr", *arguments]
+        os.execve(sys.executable, command, environment)  # noqa: S606 - vacr itself
+    shown = b""
+    while True:
+        try:
+            data = os.read(terminal, 65536)
+        except OSError:
+            break
+        if not data:
+            break
+        shown += data
+    os.waitpid(child, 0)
+    os.close(terminal)
+    return shown.decode().replace("\r\n", "\n").splitlines()
+
+
+@pytest.fixture(scope="module")
+def screen(tmp_path_factory):
+    """Return a function that returns the screen of a command in a filled home."""
+    home = tmp_path_factory.mktemp("reader") / "home"
+    clone = reader.fill_home(home)
+    for arguments in (["init", "--yes", "--name", "Mira Example"], ["stats"]):
+        run_in_terminal(arguments, clone, home, 200)
+    sealing = ["seal", *(str(path) for path in sorted((clone / "examples").iterdir()))]
+    run_in_terminal([*sealing, "-o", "sealed-by-the-whole-team/"], clone, home, 200)
+    record = clone / "sealed-by-the-whole-team/codex-cli.acr.json"
+    record.write_bytes(record.read_bytes().replace(b"gpt", b"GPT"))
+    (record.parent / "gemini-cli.acr.json.cose").unlink()
+
+    def run(width, *arguments):
+        return run_in_terminal(arguments, clone, home, width)
+
+    return run
+
+
+@pytest.mark.parametrize("width", [80, 100])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "stats",
+        "stats --by model",
+        "list",
+        "verify sealed-by-the-whole-team",
+        "hook status",
+        "mcp status",
+        "trust list",
+        "doctor",
+        "--help",
+        "stats --help",
+    ],
+)
+def test_no_line_is_wider_than_the_terminal(screen, width, command):
+    lines = screen(width, *command.split())
+    assert lines
+    # Commands stay in one line, so that they can be copied.
+    wide = [line for line in lines if len(line) > width]
+    assert [line for line in wide if not line.lstrip().startswith(("fix: ", "To repeat: "))] == []
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_stats_keeps_the_cost(screen, width):
+    head, *rows = screen(width, "stats")
+    assert "cost" in head.split()
+    assert any("~0.10 $" in row or "~0.12 $" in row for row in rows)
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_verify_shows_each_reason_whole(screen, width):
+    words = " ".join(" ".join(screen(width, "verify", "sealed-by-the-whole-team")).split())
+    assert "the file changed after it was signed" in words
+    assert "not signed: there is no gemini-cli.acr.json.cose" in words
+    assert words.count("Mira Example (key") == 3
+
+
+def test_answer_that_is_too_wide_is_listed(screen):
+    query = "select agent, title, session, source_path from records order by agent limit 2"
+    lines = screen(80, "sql", query)
+    assert [line.split()[0] for line in lines[:3]] == ["agent", "title", "session"]
+    assert len(screen(200, "sql", "select agent, calls from records limit 2")) == 3
