@@ -28,11 +28,6 @@ COUNTERS = {agent: getattr(independent, agent.replace("-", "_"), None) for agent
 LOGS = [pytest.param(path, id=path.name[-40:]) for path in native_files("gemini")]
 
 
-def count_of(agent):
-    """Return the independent counter for an agent's folder."""
-    return getattr(independent, agent.replace("-", "_"))
-
-
 @pytest.mark.parametrize(("agent", "path"), FILES)
 def test_typed_entries_agree_with_independent_counts(agent, path):
     data = path.read_bytes()

@@ -9,7 +9,7 @@ from tests.discovery import homes
 from tests.discovery.crush_database import SESSION, Crush
 from vacr.capture.session_journal import SessionJournal
 from vacr.capture.session_sources import SessionPlace, follow_session, list_agent_roots
-from vacr.discovery import DatabaseFile
+from vacr.discovery import DatabaseFile, list_stored_places
 
 
 @pytest.fixture
@@ -59,6 +59,13 @@ def test_project_without_a_chat_has_nothing_to_watch(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (root,) = list_agent_roots(("aider",))
     assert [place for place in root.list_places() if place.exists()] == []
+
+
+def test_index_of_a_project_without_a_chat_has_no_errors(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    failed = []
+    assert list(list_stored_places({"HOME": str(tmp_path)}, "linux", failed=failed)) == []
+    assert failed == []
 
 
 def test_folder_of_events_is_followed(tmp_path, journal):

@@ -41,8 +41,8 @@ def fill_home(home: Path) -> Path:
     _fill_cursor_database(home / ".config/Cursor/User/globalStorage")
     homes.crush(home / "till" / ".crush")
     homes.aider(home / "till")
-    homes.openhands(home / ".openhands" / "conversations" / "0e0000001111")
-    run = home / ".config" / "mini-swe-agent" / "last_mini_run.traj.json"
+    homes.openhands(home / "till" / "conversations" / "0e0000001111")
+    run = home / "till" / "runs" / "till-7.traj.json"
     homes.put(FIXTURES / "mini-swe-agent" / "mini-calls.traj.json", run)
     for name in ("sessions/1790000000000_till0", "tasks/1790000000123"):
         homes.put(FIXTURES / "cline" / name, home / "cline" / name.partition("/")[2])

@@ -275,12 +275,26 @@ def _report_encrypted_stores(
 def match_store_pattern(root: Path, pattern: str) -> list[Path]:
     """Return the sorted paths below a folder that match a glob pattern.
 
-    An empty pattern matches the folder itself. Return an empty list if matching fails.
+    An empty pattern matches the folder itself. Return an empty list if matching fails, or if there
+    is no such folder.
     """
     try:
-        return sorted(root.glob(pattern)) if pattern else [root]
+        if not pattern:
+            return [root] if _may_exist(root) else []
+        return sorted(root.glob(pattern))
     except (OSError, ValueError, NotImplementedError):
         return []
+
+
+def _may_exist(path: Path) -> bool:
+    """Return whether a path exists; also if that cannot be checked, so that reading it fails."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _list_file_sessions(
