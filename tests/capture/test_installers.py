@@ -207,7 +207,7 @@ def test_uninstall_restores_the_file_byte_for_byte(places, name, before):
     assert "hook.py" in change.diff()
     change.make(state)
     assert find_hook_status(agent, path, environment)[0] == HOOKS_INSTALLED
-    assert plan_hook_install(agent, path, environment, state).is_none
+    assert plan_hook_install(agent, path, environment, state).is_empty
     plan_hook_uninstall(agent, path, state).make(state)
     if before and agent.layout:
         assert path.read_text() == FILES["comments"]
@@ -215,7 +215,7 @@ def test_uninstall_restores_the_file_byte_for_byte(places, name, before):
     else:
         assert list(home.rglob("*")) == []
     assert list((state / "hooks").iterdir()) == []
-    assert plan_hook_uninstall(agent, path, state).is_none
+    assert plan_hook_uninstall(agent, path, state).is_empty
 
 
 def test_uninstall_keeps_later_changes(places):

@@ -200,7 +200,7 @@ def test_install_and_uninstall_restore_the_file(name, home, state):
         assert "+" in change.diff()
         change.make(state)
         assert find_server_status(agent, path)[0] == HOOKS_INSTALLED
-        assert plan_server_install(agent, path, state).is_none
+        assert plan_server_install(agent, path, state).is_empty
         plan_server_uninstall(agent, path, state).make(state)
         assert (path.read_bytes() if path.exists() else None) == before
         assert not any(folder.is_file() for folder in state.rglob("*"))

@@ -253,7 +253,7 @@ def plan_hook_install(
     """Plan the change of the settings file at `path` that installs our hooks.
 
     The plan includes a backup for the folder `state`. If the hooks are installed already, the plan
-    changes nothing (`is_none`).
+    changes nothing (`is_empty`).
 
     Raises:
         UnreadableInput: the file cannot be read, or is not a settings file of the agent.
@@ -439,8 +439,8 @@ class SettingsChange:
     """The folder of the backup in the state folder."""
 
     @property
-    def is_none(self) -> bool:
-        """Return whether the plan changes nothing, because the file already is as planned."""
+    def is_empty(self) -> bool:
+        """Return whether the plan changes nothing: the file already has the planned content."""
         return self.before == self.after
 
     def diff(self) -> str:

@@ -113,7 +113,7 @@ class SettingsChanger(Generic[S]):
 
         Return `done` if it was made, else `unchanged` or `not made`.
         """
-        if change.is_none:
+        if change.is_empty:
             self.voice.result(f"{agent.name}: nothing to change in {change.path}")
             return "unchanged"
         if not self.voice.quiet:
