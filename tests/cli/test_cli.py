@@ -1065,6 +1065,13 @@ def test_help_groups_the_options_of_a_verb_with_many(vacr):
     assert "Signature:" not in vacr("list", "--help").out
 
 
+def test_help_gives_no_heading_to_a_lone_option(vacr):
+    text = vacr("search", "--help").out
+    assert "Filters:" in text
+    assert "Journal:" not in text
+    assert text.index("Options:") < text.index("--limit N") < text.index("Filters:")
+
+
 def test_folder_is_not_sealed_into_the_agents_own_store(vacr, tmp_path):
     store = tmp_path / "home" / ".claude" / "projects" / "x"
     store.mkdir(parents=True)

@@ -186,7 +186,7 @@ class InstanceGenerator:
             value = make()
             if self._matches(node, value):
                 return value
-        raise NoSampleError(f"no value fits {describe_type(node)}")
+        raise NoSampleError(f"no try gave a value of {describe_type(node)}")
 
     def _matches(self, node: TypeNode, value: Any) -> bool:
         """Return whether a value matches a type; False if the check takes too long."""
@@ -237,7 +237,7 @@ class InstanceGenerator:
             NoSampleError: when no alternative has a value.
         """
         left = list(alternatives)
-        problem = NoSampleError("an empty choice")
+        problem = NoSampleError("a choice has no alternatives")
         while left:
             chosen = self._pick(left, [self._heights.get(part) for part in left], room)
             left.remove(chosen)
@@ -316,7 +316,7 @@ class InstanceGenerator:
             NoSampleError: the group has no alternative, or an element has no sample.
         """
         if not group.alternatives:
-            raise NoSampleError("an empty group choice")
+            raise NoSampleError("a group choice has no alternatives")
         heights = [self._heights.get_sequence(sequence) for sequence in group.alternatives]
         sequence = self._pick(group.alternatives, heights, room)
         return [element for item in sequence for element in self._make_item(item, room)]
@@ -347,7 +347,7 @@ class InstanceGenerator:
         """
         sequences = expand_map_group(node.group)
         if not sequences:
-            raise NoSampleError("an empty group choice")
+            raise NoSampleError("a group choice has no alternatives")
         heights = [self._get_entries_height(entries) for entries in sequences]
         sequence = self._pick(sequences, heights, room)
         members: dict[Any, Any] = {}
@@ -397,7 +397,7 @@ class InstanceGenerator:
                 members[key] = self.make(member.value, room)
                 return
         if len(members) < member.least:
-            raise NoSampleError(f"no more keys of {describe_type(member.key)}")
+            raise NoSampleError(f"too few different keys of {describe_type(member.key)} were found")
 
 
 def _make_hashable_key(key: Any) -> Any:

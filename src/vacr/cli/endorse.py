@@ -258,7 +258,7 @@ def answer(
     required=True,
     metavar="FILE",
     type=PATH,
-    help="Secret that `challenge` wrote.",
+    help="File that `vacr evidence endorse challenge --secret` wrote.",
 )
 @partial(key_options, required=True)
 @_output_option("endorsement")

@@ -147,8 +147,8 @@ def install(
 def status(agent: str, format: str, quiet: bool, verbose: int) -> int:
     """Show which agents have the MCP server in their settings, and whether it can start.
 
-    Settings of the project in this folder are listed if they have it. The exit code is 1 if it
-    cannot start or is outdated, or if no agent was found.
+    The settings of the project in this folder are listed if they have the server. The exit code is
+    1 if the server cannot start or is outdated, or if no agent was found.
 
     \b
     Example:

@@ -110,11 +110,11 @@ def write(
 ) -> int:
     """Blame commits, and write the result as notes.
 
-    Each commit with proven lines gets a note. All notes are written at once, or none. A note of
-    vacr is merged: lines that these records prove replace older claims, and other lines keep
-    theirs. A note of another tool is not replaced without --force; the exit code is then 1. Notes
-    contain no prompts. Without --records, vacr uses the sessions on this machine that worked in the
-    repository.
+    Each commit with proven lines gets a note. If a note of vacr exists, the two are merged: lines
+    that these records prove replace older claims, and other lines keep theirs. A commit with a note
+    of another tool is skipped, and the exit code is 1; --force replaces that note. All new notes
+    are written in one step. Notes contain no prompts. Without --records, vacr uses the sessions on
+    this machine that worked in the repository.
 
     \b
     Example:

@@ -30,7 +30,7 @@ from vacr.files import find_state_folder
     default=0,
     help="Port to listen at.  [default: any free port]",
 )
-@click.option("--no-browser", is_flag=True, help="Print the address, and open no browser.")
+@click.option("--no-browser", is_flag=True, help="Print the address instead of opening a browser.")
 @voice_options
 def command(
     session: str | None,
@@ -44,7 +44,8 @@ def command(
 
     It lists and searches them, and follows running sessions. Only you can open it: the server
     listens on this machine alone, and its address has a secret token. Nothing leaves the machine.
-    Ctrl-C ends the app. SESSION is the id of a session, as `vacr list` shows it, or `latest`.
+    Ctrl-C ends the app. ID is the id of a session, as `vacr list` shows it; `latest` opens the
+    session that was used last.
 
     \b
     Example:

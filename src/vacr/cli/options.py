@@ -113,14 +113,19 @@ class Verb(click.Command):
         if len(rows) <= _MAX_UNGROUPED_OPTIONS:
             super().format_options(ctx, formatter)
             return
-        groups = {heading: names.split() for heading, names in _OPTION_GROUPS.items()}
-        grouped_names = {name for names in groups.values() for name in names}
-        own_names = [name for name in rows if name not in grouped_names]
-        for heading, names in {"Options": own_names, **groups}.items():
-            group = [row for name, row in rows.items() if name in names]
+        groups = {"Options": rows}
+        for heading, names in _OPTION_GROUPS.items():
+            group = {name: row for name, row in rows.items() if name in names.split()}
+            # A lone option may mean something else here: `--limit` is a size, or a number of hits.
+            if len(group) > 1:
+                groups[heading] = group
+                groups["Options"] = {
+                    name: row for name, row in groups["Options"].items() if name not in group
+                }
+        for heading, group in groups.items():
             if group:
                 with formatter.section(heading):
-                    formatter.write_dl(group)
+                    formatter.write_dl(list(group.values()))
 
 
 def _pick_name(verb: click.Command) -> str:

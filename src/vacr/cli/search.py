@@ -60,14 +60,23 @@ _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 @click.argument("words", nargs=-1, required=True, metavar="WORDS...")
 @click.option("--phrase", is_flag=True, help="Find the words as one phrase, in this order.")
 @click.option(
-    "--agent", metavar="NAME", shell_complete=complete_agent, help="Only conversations of it."
+    "--agent",
+    metavar="NAME",
+    shell_complete=complete_agent,
+    help="Only conversations of this agent.",
 )
 @click.option("--repo", metavar="TEXT", help="Only repositories whose address has this text.")
 @click.option("--project", metavar="FOLDER", type=PATH, help="Only sessions in this folder.")
 @click.option("--tool", metavar="NAME", help="Only calls of this tool.")
 @click.option("--only", type=click.Choice((*ROW_KINDS, PROMPTS)), help="Only entries of this kind.")
-@click.option("--since", metavar="TIME", help="Only since then: a date, `yesterday`, or `3d` ago.")
-@click.option("--until", metavar="TIME", help="Only until then.")
+@click.option(
+    "--since",
+    metavar="TIME",
+    help="Only from this time on: a date, `yesterday`, or `3d` for three days ago.",
+)
+@click.option(
+    "--until", metavar="TIME", help="Only until this time; a date includes its whole day."
+)
 @click.option("--errors", is_flag=True, help="Only failed calls, and events that report an error.")
 @click.option(
     "-n",

@@ -85,7 +85,8 @@ def command(
     The tables are records, entries, calls, files, usage, and weekly_usage, a sum by week, agent,
     repository, project and model. QUERY is one SELECT in SQLite's language. It cannot change
     anything. Times are in milliseconds since 1970, days in UTC, costs in dollars. Of several
-    recordings of one session, all but the longest have `is_repeated` set.
+    recordings of one session, all but one have `is_repeated` set. The agent's own recording wins,
+    then the longest.
 
     \b
     Example:

@@ -125,10 +125,19 @@ def _complete_grouping(
     "sessions of the repository]",
 )
 @click.option(
-    "--agent", metavar="NAME", shell_complete=complete_agent, help="Without paths: only this agent."
+    "--agent",
+    metavar="NAME",
+    shell_complete=complete_agent,
+    help="Only sessions of this agent; not with --lines.",
 )
-@click.option("--repo", metavar="TEXT", help="Without paths: only repositories with this address.")
-@click.option("--project", metavar="FOLDER", type=PATH, help="Without paths: only this folder.")
+@click.option(
+    "--repo",
+    metavar="TEXT",
+    help="Only sessions in repositories whose address has this text; not with --lines.",
+)
+@click.option(
+    "--project", metavar="FOLDER", type=PATH, help="Only sessions in this folder; not with --lines."
+)
 @click.option(
     "--model",
     metavar="TEXT",
@@ -138,8 +147,9 @@ def _complete_grouping(
     "--by",
     metavar="NAME[,NAME]",
     shell_complete=_complete_grouping,
-    help=f"How to group sessions: {', '.join(GROUPINGS)}, or without paths repo. With --lines, one "
-    f"or more of {', '.join(LINE_GROUPINGS)}.  [default: {BY_AGENT}; with --lines, all]",
+    help=f"How to group sessions: {', '.join(GROUPINGS)}, and without paths also repo. "
+    f"With --lines: one or more of {', '.join(LINE_GROUPINGS)}.  "
+    f"[default: {BY_AGENT}; with --lines, all]",
 )
 @click.option(
     "--lines",
@@ -177,9 +187,9 @@ def command(
 
     Without arguments, all sessions on this machine count, from the index of `vacr search`; --since
     and --until choose a time, such as 7d. Otherwise the arguments are records, native sessions, or
-    folders of them. If a session was recorded
-    several times, only the longest unmodified recording counts. Entries copied from another session
-    are not counted twice. The time of a session is from its first to its last entry.
+    folders of them. If a session was recorded several times, one recording counts: an unmodified
+    one wins, then the agent's own, then the longest. Entries copied from another session are not
+    counted twice. The time of a session is from its first to its last entry.
 
     A cost is what the agent states. If it states none, or zero for tokens used, vacr estimates it
     from the list price of the model on that day. The column adds up both: `~` marks a sum with an
@@ -266,12 +276,13 @@ def _show_index_totals(
     by = by or (BY_MODEL if filters["model"] else BY_AGENT)
     if by not in INDEX_GROUPINGS:
         raise UsageError(
-            f"--by {by}: sessions have no such group",
+            f"sessions cannot be grouped by {by}",
             hint=f"Choose from: {', '.join(INDEX_GROUPINGS)}",
         )
     if prices is not None:
         raise UsageError(
-            "--prices needs the sessions themselves", hint="Name their files or folders."
+            "--prices works only with paths: without them, costs are those of the index",
+            hint="Name the sessions: vacr stats FOLDER --prices FILE",
         )
     now = datetime.now().astimezone()
     project = filters["project"]
@@ -317,7 +328,7 @@ def _show_session_totals(
     if by not in GROUPINGS:
         only_lines = by.partition(",")[0] in LINE_GROUPINGS
         raise UsageError(
-            f"--by {by}: sessions have no such group",
+            f"sessions cannot be grouped by {by}",
             hint=f"Choose from: {', '.join(GROUPINGS)}"
             + (". To count lines of commits, add --lines RANGE." if only_lines else ""),
         )

@@ -138,7 +138,7 @@ def command() -> None:
     help="Key of a log's checkpoints or a witness's cosignatures: NAME+ID+KEY.",
 )
 @click.option(
-    "--valid-from", metavar="TIME", help="Begin of the trust, such as 2026-01-01T00:00:00Z."
+    "--valid-from", metavar="TIME", help="Start of the trust, such as 2026-01-01T00:00:00Z."
 )
 @click.option("--valid-until", metavar="TIME", help="End of the trust.")
 @click.option("--trust-store", metavar="FILE", type=PATH, help=_TARGET_HELP)

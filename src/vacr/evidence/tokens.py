@@ -261,7 +261,7 @@ def sign_jwt(claims: dict[str, Any], signer: Signer) -> bytes:
     if signer.algorithm not in _JWT_ALGORITHM_NAMES:
         raise UsageError(
             "a JWT cannot be signed with this kind of key",
-            hint="Use an Ed25519 or EC key, or write a CWT.",
+            hint="Use an Ed25519 or EC key, or write a CWT: --to cwt",
         )
     header = {
         "alg": _JWT_ALGORITHM_NAMES[signer.algorithm],

@@ -60,7 +60,7 @@ class ServiceStop:
     """Stops a service from within; `serve_application` then raises the reason."""
 
     def __init__(self) -> None:
-        """Start without a reason."""
+        """Start with no reason to stop, and no server to end."""
         self.reason: VacrError | None = None
         self.end: Callable[[], None] = lambda: None
         """Ends the server; `serve_application` sets it."""

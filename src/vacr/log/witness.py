@@ -105,7 +105,7 @@ class Witness:
         logs: Iterable[VerifierKey],
         now: Callable[[], float] = time.time,
     ) -> None:
-        """Set the keys of the logs whose checkpoints to cosign.
+        """Set the folder of the witness and the keys of the logs to cosign.
 
         A log that has rotated its key has several, the oldest first. `now` returns the time in
         seconds since 1970.
@@ -371,7 +371,8 @@ def _load_or_create_verifier_key(
     if name not in (None, verifier_key.name):
         raise UsageError(
             f"the witness in {path.parent} is named {verifier_key.name}",
-            hint="The name of a witness is part of its key, and cannot change.",
+            hint="The name is part of the key and cannot change. Leave --name out, or start a new "
+            "witness in another folder.",
         )
     return verifier_key
 

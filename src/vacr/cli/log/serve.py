@@ -162,7 +162,8 @@ def _listening_options(port: int) -> Callable[[F], F]:
     type=click.IntRange(1, 100_000),
     default=MAX_WAITING_ENTRIES,
     show_default=True,
-    help="Maximum number of statements that wait to be added to the log.",
+    help="Maximum number of statements that wait to be added to the log. While it is reached, "
+    "new ones are refused.",
 )
 @click.option(
     "--linger",
@@ -342,8 +343,8 @@ def _check_proxy_addresses(addresses: Sequence[str]) -> None:
     metavar="VKEY",
     multiple=True,
     required=True,
-    help="Checkpoint key of a log whose checkpoints to cosign; repeatable. For a log that changed "
-    "its key, the oldest first.",
+    help="Checkpoint key of a log to cosign; repeatable. If the log changed its key, name all "
+    "keys, the oldest first.",
 )
 @click.option(
     "--name",
