@@ -206,7 +206,7 @@ class InputKeys:
         """Return a file with the key at a path, as it is in the base of the pull request.
 
         A path outside the repository is returned unchanged. Return `None`, and add a remark, if the
-        key may come from the pull request itself. `name` is the input, for the name of the copy.
+        key may come from the pull request itself. The copy gets its name from the input `name`.
         """
         if self.repository is None:
             return path

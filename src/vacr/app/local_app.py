@@ -218,7 +218,7 @@ class LocalApp:
     # --- answers ---
 
     def answer(self, path: str, query: Mapping[str, str]) -> Any:
-        """Return the answer to a request for data; None if there is no such thing.
+        """Return the answer to a request for data; None for an unknown path or conversation.
 
         Raises:
             VacrError: the request is wrong, or the data cannot be read.
@@ -381,4 +381,4 @@ class _AppHandler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name
-        """Print nothing, to keep private what is read."""
+        """Print no requests: they show which conversations a person reads."""

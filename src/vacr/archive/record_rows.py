@@ -250,7 +250,7 @@ def _get_count(usage: JsonObject, name: str) -> int:
 
 
 def _limit_count(count: int) -> int:
-    """Return a number that SQLite can add up with those of all other sessions."""
+    """Return a count, limited so that the sum over all sessions fits into an integer of SQLite."""
     return max(-_MAX_COUNT, min(count, _MAX_COUNT))
 
 
@@ -268,7 +268,7 @@ def _format_day(stamp: Any) -> str:
 def _get_milliseconds(stamp: Any) -> int | None:
     """Return a time as milliseconds since 1970, or None if it is missing or not a time.
 
-    A time that no calendar has, in any time zone, counts as missing: nobody can show it.
+    A time outside the years 1 to 9999 counts as missing, because it cannot be displayed.
     """
     moment = get_epoch_milliseconds(stamp) if type(stamp) in (str, int) else None
     return moment if moment is not None and _FIRST_MOMENT <= moment <= _LAST_MOMENT else None
@@ -289,9 +289,9 @@ def _withhold_secrets(record: JsonObject) -> JsonObject:
 
 
 def _replace_value(value: Any, names: list[str]) -> Any:
-    """Return a copy of a value in which the member at the end of a path of names is withheld.
+    """Return a copy of a value, with an empty text for the member at the end of a path of names.
 
-    A path that leads nowhere changes nothing.
+    Return the value itself if it has no such member.
     """
     if not names:
         return _WITHHELD

@@ -357,9 +357,10 @@ class SearchIndex:
             )
 
     def mark_repeated_records(self) -> None:
-        """Mark all recordings of a session but the longest, so that no session counts twice.
+        """Mark all recordings of a session but one, so that no session counts twice.
 
-        Call it in a transaction, after sources were added or removed.
+        The agent's own recording wins, then the longest. Call it in a transaction, after sources
+        were added or removed.
         """
         self.connection.execute(_MARK_REPEATED)
 

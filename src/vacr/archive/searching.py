@@ -268,7 +268,7 @@ def run_select(
     answers: list[SqlResult | Exception] = []
 
     def answer() -> None:
-        """Add the answer, or the reason why there is none."""
+        """Add the answer, or the error."""
         try:
             answers.append(_run_select(path, statement, seconds, clock))
         except Exception as error:  # noqa: BLE001 - raised again below

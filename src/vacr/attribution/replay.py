@@ -584,9 +584,9 @@ class Replay:
                 self._rewrite_file(tracked, action, call)
 
     def _rewrite_file(self, tracked: TrackedFile, action: FileRewrite, call: ToolCall) -> None:
-        """Apply a program to the known lines of a file.
+        """Apply a program to the known lines of a file, and attribute the lines it changed.
 
-        If the new text is not certain, the program has likely changed the file.
+        If the new text is not certain, mark the file as likely changed instead.
         """
         file = tracked.file
         is_known = file.is_whole or (action.by_line and bool(file.chunks))

@@ -123,7 +123,7 @@ class FileVersion:
     def find_neighbour(self, number: int, step: int) -> str:
         """Return the first line with letters or digits, from `number` itself in steps of 1 or -1.
 
-        Return an empty text if there is none up to the end or the beginning of the file.
+        Return an empty text if all lines from there on are empty.
         """
         while 1 <= number <= len(self.bare):
             if any(map(str.isalnum, self.bare[number - 1])):

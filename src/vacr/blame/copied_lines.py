@@ -32,7 +32,7 @@ _MIN_COPIED_LETTERS = 40
 # A line in more files than this, or so often in one, is an idiom.
 _MAX_FILES = 2
 _MAX_REPETITIONS = 2
-# The names of outputs begin with this character, which no path has.
+# The names of outputs begin with this character, because no path contains it.
 _OUTPUT = "\0"
 _MAX_OUTPUT_LINES = 2_000
 _NUMBER = re.compile(r"[^\s:]*?:?\s*\d+(?:[:\t→│|]|-(?=\s|$))\s?")
@@ -176,7 +176,7 @@ class SeenText:
             above = line
 
     def _find_original(self, lines: Collection[str]) -> str:
-        """Return the file that already has half of these lines; empty if there is none."""
+        """Return a file with at least half of these lines; empty if no file has them."""
         shared = Counter(file for line in lines for file in self._files.get(line, ()))
         file, count = max(shared.items(), key=lambda item: item[1], default=("", 0))
         return file if 2 * count >= len(lines) else ""

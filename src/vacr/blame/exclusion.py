@@ -6,7 +6,7 @@ in the parent, the replay ends with the bytes of the commit, and the line appear
 without a call. No command, formatter or other session may have changed the file in between, and no
 tool of unknown effect, such as a sub-agent, may have run. The proof holds as far as the records do:
 an agent without a record is not excluded. Lines that any session proposed, in a call or in an
-answer, are never a person's. Neither are lines that a program only laid out anew, nor those of
+answer, are never a person's. Neither are lines that a program only reformatted, nor lines of
 generated files.
 
     >>> from vacr.blame.exclusion import CommitWindow
@@ -285,7 +285,7 @@ def _replay_window(
 def _is_opaque(record: dict[str, Any], step: SessionStep, window: CommitWindow) -> bool:
     """Return whether a call has an uncertain time, or may have changed any file until the commit.
 
-    The second holds for a tool that vacr does not know, such as one that starts a sub-agent.
+    A tool that vacr does not know may change any file: it may start a sub-agent.
     """
     if not isinstance(step, ToolCall):
         return False

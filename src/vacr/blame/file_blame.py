@@ -516,8 +516,9 @@ def _join_versions(
 ) -> dict[_VersionKey, BlameByLine]:
     """Join versions of one file, without claims about lines that came from other files.
 
-    To compare all files of a commit takes long. So only commits with claimed lines are compared,
-    and the versions are joined again without the claims that are too late for a moved line.
+    A commit may have moved a line from another file; a call after that line was first committed
+    did not write it. Comparing all files of a commit is slow, so this looks for moved lines only in
+    commits with claimed lines. After it found some, it joins the versions again.
     """
     compared: set[_VersionKey] = set()
     while True:
@@ -538,7 +539,7 @@ def _date_lines_of_other_files(
 ) -> bool:
     """Set the times of lines that commits moved from other files into versions of a file.
 
-    Return whether there are any.
+    Return whether any line got a new time.
     """
     commits = list(dict.fromkeys(commit for commit, _ in versions))
     parents = {

@@ -149,7 +149,7 @@ def run_porcelain_blame(
     if selection.revision is not None:
         words += _resolve_revisions(repository, selection.revision)
         return repository.run_git(*words, "--", path, stdin=selection.contents)
-    # Git would convert the file of the work tree as if it were to be committed.
+    # Git would run its filters on the file of the work tree, as for a commit.
     settings = _list_filter_settings(repository)
     return repository.run_git(*words, "--", path, stdin=selection.contents, settings=settings)
 
@@ -166,7 +166,7 @@ def find_blamed_commit(repository: Repository, revision: str | None) -> str:
 
 
 def _resolve_revisions(repository: Repository, revision: str) -> list[str]:
-    """Return the commit that a revision names; for a range, then its beginning as `^COMMIT`."""
+    """Return the commit of a revision; for a range, its end, and its beginning as `^COMMIT`."""
     if _SYMMETRIC_DOTS in revision:
         raise UsageError(f"cannot blame {revision}", hint="Name a commit, or a range A..B.")
     first, dots, last = revision.rpartition("..")

@@ -1,4 +1,4 @@
-"""How much text lines have, and what is left of it.
+"""The text of lines, compared: letters, layout, and the part that an edit kept.
 
 >>> from vacr.blame.line_text import count_letters, is_partly_kept
 >>> count_letters("  total += 1;")
@@ -22,7 +22,10 @@ def remove_blanks(line: str) -> str:
 
 
 def normalize_layout(line: str) -> str:
-    """Return a line without what a formatter changes: blanks, kinds of quotes, a last comma."""
+    """Return a line without blanks and its last comma, and with one kind of quotes.
+
+    Two lines that differ only by a formatter become the same.
+    """
     return remove_blanks(line).translate(_QUOTES).rstrip(",;")
 
 

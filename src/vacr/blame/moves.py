@@ -1,6 +1,6 @@
 """Lines that a commit only moved or re-indented.
 
-Git reports a moved line as one that was removed and one that was added. Like `git blame -w -M -C`,
+Git reports a moved line twice: as a removed and as an added line. Like `git blame -w -M -C`,
 this module pairs them: a line that changed only in its blanks, a block of 20 letters and digits
 that moved within its file, and one of 40 that came from another file of the commit.
 

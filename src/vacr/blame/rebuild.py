@@ -113,7 +113,7 @@ class CommitFiles:
             if tracked.gone:
                 self.moments[path] = record, entry
             return
-        # Equal bytes prove the whole text, whatever a command might have done to it.
+        # Equal bytes prove the whole text, even if a command may have changed it.
         if not tracked.gone and tracked.file.best_text == self._read_text(path):
             self.moments[path] = record, entry
 

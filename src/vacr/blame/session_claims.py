@@ -389,7 +389,7 @@ class ClaimReplay(Replay):
     def _is_stray(self, file: FileState, run: LineRun) -> bool:
         """Return whether a run is a short line, and others replaced both of its neighbours.
 
-        It may be a person's line with the same text, which the file has instead.
+        The file may have a person's line with the same text instead.
         """
         lines = [remove_blanks(line) for line in split_keeping_ends(run.text)]
         if count_lines_with_letters(lines) > 1 or sum(map(count_letters, lines)) >= _MIN_STRAY:

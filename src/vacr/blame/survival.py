@@ -209,7 +209,7 @@ def _follow_files(
 ) -> dict[str, _FileLines]:
     """Return the tracked lines of parents that a commit still has, by path.
 
-    A file that equals that of a parent has the lines of that parent alone, as in `git blame`.
+    A file that is the same in a parent has only the lines of that parent, as in `git blame`.
     """
     changed = [{file.path: file for file in files} for files in changes]
     renamed = [{file.old_path for file in files if file.path != file.old_path} for files in changes]
@@ -230,7 +230,7 @@ def _follow_files(
 def _follow_changed_file(
     parents: Sequence[_State], versions: Sequence[ChangedFile], hunks: HunksByBlobs
 ) -> _FileLines:
-    """Return the tracked lines of a file that differs from that of each parent.
+    """Return the tracked lines of a file that no parent has in the same form.
 
     A line that several parents have belongs to the first of them.
     """

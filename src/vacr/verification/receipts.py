@@ -111,8 +111,8 @@ def check_receipts(
     of a log in the trust store.
 
     Raises:
-        InvalidStatement: a required receipt is missing, or a receipt that names the key of a
-            trusted log is invalid.
+        InvalidStatement: a required receipt is missing; or, if any log is trusted, a receipt is
+            malformed, or it names the key of a trusted log and is invalid.
     """
     encoded_receipts = list_encoded_receipts(message)
     is_required = bool(policy.log_keys) or policy.needs_receipt

@@ -119,7 +119,7 @@ class TrustedParty:
     issuers: tuple[str, ...] = ()
     """The issuers that statements of this party may claim."""
     valid_from: datetime | None = None
-    """The begin of the trust; None if it is unlimited."""
+    """The start of the trust; None if it is unlimited."""
     valid_until: datetime | None = None
     """The last moment of the trust; None if it is unlimited."""
     note_key: VerifierKey | None = None

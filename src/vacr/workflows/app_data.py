@@ -1,8 +1,8 @@
-"""What the local app shows: its page, and the data of one conversation.
+"""The page of the local app, and the data of one conversation.
 
-The app asks for a conversation when somebody opens it. The answer has what the page of `vacr view`
-has in it: the bytes of the records and statements, and the names and keys that the user trusts, so
-that the browser verifies them itself.
+The app asks for a conversation when somebody opens it. The answer contains the same data as a page
+of `vacr view`: the bytes of the records and statements, and the names and keys that the user
+trusts. So the browser can verify them itself.
 
     >>> from vacr.workflows import load_app_page
     >>> b"connect-src 'self'" in load_app_page()

@@ -193,7 +193,7 @@ class _NoteReader:
     """
 
     def __init__(self, notes: NotesRef) -> None:
-        """Take the notes to read; nothing is read yet."""
+        """Start without notes; `load` reads them."""
         self.notes = notes
         self.repository = notes.repository
         self.additions: dict[str, list[FileAdditions]] = {}

@@ -347,7 +347,7 @@ def _measure_source(session: OpenedSession) -> int:
 
 
 def _keep_target(target: Path, data: bytes) -> Path:
-    """Return the planned file, whatever the record contains; the default of `choose_target`."""
+    """Return the planned file for any record; the default of `choose_target`."""
     del data
     return target
 

@@ -103,8 +103,8 @@ class SignableFile:
 def read_signable_file(path: str, *, whole: bool) -> SignableFile:
     """Read a file to be signed: its digest, its media type, and a summary of its record.
 
-    A large file is only hashed, unless `whole` is true or its name is that of a record: a record is
-    checked whatever its size.
+    A large file is only hashed, unless `whole` is true or it has the name of a record. An invalid
+    or modified record is returned, too: `invalid` and `modified` describe the problem.
 
     Raises:
         UnreadableInput: the file cannot be read, or is empty.

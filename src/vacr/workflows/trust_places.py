@@ -187,7 +187,7 @@ def find_default_stores(environment: Mapping[str, str] = os.environ) -> list[Tru
 
 
 def _read_store(path: Path) -> bytes:
-    """Return the bytes of a store; of one that is too large, enough that the parser refuses it.
+    """Return the bytes of a store; of a too large one, only enough for the parser to refuse it.
 
     Raises:
         UnreadableInput: it cannot be read.
@@ -411,7 +411,7 @@ class StoreChange:
 
 
 def add_trusted_party(path: Path, party: TrustedParty, *, is_shared: bool = False) -> StoreChange:
-    """Add a party to the store at a path, and make the store if there is none.
+    """Add a party to the store at a path, and create a missing store.
 
     Comments and the order of the file stay. A shared file may be read by everybody; otherwise it is
     the user's own store.

@@ -144,7 +144,7 @@ class Conversation:
         `trust` has the keys for verifying it in the browser, `chosen` selects the entries that are
         shown, and `index` is the link to the archive's first page; empty without an archive.
         `prices` replace the price table of the package. `lines` are the lines of a range of
-        commits, if they are to be shown.
+        commits; None shows none.
         """
         title = format_record_title(self.parts[0].record, self.stem)
         return Page(title, self.shown, trust, chosen, index, prices, lines)

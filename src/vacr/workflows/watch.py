@@ -102,9 +102,9 @@ def make_copy_sealer(
 
 
 def choose_unused_target(target: Path, data: bytes) -> Path:
-    """Return the first of `abc.acr.json`, `abc.2.acr.json`, … that `data` can be written to.
+    """Return the first of `abc.acr.json`, `abc.2.acr.json`, … that is free or already has `data`.
 
-    Writing there replaces neither another record nor the statement of one. Nothing is written.
+    Writing `data` there replaces no other record, and no statement of another record.
     """
     candidates = (name_generation(target, number) for number in count(1))
     return next(path for path in candidates if _can_hold_record(path, data))
