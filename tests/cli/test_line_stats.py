@@ -155,7 +155,6 @@ def test_options_that_do_not_go_together_are_refused(vacr, repo):
     records = repo.parent / "records"
     for arguments, message in (
         (["--repository", repo, records], "--repository needs --lines"),
-        (["--until", "2026-01-01", records], "--until needs --lines"),
         (["--by", "week", records], "add --lines RANGE"),
         (["--by", "weather", records], "Choose from: agent, project, model, day"),
         (["--by", "weather"], "Choose from: agent, project, repo, model, day"),

@@ -193,8 +193,8 @@ def command(
       vacr evidence attest --record abc.acr.json --nonce 1f2e… \\
         --attester software --key keys/signing.pem
       vacr evidence attest --reference -o reference.cbor
-      vacr evidence attest --reference --agent claude-code --agent-executable claude \\
-        -o reference.cbor
+      vacr evidence attest --reference --agent claude-code \\
+        --agent-executable claude -o reference.cbor
       vacr evidence attest --attestation-key -o ak.pub.pem
     """
     voice = (
