@@ -300,9 +300,9 @@ class _Talk:
 
     def add_value(self, number: int, document: Any) -> None:
         """Add a value of the transcript; `number` is the number of its line."""
-        if isinstance(document, RepairedValue) and type(document.value) is dict:
+        if isinstance(document, RepairedValue):
             self.builder.repaired.append(document.reason)
-            self.add_line(document.value)
+            self.add_value(number, document.value)
         elif type(document) is dict:
             self.add_line(document)
         else:
