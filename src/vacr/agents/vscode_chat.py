@@ -47,7 +47,8 @@ from vacr.record import build_child_entries, is_timestamp
 JSON_FORMAT, LOG_FORMAT = "vscode-chat-json", "vscode-chat-jsonl"
 FROM_FOLD, FROM_METADATA, FROM_RESPONSE = "fold", "metadata", "response"
 """Values of `vacr.from`: where a copied message or a child comes from."""
-MUTATION_NAMES = {0: "initial", 1: "set", 2: "push", 3: "delete"}
+_INITIAL, _SET, _PUSH, _DELETE = range(4)
+MUTATION_NAMES = {_INITIAL: "initial", _SET: "set", _PUSH: "push", _DELETE: "delete"}
 """Kind of a line of the log → event type."""
 
 SESSION_MEMBERS = parse_names(
@@ -472,7 +473,7 @@ class _Fold:
         path, kind = line["k"], line["kind"]
         if not path:
             return False
-        if kind == 2 and path == ["requests"]:  # noqa: PLR2004 - as in MUTATION_NAMES
+        if kind == _PUSH and path == ["requests"]:
             return self._push_requests(line, event)
         holder = self._reach(path[:-1])
         last = path[-1]
@@ -480,7 +481,7 @@ class _Fold:
             return False
         if kind == 1:
             return self._set(holder, last, line)
-        if kind == 3:  # noqa: PLR2004 - as in MUTATION_NAMES
+        if kind == _DELETE:
             if type(holder) is list:
                 holder[last] = None
             else:

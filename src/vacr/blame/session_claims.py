@@ -96,8 +96,8 @@ _EDITS = (AppliedPatch, FileDeletion, FileMove, FileWrite, Replacement, Unplaced
 _COMMITTING = re.compile(r"\bgit\b.*\b(?:commit|stash|merge|rebase|cherry-pick|am)\b", re.DOTALL)
 # Commands, and names of tools, that show text of files or of the web.
 _SHOWING = re.compile(
-    r"\b(?:git|gh|cat|sed|awk|head|tail|less|more|bat|grep|rg|nl|jq|curl|wget|diff|python3?|node|perl"
-    r"|ruby|xargs|find)\b|read|get|fetch|view|show|search",
+    r"\b(?:git|gh|cat|sed|awk|head|tail|less|more|bat|grep|rg|nl|jq|curl|wget|diff|python3?|node"
+    r"|perl|ruby|xargs|find)\b|read|get|fetch|view|show|search",
     re.IGNORECASE,
 )
 _MIN_OUTPUT = 40  # letters of a single line that may be copied

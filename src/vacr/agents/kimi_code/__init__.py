@@ -31,7 +31,8 @@ NAMED = re.compile(r"[^/]+/agents/[^/]+/wire\.jsonl$")
 
 _LINE_TYPE = re.compile(
     r"(?:agent|config|context|cron|file_history|forked|full_compaction|goal|llm|permission"
-    r"|plan_mode|plugin|profile|prompt|runtime|subagent|swarm_mode|task|token_counting|tools|turn|usage)"
+    r"|plan_mode|plugin|profile|prompt|runtime|subagent|swarm_mode|task|token_counting|tools|turn"
+    r"|usage)"
     r"(?:\.[a-z_]+)+"
 )
 _HUMAN_ORIGINS = frozenset(("user",))
