@@ -59,6 +59,11 @@ SESSIONS = [
     ),
 ]
 FOLDERS = [FIXTURES / "opencode" / "storage"]
+NAMED = [
+    *(FIXTURES / "generic" / name for name in ("any-chat.json", "any-blocks.jsonl")),
+    FIXTURES / "generic" / "any-many.jsonl",
+]
+"""Sessions that are read only if their agent is named; one has a map next to it."""
 
 DIGESTS = FIXTURES / "digests.txt"
 
@@ -66,9 +71,12 @@ DIGESTS = FIXTURES / "digests.txt"
 def digest_records(folder, session, interpreter=sys.executable, **variables):
     """Record a copy of a session in its own folder, and return the digest of the records."""
     folder.mkdir(parents=True)
-    shutil.copy(session, folder / session.name)
+    for file in (session, session.with_suffix(".map.toml")):
+        if file.exists():
+            shutil.copy(file, folder / file.name)
+    options = ["--agent", session.parent.name] if session in NAMED else []
     done = subprocess.run(
-        [interpreter, "-m", "vacr", "record", session.name, "-o", "-"],
+        [interpreter, "-m", "vacr", "record", session.name, "-o", "-", *options],
         cwd=folder,
         env=os.environ | variables,
         capture_output=True,
@@ -78,7 +86,7 @@ def digest_records(folder, session, interpreter=sys.executable, **variables):
 
 
 @pytest.mark.component
-@pytest.mark.parametrize("session", SESSIONS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("session", SESSIONS + NAMED, ids=lambda path: path.stem)
 def test_record_does_not_depend_on_the_environment(session, tmp_path):
     digests = {
         digest_records(tmp_path / "a", session, PYTHONHASHSEED="0", TZ="UTC", LC_ALL="C"),
@@ -118,14 +126,15 @@ def _name_session(path):
 def test_record_bytes_match_the_pinned_digests():
     """If a digest changes, the format changed: raise the version, and give the reason."""
     digests = {}
-    for session in SESSIONS + FOLDERS:
+    for session in SESSIONS + FOLDERS + NAMED:
+        agent = session.parent.name if session in NAMED else None
         pieces = [
             piece
-            for source in read_sessions(session)
+            for source in read_sessions(session, agent=agent)
             for piece in assign_record_id(source.reading.record)
         ]
         digests[_name_session(session)] = hashlib.sha256(b"".join(pieces)).hexdigest()
     if os.environ.get("UPDATE_DIGESTS"):
         DIGESTS.write_text("".join(f"{name} {digest}\n" for name, digest in digests.items()))
     assert digests == dict(line.split() for line in DIGESTS.read_text().splitlines())
-    assert len(digests) == len(SESSIONS + FOLDERS)
+    assert len(digests) == len(SESSIONS + FOLDERS + NAMED)

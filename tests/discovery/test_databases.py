@@ -427,6 +427,15 @@ def test_unknown_database_is_refused(tmp_path):
         list(read_sessions(empty(tmp_path / "y.db"), agent="cursor"))
 
 
+def test_unknown_database_with_messages_names_the_next_step(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "x.db")) as connection:
+        connection.execute("CREATE TABLE Messages (role TEXT, content TEXT)")
+    with pytest.raises(UnreadableInput, match="table 'Messages' may hold messages") as caught:
+        list(read_sessions(tmp_path / "x.db"))
+    assert "SELECT * FROM Messages" in caught.value.hint
+    assert "vacr record --agent generic" in caught.value.hint
+
+
 def test_no_copy_stays(store, monkeypatch, tmp_path):
     (tmp_path / "copies").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "copies"))

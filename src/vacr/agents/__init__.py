@@ -71,10 +71,12 @@ if TYPE_CHECKING:
     from vacr.agents.lift import add_remaining_members as add_remaining_members
     from vacr.agents.lift import drop_nulls as drop_nulls
     from vacr.agents.lift import is_count as is_count
+    from vacr.agents.likely_formats import describe_likely_table as describe_likely_table
     from vacr.agents.registry import AGENT_ENTRY_POINT_GROUP as AGENT_ENTRY_POINT_GROUP
     from vacr.agents.registry import find_agent as find_agent
     from vacr.agents.registry import find_missing_agent as find_missing_agent
     from vacr.agents.registry import find_record_agent as find_record_agent
+    from vacr.agents.registry import find_required_agent as find_required_agent
     from vacr.agents.registry import find_tool_effect as find_tool_effect
     from vacr.agents.registry import has_separate_calls as has_separate_calls
     from vacr.agents.registry import load_agents as load_agents
@@ -173,11 +175,13 @@ __getattr__, __dir__, __all__ = export_lazily(
             "drop_nulls",
             "is_count",
         ),
+        "likely_formats": ("describe_likely_table",),
         "registry": (
             "AGENT_ENTRY_POINT_GROUP",
             "find_agent",
             "find_missing_agent",
             "find_record_agent",
+            "find_required_agent",
             "find_tool_effect",
             "has_separate_calls",
             "load_agents",

@@ -446,6 +446,8 @@ class Agent:
     """The attached file with the facts that a list of sessions shows, as one of these patterns."""
     sub_sessions: Sequence[str] = ()
     """Patterns of the files of sub-agents; `{session}` is the id of the session."""
+    map_suffix: str = ""
+    """The ending of the attached file that names the members of a session; empty for none."""
     part_name: re.Pattern[str] | None = None
     """The part of a path that names a file, where the file name alone is ambiguous."""
     databases: Sequence[Any] = ()

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from vacr.agents.agent import Agent, CallReports, Source
 from vacr.agents.lift import UNKNOWN
+from vacr.agents.likely_formats import describe_likely_format
 from vacr.agents.tool_calls import ToolCall, ToolEffect
 from vacr.errors import NotASession, PluginError, UnreadableInput, UsageError, VacrError
 from vacr.model import JsonObject
@@ -62,7 +63,11 @@ _BUILT_IN_FOLDERS = {
     "copilot-vscode": "copilot_vscode",
     "visualstudio-copilot": "visualstudio_copilot",
     "windsurf": "windsurf",
+    "generic": "generic",
 }
+_ANY_PROGRAM = "generic"
+_ANY_PROGRAM_FORMATS = frozenset(("generic-json", "generic-list", "generic-jsonl"))
+"""Formats of `_ANY_PROGRAM`, whose records may name any program as the agent."""
 
 IMPORTED_FORMATS = frozenset(("atif",))
 """Formats of `vacr import`, not of an agent, that store calls outside the content of messages."""
@@ -181,8 +186,23 @@ def find_missing_agent(record: dict[str, Any]) -> str:
 
 
 def _get_agent_name(record: dict[str, Any]) -> str:
-    """Return the name of the agent that a record states, or an empty text."""
-    return str(record["session"].get("agent-meta", {}).get("cli-name", ""))
+    """Return the name of the agent that a record states, or an empty text.
+
+    A format that any program may write has an agent of its own, whatever the program is called.
+    """
+    stated = str(record["session"].get("agent-meta", {}).get("cli-name", ""))
+    return find_required_agent(record) or stated
+
+
+def find_required_agent(record: dict[str, Any]) -> str | None:
+    """Return the agent to name with `--agent`, if a record's session is not recognised by itself.
+
+    Return None for all other sessions.
+    """
+    source = get_vacr_metadata(record).get("source")
+    native_format = source.get("format") if type(source) is dict else None
+    is_any_program = type(native_format) is str and native_format in _ANY_PROGRAM_FORMATS
+    return _ANY_PROGRAM if is_any_program else None
 
 
 def find_agent(name: str) -> Agent:
@@ -283,10 +303,25 @@ def recognise_agent(source: Source, agent: str | None = None) -> Agent:
     sample = source.main.sample(1)
     if any(isinstance(value, dict) and {"version", "session"} <= value.keys() for value in sample):
         raise NotASession("already a record, not a native session", where=where, hint=_RECORD_HINT)
-    raise NotASession(
-        "unrecognised session format",
-        where=where,
-        hint=f"Supported agents: {', '.join(known)}. Add --agent NAME if one of them wrote it.",
+    raise _make_unrecognised_error(source, known)
+
+
+def _make_unrecognised_error(source: Source, known: dict[str, Agent]) -> NotASession:
+    """Return the error about a file of no known agent; it names a format that is likely."""
+    where = source.main.name
+    likely = describe_likely_format(source.main.sample())
+    if likely is None:
+        hint = f"Supported agents: {', '.join(known)}. Add --agent NAME if one of them wrote it."
+        return NotASession("unrecognised session format", where=where, hint=hint)
+    others = ", ".join(name for name in known if name != _ANY_PROGRAM)
+    hint = (
+        f"If one of these agents wrote it, add --agent NAME: {others}. Else record it with: "
+        f"vacr record --agent {_ANY_PROGRAM} FILE"
+    )
+    if likely.needs_map:
+        hint += " --map map.toml (a map names the members: docs/how-to/any-program.md)"
+    return NotASession(
+        f"unrecognised session format; it looks like {likely.description}", where=where, hint=hint
     )
 
 

@@ -29,8 +29,10 @@ import click
 
 from vacr.console import Voice, write_bytes
 from vacr.errors import UsageError
+from vacr.files import read_bytes
 
 if TYPE_CHECKING:
+    from vacr.discovery import MapFile
     from vacr.signing import Signer
     from vacr.viewer import PriceTable, RowFilter
     from vacr.workflows import ServiceSettings, SigningSettings, TrustStoreFile
@@ -337,7 +339,7 @@ def warn_with(voice: Voice) -> Callable[[str, str], None]:
 
 
 def source_options(function: F) -> F:
-    """Add `--agent` and `--seal-source` to a verb that records native sessions."""
+    """Add `--agent`, `--map` and `--seal-source` to a verb that records native sessions."""
     return _add_options(
         function,
         click.option(
@@ -347,11 +349,32 @@ def source_options(function: F) -> F:
             help="Agent that wrote the session.  [default: recognised by the content]",
         ),
         click.option(
+            "--map",
+            "map_path",
+            metavar="FILE",
+            type=PATH,
+            help="Names of the members in the session, for --agent generic.  "
+            "[default: NAME.map.toml next to the session]",
+        ),
+        click.option(
             "--seal-source",
             is_flag=True,
             help="Keep the native bytes next to the record, for `vacr restore`.",
         ),
     )
+
+
+def load_map_file(path: str | None) -> MapFile | None:
+    """Return the map of `--map`, or None without one.
+
+    Raises:
+        UnreadableInput: it cannot be read.
+    """
+    if path is None:
+        return None
+    from vacr.discovery import MapFile
+
+    return MapFile(path, read_bytes(path))
 
 
 def complete_rule(context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:

@@ -36,6 +36,7 @@ from vacr.cli.options import (
     EXIT_NO_SESSION,
     PATH,
     Verb,
+    load_map_file,
     source_options,
     streaming_voice_options,
 )
@@ -178,6 +179,7 @@ def command(
         named=tuple(path for path in paths if not is_folder(path)),
         digests=voice.json,
         not_in_stores=output is None,
+        map_file=load_map_file(options["map_path"]),
     )
     if recording.seal and output == STDIN:
         raise UsageError(

@@ -24,6 +24,7 @@ from vacr.cli.options import (
     EXIT_NO_SESSION,
     PATH,
     Verb,
+    load_map_file,
     load_service_settings,
     load_signing_settings,
     pop_signing_options,
@@ -82,6 +83,7 @@ def command(
     service: str | None,
     base: str | None,
     agent: str | None,
+    map_path: str | None,
     seal_source: bool,
     project: str | None,
     repo: str | None,
@@ -128,7 +130,11 @@ def command(
     sealer = Sealer(signing, git_base, registrar, overwrite, voice.notice)
     named = tuple(path for path in paths if not is_folder(path))
     recording = RecordingOptions(
-        seal=seal_source, agent=agent, named=named, not_in_stores=Path(output) == Path()
+        seal=seal_source,
+        agent=agent,
+        named=named,
+        not_in_stores=Path(output) == Path(),
+        map_file=load_map_file(map_path),
     )
     report = RecordingReport(voice, folder=len(named) < len(paths))
     groups = plan_sealing(paths, Path(output), recording, report.add)

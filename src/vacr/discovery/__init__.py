@@ -6,6 +6,7 @@ from vacr.lazy import export_lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from vacr.discovery.opening import MapFile as MapFile
     from vacr.discovery.opening import OpenedSession as OpenedSession
     from vacr.discovery.opening import is_in_agent_store as is_in_agent_store
     from vacr.discovery.opening import list_attached_files as list_attached_files
@@ -36,6 +37,7 @@ __getattr__, __dir__, __all__ = export_lazily(
     __name__,
     {
         "opening": (
+            "MapFile",
             "OpenedSession",
             "is_in_agent_store",
             "list_attached_files",

@@ -28,6 +28,7 @@ from vacr.agents import (
     Reading,
     Source,
     SourcePart,
+    load_agents,
     parse_json_documents,
     recognise_agent,
 )
@@ -45,7 +46,7 @@ from vacr.discovery.session_stores import (
     open_cached_database,
 )
 from vacr.discovery.sessions import list_store_roots, make_part_name
-from vacr.errors import NotASession, PluginError, UnreadableInput
+from vacr.errors import NotASession, PluginError, UnreadableInput, UsageError
 from vacr.files import STDIN, format_path, is_file, is_folder, join_path, read_bytes
 
 
@@ -68,12 +69,25 @@ class OpenedSession:
 
 
 @dataclass(frozen=True)
+class MapFile:
+    """A file that names the members of a session, for agents that need one.
+
+    It counts as if it lay next to the session.
+    """
+
+    path: str
+    """Where it was read from, for errors."""
+    data: bytes
+
+
+@dataclass(frozen=True)
 class _ReadOptions:
     """The options of `read_sessions` that apply to every session at a place."""
 
     agent_name: str | None
     sub_agents: bool
     keep_source: bool
+    map_file: MapFile | None = None
 
 
 def read_sessions(
@@ -85,6 +99,7 @@ def read_sessions(
     keep_source: bool = False,
     named: Iterable[str | Path] = (),
     data: bytes | None = None,
+    map_file: MapFile | None = None,
 ) -> Iterator[OpenedSession | UnreadableInput]:
     """Yield the sessions at a path, and the sessions of their sub-agents if `sub_agents` is set.
 
@@ -93,14 +108,17 @@ def read_sessions(
     and `session` selects one by id. `agent` is the name of the agent that wrote them; without it,
     the agent is recognised. Sub-agents in the files `named` are left out: the caller reads these
     files anyway. A session may be large, so its native bytes are kept only if `keep_source` is set.
-    `data` is the content of the path, if the caller has read it already.
+    `data` is the content of the path, if the caller has read it already. `map_file` replaces the
+    map next to the session, for an agent that has maps.
 
     Raises:
         UnreadableInput: the path cannot be read, or does not have that session.
         NotASession: the path is not a session of a known agent.
-        UsageError: no agent has that name.
+        UsageError: no agent has that name, or the agent has no maps.
     """
-    options = _ReadOptions(agent, sub_agents, keep_source)
+    options = _ReadOptions(agent, sub_agents, keep_source, map_file)
+    if map_file is not None:
+        _check_map_agent(agent)
     if str(path) != STDIN:
         store = _find_store(Path(path), session)
         if store is not None:
@@ -129,6 +147,15 @@ def read_sessions(
             yield opened
     if not is_found:
         raise make_no_session_error(session, path)
+
+
+def _check_map_agent(name: str | None) -> None:
+    """Raise a UsageError if the named agent has no maps; an unknown agent is reported later."""
+    agents = load_agents()
+    if name is None or (name in agents and not agents[name].map_suffix):
+        usable = ", ".join(agent.name for agent in agents.values() if agent.map_suffix)
+        who = f"the agent {name} has" if name else "a recognised agent needs"
+        raise UsageError(f"{who} no map", hint=f"Add --agent {usable}, or omit --map.")
 
 
 def is_in_agent_store(folder: Path, agent: Agent) -> bool:
@@ -289,10 +316,23 @@ def _read_session_file(
     if on_disk:
         source.main.name = make_part_name(path, agent)
         source = Source((*source.parts, *read_attached_parts(path, agent, left_out, files)))
+    map_name = f"{Path(source.main.name).stem}{agent.map_suffix}" if agent.map_suffix else ""
+    map_path = str(path.with_name(map_name)) if map_name and on_disk else map_name
+    if options.map_file is not None:
+        map_path = options.map_file.path
+        parts = [part for part in source.parts if part.name != map_name]
+        source = Source((*parts, SourcePart(map_name, options.map_file.data)))
+        files.append(Path(map_path))
     try:
         readings = list(agent.read_labelled(source))
     except PluginError as error:
         error.where = str(path)
+        raise
+    except UnreadableInput as error:
+        if error.where == source.main.name:
+            error.where = str(path)
+        elif map_name and error.where.startswith(map_name):
+            error.where = f"{map_path}{error.where.removeprefix(map_name)}"
         raise
     session_ids = {reading.record["session"]["session-id"] for reading in readings}
     has_several = len(readings) > 1

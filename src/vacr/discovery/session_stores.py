@@ -54,6 +54,7 @@ from vacr.agents import (
     SessionDatabase,
     Source,
     SourcePart,
+    describe_likely_table,
     encode_session_rows,
     load_agents,
 )
@@ -205,11 +206,12 @@ def _find_database_agent(
             if database.knows(tables) and agent_name in (None, agent.name):
                 return agent, database
     names = sorted({agent.name for agent in load_agents().values() if agent.databases})
-    raise NotASession(
-        "unrecognised database",
-        where=where,
-        hint=f"Supported are the databases of {', '.join(names)}.",
-    )
+    hint = f"Supported are the databases of {', '.join(names)}."
+    likely = describe_likely_table(tables)
+    if likely is None:
+        raise NotASession("unrecognised database", where=where, hint=hint)
+    content, next_step = likely
+    raise NotASession(f"unrecognised database; {content}", where=where, hint=f"{hint} {next_step}")
 
 
 _cached_databases: list[DatabaseFile] = []

@@ -26,6 +26,7 @@ from vacr.agents import (
     Source,
     SourcePart,
     find_missing_agent,
+    find_required_agent,
     has_separate_calls,
     recognise_agent,
 )
@@ -71,6 +72,10 @@ _OPTIONAL_METADATA = frozenset(("timestamp-end", "content-hash", "content-hash-a
 _CONTENT_HASH_ALG = "sha-256"
 _RECORD_URN_PREFIX = "urn:uuid:"
 _DIGEST_URN_PREFIX = "urn:sha-256:"
+_MAP_HINT = (
+    "Check that --source names the native session of this record, and that the map of its members, "
+    "if any, is next to it: /vacr/source/parts names both files."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,13 +339,14 @@ def _check_source(record: dict[str, Any], inputs: VerificationInputs, checks: Ch
             reason="source-undecided",
             hint="Verify with the program that made the record, or without --source.",
         )
+    reader = find_required_agent(record)
     variants = list_unattributed_variants(record) if "file-attribution" in record else [record]
     expected = {_encode_without_id(variant) for variant in variants}
     try:
         converted = [
             reading.record
             for source in inputs.sources
-            for reading in recognise_agent(source).read_labelled(source)
+            for reading in recognise_agent(source, reader).read_labelled(source)
         ]
     except VacrError as error:
         raise InvalidStatement(
@@ -351,6 +357,7 @@ def _check_source(record: dict[str, Any], inputs: VerificationInputs, checks: Ch
         raise InvalidStatement(
             "the record does not match the native session given with --source",
             reason="source-mismatch",
+            hint=_MAP_HINT if reader is not None else "",
         )
     checks.add_passed("source", "converting it again gives the same record")
 

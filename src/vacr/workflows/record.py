@@ -25,7 +25,13 @@ from pathlib import Path
 from typing import Any
 
 from vacr.agents import pause_garbage_collector
-from vacr.discovery import OpenedSession, is_in_agent_store, make_record_name, read_sessions
+from vacr.discovery import (
+    MapFile,
+    OpenedSession,
+    is_in_agent_store,
+    make_record_name,
+    read_sessions,
+)
 from vacr.errors import NotASession, PluginError, UnreadableInput, UsageError, VacrError
 from vacr.files import (
     STDIN,
@@ -70,6 +76,8 @@ class RecordingOptions:
     """Include the digests of the written files in the outcome."""
     not_in_stores: bool = False
     """Refuse to write if the current folder is an agent's own store."""
+    map_file: MapFile | None = None
+    """The map of the members of sessions, for an agent that has maps."""
 
     @property
     def suffix(self) -> str:
@@ -215,6 +223,7 @@ def _process_sessions(
                 sub_agents=options.sub_agents,
                 keep_source=options.seal,
                 named=options.named,
+                map_file=options.map_file,
             ):
                 if isinstance(session, VacrError):
                     outcome.add_error(session)

@@ -174,9 +174,10 @@ class RunJournal:
         options = task.options
         source = make_absolute(task.path)  # Resolving links costs too much.
         place = os.path.relpath(task.output, self._folder)
-        return json.dumps(
-            [source, task.session, place, options.suffix, options.seal, options.agent, __version__]
-        )
+        key = [source, task.session, place, options.suffix, options.seal, options.agent]
+        if options.map_file is not None:
+            key.append(hashlib.sha256(options.map_file.data).hexdigest())
+        return json.dumps([*key, __version__])
 
     def _make_paths_relative(self, record: dict[str, Any]) -> dict[str, Any]:
         """Return the members of a record's description that are paths, relative to the folder."""

@@ -274,6 +274,7 @@ class PlannedSession:
             sub_agents=options.sub_agents,
             keep_source=options.seal,
             named=options.named,
+            map_file=options.map_file,
         ):
             if isinstance(session, OpenedSession) and session.label == self.label:
                 return session

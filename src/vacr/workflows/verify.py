@@ -24,7 +24,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vacr.agents import Source
+from vacr.agents import Source, find_required_agent
 from vacr.attribution import BaseFiles, JointRecords
 from vacr.blame import load_git_base
 from vacr.discovery import read_sessions
@@ -210,7 +210,10 @@ def _verify_pair(
         payload = read_bytes(pair.file) if pair.file is not None else None
         contents = payload, read_bytes(pair.statement, _MAX_STATEMENT_BYTES)
     payload, statement = contents
-    sources = _read_native_sources(options.source, options.run) if options.source else ()
+    sources: tuple[Source, ...] = ()
+    if options.source:
+        reader = _find_named_agent(payload)
+        sources = _read_native_sources(options.source, options.run, reader)
     base = _load_base(options.base, options.run) if options.base else None
     needs_record = pair.is_record or options.source is not None
     policy = replace(load_verification_policy(options), needs_record=needs_record)
@@ -253,18 +256,24 @@ def _load_base(name: str, run: int) -> BaseFiles:
     return load_git_base(name)
 
 
+def _find_named_agent(payload: bytes | None) -> str | None:
+    """Return the agent of a record, if its sessions are not recognised by content; else None."""
+    signed = parse_signed_record(payload) if payload is not None else None
+    return find_required_agent(signed[0]) if signed is not None else None
+
+
 @lru_cache(maxsize=_MAX_RUNS_REMEMBERED)
-def _read_native_sources(path: str, run: int) -> tuple[Source, ...]:
+def _read_native_sources(path: str, run: int, agent: str | None) -> tuple[Source, ...]:
     """Return the native bytes of all sessions at a path; read them once a run.
 
-    `run` numbers the run.
+    `run` numbers the run, and `agent` is the agent that wrote them; None recognises it.
 
     Raises:
         VacrError: a session cannot be read.
     """
     del run
     sources = []
-    for session in read_sessions(path, keep_source=True):
+    for session in read_sessions(path, agent=agent, keep_source=True):
         if isinstance(session, VacrError):
             raise session
         if session.source is not None:

@@ -17,6 +17,7 @@ from tests.agents.rebuild import (
     cursor_transcripts,
     droid,
     gemini_cli,
+    generic,
     json_sessions,
     kimi,
     open_code,
@@ -60,6 +61,9 @@ WHOLE = {
     "vscode-chat-jsonl": (vscode_chats.values, vscode_chats.native),
     "qwen-json": (gemini_cli.values, gemini_cli.native),
     "qwen-log": (gemini_cli.values, gemini_cli.native),
+    **dict.fromkeys(
+        ("generic-json", "generic-list", "generic-jsonl"), (generic.values, generic.native)
+    ),
     "opencode-export": (open_code.exported, open_code.native),
     "opencode-json": (open_code.values, open_code.native),
     "acp-jsonl": (acp_talks.values, acp_talks.native),
