@@ -35,6 +35,7 @@ SESSIONS = [
     ),
     *(FIXTURES / "opencode" / name for name in ("export-odd.json", "dump.jsonl", "sample.json")),
     FIXTURES / "acp" / "two-sessions.jsonl",
+    FIXTURES / "grok" / "session" / "chat_history.jsonl",
     *(FIXTURES / "cursor" / name for name in ("drifted.jsonl", "transcript.txt")),
     FIXTURES / "crush" / "crush-session.jsonl",
     FIXTURES / "aider" / "aider-chat.md",

@@ -22,6 +22,7 @@ from pages import (
     cursor,
     droid,
     gemini,
+    grok,
     kimi,
     mini_swe_agent,
     opencode,
@@ -59,6 +60,7 @@ PAGES = {
     "copilot": copilot.render_page,
     "copilot-vscode": copilot_vscode.render_page,
     "visualstudio-copilot": visualstudio_copilot.render_page,
+    "grok": grok.render_page,
     "windsurf": windsurf.render_page,
 }
 

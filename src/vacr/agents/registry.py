@@ -63,6 +63,7 @@ _BUILT_IN_FOLDERS = {
     "copilot-vscode": "copilot_vscode",
     "visualstudio-copilot": "visualstudio_copilot",
     "windsurf": "windsurf",
+    "grok": "grok",
     "generic": "generic",
 }
 _ANY_PROGRAM = "generic"

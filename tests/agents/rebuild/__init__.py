@@ -18,6 +18,7 @@ from tests.agents.rebuild import (
     droid,
     gemini_cli,
     generic,
+    grok,
     json_sessions,
     kimi,
     open_code,
@@ -52,6 +53,7 @@ LINES = {
     "pi-jsonl": pi_entries.line,
     "qwen-jsonl": qwen_code.line,
     "traex-jsonl": codex_line,
+    "grok-jsonl": grok.line,
 }
 # Format → functions that return the values of a record, and a native value without nulls.
 WHOLE = {
