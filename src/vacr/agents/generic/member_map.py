@@ -63,9 +63,12 @@ class MemberPath:
     def __init__(self, *names: str) -> None:
         """Keep the names of the members, from the outside in."""
         self.names = names
+        self._is_short = len(names) == 1
 
     def find(self, value: Any) -> Any:
         """Return the member of a value, or None if the path leads nowhere."""
+        if self._is_short:
+            return value.get(self.names[0]) if type(value) is dict else None
         for name in self.names:
             if type(value) is not dict:
                 return None
