@@ -111,7 +111,7 @@ SERVERS = {
 }
 """Verbs that run until they are stopped → arguments."""
 
-PIPE_SERVERS = {"lsp": []}
+PIPE_SERVERS = {"lsp": [], "acp": ["--", "cat"]}
 """Verbs that talk to another program on standard input and output → arguments."""
 
 _COMMANDS = (

@@ -56,8 +56,10 @@ def test_table_has_every_verb():
     assert {*VERBS, *SERVERS, *PIPE_SERVERS} == set(list_verbs())
 
 
-def test_the_readme_lists_the_exit_codes():
-    table = (ROOT / "README.md").read_text().partition("| exit code |")[2].partition("\n\n")[0]
+def test_the_tour_lists_the_exit_codes():
+    table = (
+        (ROOT / "docs" / "tour.md").read_text().partition("| exit code |")[2].partition("\n\n")[0]
+    )
     assert [int(line.split("|")[1]) for line in table.splitlines()[2:]] == list(EXIT_CODES)
 
 

@@ -350,7 +350,6 @@ def source_options(function: F) -> F:
         ),
         click.option(
             "--map",
-            "map_path",
             metavar="FILE",
             type=PATH,
             help="Names of the members in the session, for --agent generic.  "

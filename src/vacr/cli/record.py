@@ -179,7 +179,7 @@ def command(
         named=tuple(path for path in paths if not is_folder(path)),
         digests=voice.json,
         not_in_stores=output is None,
-        map_file=load_map_file(options["map_path"]),
+        map_file=load_map_file(options["map"]),
     )
     if recording.seal and output == STDIN:
         raise UsageError(

@@ -83,7 +83,7 @@ def command(
     service: str | None,
     base: str | None,
     agent: str | None,
-    map_path: str | None,
+    map: str | None,
     seal_source: bool,
     project: str | None,
     repo: str | None,
@@ -134,7 +134,7 @@ def command(
         agent=agent,
         named=named,
         not_in_stores=Path(output) == Path(),
-        map_file=load_map_file(map_path),
+        map_file=load_map_file(map),
     )
     report = RecordingReport(voice, folder=len(named) < len(paths))
     groups = plan_sealing(paths, Path(output), recording, report.add)
