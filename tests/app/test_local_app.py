@@ -38,13 +38,13 @@ def app(home):
         server.join()
 
 
-def request(app, path, *, token=None, host=None, **headers):
+def request(app, path, *, token=None, host=None, method="GET", **headers):
     """Return the status, the headers and the body of an answer."""
     connection = http.client.HTTPConnection("127.0.0.1", app.port)
     sent = {"Host": host or f"127.0.0.1:{app.port}", **headers}
     if token is not None:
         sent["Authorization"] = f"Bearer {token}"
-    connection.putrequest("GET", path, skip_host=True)
+    connection.putrequest(method, path, skip_host=True)
     for name, value in sent.items():
         connection.putheader(name, value)
     connection.endheaders()
