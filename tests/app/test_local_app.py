@@ -135,7 +135,17 @@ def test_only_loopback_is_listened_at(app):
 def test_conversations_of_all_agents_are_listed(app):
     answer = ask(app, "/api/conversations")
     agents = {facet["name"] for facet in answer["facets"]["agent"]}
-    assert agents == {"claude-code", "codex-cli", "cursor", "gemini-cli", "opencode"}
+    assert agents == {
+        "claude-code",
+        "codex-cli",
+        "copilot",
+        "copilot-vscode",
+        "cursor",
+        "gemini-cli",
+        "opencode",
+        "visualstudio-copilot",
+        "windsurf",
+    }
     assert answer["count"] == len(answer["conversations"])
     times = [row["end_ms"] or row["start_ms"] or 0 for row in answer["conversations"]]
     assert times == sorted(times, reverse=True)
