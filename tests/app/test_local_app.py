@@ -38,13 +38,13 @@ def app(home):
         server.join()
 
 
-def request(app, path, *, token=None, host=None, **headers):
+def request(app, path, *, token=None, host=None, method="GET", **headers):
     """Return the status, the headers and the body of an answer."""
     connection = http.client.HTTPConnection("127.0.0.1", app.port)
     sent = {"Host": host or f"127.0.0.1:{app.port}", **headers}
     if token is not None:
         sent["Authorization"] = f"Bearer {token}"
-    connection.putrequest("GET", path, skip_host=True)
+    connection.putrequest(method, path, skip_host=True)
     for name, value in sent.items():
         connection.putheader(name, value)
     connection.endheaders()
@@ -135,7 +135,17 @@ def test_only_loopback_is_listened_at(app):
 def test_conversations_of_all_agents_are_listed(app):
     answer = ask(app, "/api/conversations")
     agents = {facet["name"] for facet in answer["facets"]["agent"]}
-    assert agents == {"claude-code", "codex-cli", "cursor", "gemini-cli", "opencode"}
+    assert agents == {
+        "claude-code",
+        "codex-cli",
+        "copilot",
+        "copilot-vscode",
+        "cursor",
+        "gemini-cli",
+        "opencode",
+        "visualstudio-copilot",
+        "windsurf",
+    }
     assert answer["count"] == len(answer["conversations"])
     times = [row["end_ms"] or row["start_ms"] or 0 for row in answer["conversations"]]
     assert times == sorted(times, reverse=True)

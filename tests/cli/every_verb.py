@@ -57,6 +57,7 @@ VERBS = {
     "mcp install": ["--agent", "claude-code", "--yes"],
     "mcp status": [],
     "mcp uninstall": ["--agent", "claude-code", "--yes"],
+    "keep": [],
     "watch": ["--once", "--no-ui", "--quiet-after", "0"],
     "journal verify": [],
     "evidence attest": [*ATTEST, "-o", "new.cbor"],

@@ -72,6 +72,22 @@ export interface AppState {
   is_ready: boolean;
   skipped: number;
   problem: string;
+  keeping: Keeping;
+}
+
+/** The conversations that their agents will delete soon, and how far the app is in keeping them. */
+export interface Keeping {
+  count: number;
+  /** The first of them, the most urgent first. */
+  sessions: { session: string; agent: string; title: string; deleted_ms: number }[];
+  /** Where the copies are. */
+  folder: string;
+  is_running: boolean;
+  done: number;
+  total: number;
+  kept: number;
+  failures: number;
+  failed: { source: string; error: string; hint: string }[];
 }
 
 /** The version of a conversation: it changes when the conversation goes on. */
@@ -104,9 +120,21 @@ export function takeToken(): string {
 export async function ask<Answer>(path: string, query: Record<string, string | number | null> = {}): Promise<Answer> {
   const given = Object.entries(query).filter(([, value]) => value !== null && value !== "");
   const words = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
+  return send(`${path}?${words}`, "GET");
+}
+
+/** Ask the server to do something; it answers with the new state.
+ *
+ * @throws Error like `ask`. */
+export function act<Answer>(path: string): Promise<Answer> {
+  return send(path, "POST");
+}
+
+async function send<Answer>(address: string, method: string): Promise<Answer> {
   let answer: Response;
   try {
-    answer = await fetch(`${path}?${words}`, { headers: { Authorization: `Bearer ${localStorage.getItem(TOKEN_NAME) ?? ""}` } });
+    const headers = { Authorization: `Bearer ${localStorage.getItem(TOKEN_NAME) ?? ""}` };
+    answer = await fetch(address, { method, headers });
   } catch {
     throw new Error("The app has ended. To start it again, run: vacr");
   }

@@ -13,6 +13,7 @@ import {
   type Hit,
   type SearchResult,
 } from "./app-server";
+import { KeepNotice } from "./keep-notice";
 import { ThemeSwitch } from "./panels";
 import { makeVisible, pluralize } from "./text";
 import { formatCost, HitList, shortenNumber, Shelves, type Tile, type TileHit } from "./shelves";
@@ -212,6 +213,7 @@ function ConversationBrowser({ choices, setChoices, open }: BrowserProps) {
           onInput={(event) => set({ text: event.currentTarget.value })}
         />
         <ThemeSwitch />
+        {state && <KeepNotice keeping={state.keeping} set={(keeping) => setState({ ...state, keeping })} open={open} />}
       </header>
       <main tabIndex={0} aria-label="Conversations">
         <div class="filters" role="group" aria-label="Filters">

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from vacr.app.mcp_server import HistoryTools as HistoryTools
     from vacr.app.mcp_server import build_mcp_server as build_mcp_server
     from vacr.app.mcp_server import serve_mcp as serve_mcp
+    from vacr.app.session_keeping import KeepReport as KeepReport
+    from vacr.app.session_keeping import SessionKeeper as SessionKeeper
+    from vacr.app.session_keeping import keep_sessions as keep_sessions
+    from vacr.app.session_keeping import list_unkept_sessions as list_unkept_sessions
     from vacr.app.view_server import serve_pages as serve_pages
 
 __getattr__, __dir__, __all__ = export_lazily(
@@ -57,6 +61,12 @@ __getattr__, __dir__, __all__ = export_lazily(
         "local_app": ("LocalApp",),
         "lsp_server": ("FileNotes", "LineNotes", "build_lsp_server", "serve_lsp"),
         "mcp_server": ("HistoryTools", "build_mcp_server", "serve_mcp"),
+        "session_keeping": (
+            "KeepReport",
+            "SessionKeeper",
+            "keep_sessions",
+            "list_unkept_sessions",
+        ),
         "view_server": ("serve_pages",),
     },
 )

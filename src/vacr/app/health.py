@@ -25,6 +25,7 @@ from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 
+from vacr.app.session_keeping import list_unkept_sessions
 from vacr.capture import (
     ERROR_LOG_FILE,
     HOOKS_INSTALLED,
@@ -35,7 +36,6 @@ from vacr.capture import (
     find_hook_status,
     find_server_status,
     find_write_time,
-    list_endangered_sessions,
     load_agent_hooks,
     load_agent_servers,
 )
@@ -110,7 +110,7 @@ def check_folders(state: Path, config: Path) -> Iterator[Finding]:
     if sys.platform == "win32":
         return
     index = find_index_file(state)
-    names = ("keys", "journal", "sealed", "spool", "outbox")
+    names = ("keys", "journal", "sealed", "kept", "spool", "outbox")
     private = [index.parent, index, *(state / name for name in names)]
     keys = (state / "keys").glob("*.pem") if (state / "keys").is_dir() else ()
     private += [key for key in keys if not key.name.endswith(".pub.pem")]
@@ -240,7 +240,7 @@ def check_sessions(
         yield Finding("sessions", OK, f"{agent}: {format_count(count, 'session')}")
     for error in failed:
         yield Finding("sessions", WARNING, f"cannot be read: {error}", "vacr list -v")
-    endangered = list_endangered_sessions(state, environment, now)
+    endangered = list_unkept_sessions(state, environment, now)
     for agent in agents:
         lost = [one for one in endangered if one.session.agent == agent and not one.is_kept]
         if lost:
@@ -252,7 +252,7 @@ def check_sessions(
                 f"{agent} deletes {format_count(len(lost), 'session')} within 7 days, from "
                 f"{first:%Y-%m-%d}: {names}{more}"
             )
-            yield Finding("sessions", WARNING, message, "vacr watch --once --all --no-ui")
+            yield Finding("sessions", WARNING, message, "vacr keep")
     yield from _check_clock(sessions, now)
 
 

@@ -37,6 +37,7 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qs, quote, urlsplit
 
+from vacr.app.session_keeping import SessionKeeper
 from vacr.archive import (
     ConversationQuery,
     SearchIndex,
@@ -105,6 +106,7 @@ class LocalApp:
         self.environment = environment
         self.token = secrets.token_urlsafe(32)
         self.progress = _IndexState()
+        self.keeper = SessionKeeper(state, environment)
         self._ended = threading.Event()
         self._page = load_app_page()
         self._server = _AppServer((_HOST, port), _AppHandler)
@@ -130,6 +132,7 @@ class LocalApp:
         """Stop following the sessions, and close the server."""
         self._ended.set()
         self._server.server_close()
+        self.keeper.end()
         self._follower.join()
 
     def serve_forever(self) -> None:
@@ -188,6 +191,7 @@ class LocalApp:
             started = time.monotonic()
             try:
                 self._refresh()
+                self.keeper.find_sessions_if_due()
                 self.progress.problem = ""
             except VacrError as error:
                 self.progress.problem = str(error)
@@ -224,7 +228,8 @@ class LocalApp:
             VacrError: the request is wrong, or the data cannot be read.
         """
         if path == "/api/state":
-            return asdict(self.progress) | {"producer": f"vacr {__version__}"}
+            state = asdict(self.progress) | {"keeping": self.keeper.describe()}
+            return state | {"producer": f"vacr {__version__}"}
         routes: dict[str, Callable[[sqlite3.Connection, Mapping[str, str]], Any]] = {
             "/api/conversations": _answer_conversations,
             "/api/search": _answer_search,
@@ -235,6 +240,13 @@ class LocalApp:
             return None
         with closing(SearchIndex.open(self.state)) as index:
             return routes[path](index.connection, query)
+
+    def act(self, path: str) -> Any:
+        """Run an action, and return the new state; return None if the path names no action."""
+        if path != "/api/keep":
+            return None
+        self.keeper.start()
+        return self.keeper.describe()
 
 
 def _answer_conversations(connection: sqlite3.Connection, query: Mapping[str, str]) -> Any:
@@ -357,8 +369,25 @@ class _AppHandler(BaseHTTPRequestHandler):
             self._send(HTTPStatus.FORBIDDEN, b"not allowed", "text/plain")
             return
         query = {name: values[-1] for name, values in parse_qs(target.query).items()}
+        self._answer(lambda: app.answer(target.path, query), "there is no such conversation")
+
+    def do_POST(self) -> None:
+        """Run an action, and send the new state as JSON; 403 without the token.
+
+        Actions take no body, so the connection ends before a body could pass for a request.
+        """
+        self.close_connection = True
+        app = self.server.app
+        host, origin = self.headers.get("Host"), self.headers.get("Origin")
+        if not app.is_allowed(host, origin, self.headers.get("Authorization")):
+            self._send(HTTPStatus.FORBIDDEN, b"not allowed", "text/plain")
+            return
+        self._answer(lambda: app.act(urlsplit(self.path).path), "there is no such action")
+
+    def _answer(self, answer_request: Callable[[], Any], missing: str) -> None:
+        """Send the answer to a request as JSON, or its error; `missing` is the error for None."""
         try:
-            answer = app.answer(target.path, query)
+            answer = answer_request()
         except VacrError as error:
             status, answer = HTTPStatus.BAD_REQUEST, {"error": make_visible(str(error))}
         except Exception as error:  # noqa: BLE001 - without an answer, the page stops
@@ -366,7 +395,7 @@ class _AppHandler(BaseHTTPRequestHandler):
             answer = {"error": f"vacr failed: {type(error).__name__}"}
         else:
             status = HTTPStatus.OK if answer is not None else HTTPStatus.NOT_FOUND
-            answer = {"error": "there is no such conversation"} if answer is None else answer
+            answer = {"error": missing} if answer is None else answer
         self._send(status, json.dumps(answer).encode(), "application/json")
 
     def _send(self, status: HTTPStatus, body: bytes, kind: str) -> None:

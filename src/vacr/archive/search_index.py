@@ -234,6 +234,11 @@ class SearchIndex:
                 f"cannot open the index: {error}", where=str(path), hint=_choose_hint(error)
             ) from error
 
+    @property
+    def state(self) -> Path:
+        """Return the state folder that the index is in."""
+        return self.path.parents[1]
+
     def close(self) -> None:
         """Close the database."""
         with suppress(sqlite3.Error):

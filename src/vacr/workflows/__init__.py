@@ -68,6 +68,11 @@ if TYPE_CHECKING:
     from vacr.workflows.inputs import name_failed_input as name_failed_input
     from vacr.workflows.inputs import read_input_records as read_input_records
     from vacr.workflows.inputs import scan_input_records as scan_input_records
+    from vacr.workflows.kept_sessions import find_kept_folder as find_kept_folder
+    from vacr.workflows.kept_sessions import is_session_recorded as is_session_recorded
+    from vacr.workflows.kept_sessions import keep_session as keep_session
+    from vacr.workflows.kept_sessions import list_kept_records as list_kept_records
+    from vacr.workflows.kept_sessions import list_kept_sessions as list_kept_sessions
     from vacr.workflows.line_origins import blame_one_file as blame_one_file
     from vacr.workflows.line_origins import build_line_origin as build_line_origin
     from vacr.workflows.line_origins import find_line_origin as find_line_origin
@@ -347,6 +352,13 @@ __getattr__, __dir__, __all__ = export_lazily(
         "index_refresh": (
             "RefreshReport",
             "refresh_search_index",
+        ),
+        "kept_sessions": (
+            "find_kept_folder",
+            "is_session_recorded",
+            "keep_session",
+            "list_kept_records",
+            "list_kept_sessions",
         ),
         "seal": (
             "PlannedSession",

@@ -1,8 +1,8 @@
 """Keep the index of conversations up to date with the sessions on this machine.
 
 A refresh looks at the files of all agents, and reads only those that are new or changed, the newest
-first. Sessions whose files are gone leave the index. Records that a user added by path stay as long
-as their files exist.
+first. Sessions whose files are gone leave the index, unless the user kept a copy of them. Records
+that a user added by path stay as long as their files exist.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -50,6 +50,7 @@ from vacr.workflows.inputs import (
     read_input_place,
     scan_input_records,
 )
+from vacr.workflows.kept_sessions import list_kept_records
 
 _WHOLE_DATABASE = "*"
 """Stands for a session id, in the row that has the stamp of a whole database."""
@@ -90,7 +91,7 @@ def refresh_search_index(
 ) -> RefreshReport:
     """Bring the index up to date with the agents' sessions, and with records at some paths.
 
-    With `only_paths`, the sessions of the agents are left out.
+    With `only_paths`, the sessions of the agents and the kept sessions are left out.
 
     Raises:
         UnreadableInput: the index cannot be written.
@@ -101,7 +102,8 @@ def refresh_search_index(
     seen: set[tuple[str, str]] = set()
     databases: dict[str, StoredPlace] = {}
     sources = _list_stored_sources(known, environment, report, databases) if not only_paths else ()
-    named = (source for path in paths for source in _list_named_sources(path, report))
+    kept = [str(path) for path in list_kept_records(index.state)] if not only_paths else []
+    named = (source for path in [*kept, *paths] for source in _list_named_sources(path, report))
     for found in chain(sources, named):
         key = found.version.path, found.version.session
         if key in seen:

@@ -127,7 +127,10 @@ def scan_input_records(path: str, *, changed: bool = False) -> Iterator[InputRec
             if place is None:
                 reason = "there is no such file or folder"
                 raise UnreadableInput(reason, where=path, hint=_INPUT_HINT)
-            yield from _read_native_file(place.path, session=place.session)
+            if place.path.endswith(RECORD_SUFFIXES):
+                yield from _read_input_file(place.path, changed=changed)
+            else:
+                yield from _read_native_file(place.path, session=place.session)
             return
         yield from _read_input_file(path, changed=changed)
         return

@@ -24,6 +24,8 @@ from pathlib import Path
 from vacr.agents import find_agent, load_agents
 from vacr.discovery import SessionPlace, SessionSummary, list_sessions
 from vacr.errors import UnreadableInput, UsageError
+from vacr.files import find_state_folder
+from vacr.workflows.kept_sessions import list_kept_sessions
 
 LATEST = "latest"
 _ID_PATTERN = re.compile(r"[0-9A-Za-z_-]{4,100}")
@@ -35,6 +37,9 @@ def find_named_session(
     name: str, environment: Mapping[str, str] = os.environ
 ) -> SessionPlace | None:
     """Return the place of the session with this name; `None` if it has not the form of a name.
+
+    The place of a session that the agent has deleted is the record in the state folder, if the user
+    kept it.
 
     Raises:
         UnreadableInput: no session has that name.
@@ -102,7 +107,8 @@ def _find_latest_session(agent: str | None, environment: Mapping[str, str]) -> S
 def _find_session_by_id(name: str, environment: Mapping[str, str]) -> SessionSummary:
     """Return the session whose id begins with `name`.
 
-    If sub-agents have ids with the same beginning, the session that started them counts.
+    If sub-agents have ids with the same beginning, the session that started them counts. A kept
+    copy counts if the agent has no such session.
 
     Raises:
         UnreadableInput: no session has such an id.
@@ -112,6 +118,10 @@ def _find_session_by_id(name: str, environment: Mapping[str, str]) -> SessionSum
         summary
         for summary in list_sessions(environment=environment)
         if summary.session_id.startswith(name)
+    ] or [
+        summary
+        for summary in list_kept_sessions(find_state_folder(environment))
+        if summary.session_id.startswith(name) and summary.agent in load_agents()
     ]
     exact = [summary for summary in found if summary.session_id == name]
     roots = [summary for summary in found if summary.parent is None]
