@@ -94,9 +94,7 @@ def test_sql_prints_a_table(run):
     done = run("sql", "select agent, count(*) as n from records group by 1 order by 1")
     assert done.returncode == 0
     assert done.out.splitlines()[0].split() == ["agent", "n"]
-    assert [line.split()[0] for line in done.out.splitlines()[1:]] == sorted(
-        ["claude-code", "codex-cli", "cursor", "gemini-cli", "opencode"]
-    )
+    assert [line.split()[0] for line in done.out.splitlines()[1:]] == sorted(homes.AGENTS)
 
 
 def test_sql_prints_csv_that_a_spreadsheet_does_not_run(run):
@@ -180,8 +178,9 @@ def test_stats_of_this_machine_are_those_of_its_sessions(run, tmp_path, by):
     folders = (".claude", ".codex", ".gemini", ".local/share/opencode")
     paths = [str(home / folder) for folder in folders]
     expected = read_totals(run("stats", *paths, "--by", by, "--format", "json"))
-    (home / ".cursor").rename(tmp_path / "away")
-    (home / ".config").rename(tmp_path / "away too")
+    for other in [path for path in home.iterdir() if not str(path).startswith(tuple(paths))]:
+        if other.name != ".local":
+            other.rename(tmp_path / f"away{other.name}")
     found = read_totals(run("stats", "--by", by, "--format", "json"))
     assert found == expected
 

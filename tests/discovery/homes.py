@@ -21,6 +21,20 @@ CLAUDE = "3c9e7b10-5d42-4f6a-8b1e-7a2c4d6e8f01"
 CURSOR = "7e2b9c54-1111-4aaa-8bbb-0123456789ab"
 
 
+AGENTS = (
+    "claude-code",
+    "codex-cli",
+    "copilot",
+    "copilot-vscode",
+    "cursor",
+    "gemini-cli",
+    "opencode",
+    "visualstudio-copilot",
+    "windsurf",
+)
+"""The agents whose sessions `fill` puts into a home."""
+
+
 def variables(home: Path, system: str = "linux") -> dict[str, str]:
     """Return the environment variables that name a home."""
     if system == "win32":

@@ -9,8 +9,27 @@ from tests.conftest import ROOT
 README = ROOT / "README.md"
 TOUR = ROOT / "docs" / "tour.md"
 """An overview: only its commands with shown output are run and compared."""
-SHOWN_ONLY = {"github-action.md", "pre-commit.md"}
-"""Pages whose commands run elsewhere; tests/app tests them."""
+SHOWN_ONLY = {
+    "github-action.md",
+    "pre-commit.md",
+    *(
+        f"{agent}.md"
+        for agent in (
+            "copilot",
+            "copilot-vscode",
+            "iflow",
+            "kimi-cli",
+            "kimi-code",
+            "openclaw",
+            "pi",
+            "qwen-code",
+            "traex",
+            "visualstudio-copilot",
+            "windsurf",
+        )
+    ),
+}
+"""Pages whose commands run elsewhere: tests/app tests the first two, tests/agents the agents."""
 GUIDES = [
     README,
     ROOT / "docs" / "getting-started.md",
