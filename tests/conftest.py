@@ -175,6 +175,7 @@ AGENTS_WITHOUT_EXAMPLE = {
     "copilot-vscode": "copilot-vscode",
     "crush": "crush",
     "droid": "droid",
+    "hermes": "hermes",
     "iflow": "iflow",
     "kimi": "kimi-code",
     "kimi-cli": "kimi-cli",

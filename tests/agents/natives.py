@@ -538,6 +538,60 @@ CRUSH_MESSAGE = objects(
     created_at=some(1785000000, 1785000000000, -1, 1.5, None, "x"),
     finished_at=some(None, 3),
 )
+HERMES_CALL = objects(
+    id=some("c1", "c2", None, 7),
+    call_id=TEXT,
+    type=some("function", None),
+    function=objects(name=some("terminal", None), arguments=some('{"a": 1}', "{", None)) | JSON,
+)
+HERMES_MESSAGE = objects(
+    role=some("user", "assistant", "assistant", "tool", "tool", "session_meta", 5, None),
+    content=TEXT | JSON | some('{"output": "", "exit_code": 1, "error": null}'),
+    tool_calls=st.lists(HERMES_CALL | JSON, max_size=2) | JSON,
+    tool_call_id=some("c1", "c2", None, 7),
+    reasoning=TEXT | st.none(),
+    reasoning_content=TEXT | st.none(),
+    finish_reason=some("stop", None, 3),
+    timestamp=STAMPS,
+    id=some(1, 2, 2, "m1", None),
+)
+HERMES_ROW = st.builds(
+    lambda row, as_text: (
+        row | {"tool_calls": json.dumps(row["tool_calls"])}
+        if as_text and "tool_calls" in row
+        else row
+    ),
+    HERMES_MESSAGE,
+    st.booleans(),
+)
+HERMES_EXPORT = st.builds(
+    lambda head, rows: head + rows,
+    some(
+        [{"vacr-export": "hermes-sqlite", "session": "s1"}],
+        [{"vacr-export": "hermes-sqlite", "session": "s1", "more": 1}],
+        [{"vacr-export": "hermes-sqlite", "session": ""}],
+    ),
+    st.lists(
+        st.builds(lambda row: {"table": "messages", "row": row}, HERMES_ROW)
+        | st.builds(
+            lambda row: {"table": "sessions", "row": row},
+            objects(id=some("s1", "s1", None), model=TEXT | JSON, started_at=STAMPS),
+        )
+        | JSON,
+        max_size=4,
+    ),
+)
+HERMES_FILE = objects(
+    {
+        "session_id": some("s1", "", 7, None),
+        "base_url": TEXT,
+        "session_start": STAMPS,
+        "messages": st.lists(HERMES_MESSAGE | JSON, max_size=3),
+    },
+    model=TEXT | JSON,
+    platform=some("cli", "cron", None),
+    system_prompt=TEXT | JSON,
+)
 CRUSH_EXPORT = st.builds(
     lambda head, rows: [*head, *rows],
     some(

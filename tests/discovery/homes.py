@@ -8,6 +8,8 @@ from pathlib import Path
 from tests.conftest import EXAMPLES, FIXTURES
 from tests.discovery import cursor_databases as cursor
 from tests.discovery.crush_database import filled as filled_crush
+from tests.discovery.hermes_database import build_session_file
+from tests.discovery.hermes_database import filled as filled_hermes
 from tests.discovery.opencode_database import filled
 from tests.discovery.test_cursor_command_line import MESSAGES, META, ROOT
 from tests.discovery.test_cursor_editor import FORMS
@@ -113,6 +115,15 @@ def cursor_editor(folder: Path) -> None:
 
 def crush(folder: Path) -> None:
     filled_crush(folder / "crush.db").close()
+
+
+def hermes(folder: Path) -> None:
+    """Write a database, and the file of a session that it does not have."""
+    filled_hermes(folder / "state.db").close()
+    (folder / "sessions").mkdir()
+    content = build_session_file()
+    path = folder / "sessions" / f"session_{content['session_id']}.json"
+    path.write_text(json.dumps(content))
 
 
 def aider(folder: Path) -> None:

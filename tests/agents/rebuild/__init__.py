@@ -19,6 +19,7 @@ from tests.agents.rebuild import (
     gemini_cli,
     generic,
     grok,
+    hermes,
     json_sessions,
     kimi,
     open_code,
@@ -70,6 +71,8 @@ WHOLE = {
     "opencode-json": (open_code.values, open_code.native),
     "acp-jsonl": (acp_talks.values, acp_talks.native),
     "crush-sqlite": (session_rows.values, session_rows.native),
+    "hermes-sqlite": (hermes.rows, hermes.native_row),
+    "hermes-json": (hermes.session_file, chat_documents.native),
     "openhands-events": (openhands.events, openhands.native),
     "openhands-history": (openhands.history, openhands.native),
     "swe-agent-traj": (chat_documents.swe_agent, chat_documents.native),
@@ -82,7 +85,7 @@ WHOLE = {
     "continue-index": (json_sessions.continue_index, json_sessions.native),
 }
 UNORDERED = {"opencode-json", "crush-sqlite", "swe-agent-traj", "mini-swe-agent-json"}
-UNORDERED |= {"openhands-events", "openhands-history"}
+UNORDERED |= {"openhands-events", "openhands-history", "hermes-sqlite", "hermes-json"}
 
 TEXTS = {
     "cursor-text": lambda *records: cursor_transcripts.text(*records).encode(),

@@ -17,8 +17,11 @@ SESSION = {
 CONTENT = ("text", "image_url", "binary")
 
 
-def values(record: dict) -> list:
-    """Return the lines of an export: its head, and a line for each row."""
+def values(record: dict, message=None) -> list:
+    """Return the lines of an export: its head, and a line for each row.
+
+    `message` returns the row of an entry; by default it is one of Crush.
+    """
     session, ours = record["session"], record["vacr"]
     found = []
     session_id = session["session-id"]
@@ -27,14 +30,18 @@ def values(record: dict) -> list:
     row = {name: value for name, value in session.items() if name not in SESSION}
     if row := row | ours.get("native", {}):
         found.append(line("sessions", row | {"id": session_id}))
-    return found + [value for entry in session["entries"] for value in entry_values(entry)]
+    return found + [
+        value
+        for entry in session["entries"]
+        for value in entry_values(entry, message or crush_message)
+    ]
 
 
 def line(table: str, row: dict) -> dict:
     return {"table": table, "row": row}
 
 
-def entry_values(entry: dict) -> list:
+def entry_values(entry: dict, message) -> list:
     ours = entry.get("vacr", {})
     if entry.get("event-type") == "undecodable" and ours.get("encoding") == "base64":
         return [base64.b64decode(entry["data"]["bytes"])]
@@ -46,7 +53,7 @@ def entry_values(entry: dict) -> list:
     return [line("messages", message(entry))]
 
 
-def message(entry: dict) -> dict:
+def crush_message(entry: dict) -> dict:
     """Return the row of a message of Crush; its parts are a value."""
     ours = entry.pop("vacr", {})
     kind, content, children = entry.pop("type"), entry.pop("content"), entry.pop("children", [])

@@ -1,0 +1,241 @@
+"""Sessions of Hermes: the rows of `state.db`, or one JSON file per session, as a record.
+
+Both hold messages of the OpenAI chat format. In the database, a message is a row, its calls are
+text with JSON, and its time is in seconds since 1970 with a fraction. The file has no times of
+messages; its own times are local ones without a zone, so they stay under their native names.
+
+>>> from vacr.agents.hermes.reader import make_row_entry
+>>> from vacr.agents.lift import SessionBuilder
+>>> calls = '[{"id": "c1", "function": {"name": "terminal", "arguments": "{}"}}]'
+>>> row = {"id": 7, "role": "assistant", "content": "Up!", "tool_calls": calls, "timestamp": 1.5e9}
+>>> entry = make_row_entry(row, SessionBuilder("hermes-sqlite", "hermes"))
+>>> entry["id"], entry["timestamp"], entry["children"][0]["name"]
+('7', 1500000000000, 'terminal')
+
+docs/mapping/hermes.md is generated from the tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from vacr.agents.agent import SessionStore, Source, pause_garbage_collector
+from vacr.agents.documents import is_export_head, parse_json_text
+from vacr.agents.json_sessions import JsonSession, read_json_sessions
+from vacr.agents.lift import Reading, SessionBuilder, parse_names
+from vacr.agents.openai_chat import CHAT_MEMBERS, make_chat_entry
+from vacr.agents.session_tables import (
+    SessionTables,
+    make_row_event,
+    read_exported_rows,
+    seconds_to_milliseconds,
+)
+from vacr.model import JsonObject
+
+name = "hermes"
+HERMES_DATABASE_FORMAT = "hermes-sqlite"
+HERMES_JSON_FORMAT = "hermes-json"
+formats = (HERMES_DATABASE_FORMAT, HERMES_JSON_FORMAT)
+STORES = (
+    SessionStore(("state.db",), "~/.hermes", "HERMES_HOME"),
+    SessionStore(("sessions/session_*.json",), "~/.hermes", "HERMES_HOME"),
+)
+HERMES_DATABASE = SessionTables(
+    HERMES_DATABASE_FORMAT,
+    signs=frozenset(
+        (
+            "sessions.source",
+            "sessions.system_prompt",
+            "sessions.end_reason",
+            "messages.tool_calls",
+            "messages.finish_reason",
+        )
+    ),
+    # Several rows of one turn may be written in the wrong order of time, so numbers sort them.
+    order={"messages": ("id",)},
+    weighed=("content", "tool_calls", "reasoning", "end_reason"),
+    shared=frozenset(("schema_version",)),
+    columns={
+        "title": "title",
+        "start": "started_at",
+        "end": "ended_at",
+        "parent": "parent_session_id",
+    },
+)
+DATABASES = (HERMES_DATABASE,)
+
+# --- Known members ---
+
+HERMES_SESSION_MEMBERS = parse_names(
+    """
+    actual_cost_usd billing_base_url billing_mode billing_provider cache_read_tokens
+    cache_write_tokens cost_source cost_status end_reason ended_at estimated_cost_usd id
+    input_tokens message_count model model_config output_tokens parent_session_id pricing_version
+    reasoning_tokens source started_at system_prompt title tool_call_count user_id
+    """
+)
+HERMES_HEADER_MEMBERS = parse_names(
+    """
+    base_url last_updated message_count messages model platform session_id session_start
+    system_prompt tools
+    """
+)
+HERMES_MESSAGE_MEMBERS = CHAT_MEMBERS | parse_names(
+    """
+    codex_reasoning_items finish_reason id reasoning_details session_id timestamp token_count
+    tool_name
+    """
+)
+HERMES_IDENTIFYING_MEMBERS = parse_names("base_url messages session_id session_start")
+"""The members that a session file always has, and files of other agents do not."""
+SUB_AGENT_START = "You are a focused subagent working on a specific delegated task."
+"""The beginning of the system prompt of a sub-agent."""
+AUTONOMOUS_SOURCES = frozenset(("cron",))
+"""Where sessions begin without a person."""
+
+
+def recognises(sample: Sequence[Any]) -> float:
+    """Return the share of a sample that is Hermes's: 1 for an export, 0 for an empty sample."""
+    if sample and is_export_head(sample[0], HERMES_DATABASE_FORMAT):
+        return 1.0
+    return sum(map(_is_session_file, sample)) / len(sample) if sample else 0.0
+
+
+def _is_session_file(value: Any) -> bool:
+    """Return whether a value is the content of a session file."""
+    return (
+        type(value) is dict
+        and value.keys() >= HERMES_IDENTIFYING_MEMBERS
+        and type(value["messages"]) is list
+    )
+
+
+def read(source: Source) -> Iterator[Reading]:
+    """Yield the record of an export, or of each session in a file."""
+    sample = source.main.sample(1)
+    if not sample or not is_export_head(sample[0], HERMES_DATABASE_FORMAT):
+        yield from read_json_sessions(source, _begin_file, "messages")
+        return
+    with pause_garbage_collector():
+        reading = _read_rows(source)
+    yield reading
+
+
+# --- The database ---
+
+
+def _read_rows(source: Source) -> Reading:
+    """Return the record of the rows of a session."""
+    session = SessionBuilder(HERMES_DATABASE_FORMAT, name)
+    rows = read_exported_rows(source, session)
+    others, session.entries = session.entries, []
+    events: list[JsonObject] = []
+    has_session = False
+    for table, row in rows:
+        if table == "sessions" and not has_session and _is_own_row(row, session):
+            has_session = True
+            _learn_session(row, session)
+        elif table == "messages" and (entry := make_row_entry(row, session)) is not None:
+            session.entries.append(entry)
+        else:
+            events.append(make_row_event(table, row))
+    session.entries += events + others
+    session.tidy()
+    return session.reading(source)
+
+
+def _is_own_row(row: JsonObject, session: SessionBuilder) -> bool:
+    """Return whether a row of the sessions describes the session of the export."""
+    others = [value for name, value in row.items() if name != "id" and value is not None]
+    return session.session_id is not None and row.get("id") == session.session_id and bool(others)
+
+
+def _learn_session(row: JsonObject, session: SessionBuilder) -> None:
+    """Learn about the session; its other columns become members of the session."""
+    session.drift.count_members("session", row, HERMES_SESSION_MEMBERS)
+    del row["id"]
+    session.start = seconds_to_milliseconds(row.get("started_at"))
+    session.end = seconds_to_milliseconds(row.get("ended_at"))
+    _learn_model(row, session)
+    provider = row.get("billing_provider")
+    if provider and type(provider) is str:
+        session.provider = provider
+    parent = row.get("parent_session_id")
+    if parent and type(parent) is str:
+        session.parent = parent
+    if row.get("source") in AUTONOMOUS_SOURCES or is_sub_agent(row):
+        session.mode = "autonomous"
+    session.native = row
+
+
+def _learn_model(members: JsonObject, session: SessionBuilder) -> None:
+    """Learn the model of a session; Hermes does not state it for single messages."""
+    model = members.get("model")
+    if model and type(model) is str:
+        session.models[model] += 1
+
+
+def is_sub_agent(members: JsonObject) -> bool:
+    """Return whether a session belongs to a sub-agent, by its system prompt."""
+    prompt = members.get("system_prompt")
+    return type(prompt) is str and prompt.startswith(SUB_AGENT_START)
+
+
+def make_row_entry(row: JsonObject, session: SessionBuilder) -> JsonObject | None:
+    """Turn a row of the messages into an entry.
+
+    Return None, and leave the row as it is, if its role has no part in the talk.
+    """
+    role = row.get("role")
+    is_result = role == "tool" and row.get("content") is not None
+    if role not in ("user", "assistant") and not is_result:
+        session.drift.count_type("messages")
+        return None
+    if role == "assistant":
+        row["tool_calls"] = parse_json_text(row.get("tool_calls"))
+    number, when = row.get("id"), seconds_to_milliseconds(row.get("timestamp"))
+    entry = _make_message_entry(row, session)
+    if type(number) is int:
+        entry["id"] = str(number)
+    if when is not None:
+        entry["timestamp"] = when
+    return entry
+
+
+def _make_message_entry(message: JsonObject, session: SessionBuilder) -> JsonObject:
+    """Turn a message into an entry, with the reason why the model stopped."""
+    reason = message.get("finish_reason")
+    entry = make_chat_entry(message, session, HERMES_MESSAGE_MEMBERS)
+    if entry["type"] == "assistant" and reason and type(reason) is str:
+        entry["stop-reason"] = reason
+    session.embedded += entry.get("children", ())
+    return entry
+
+
+# --- Files ---
+
+
+def _begin_file(header: JsonObject, messages: list[Any]) -> JsonSession:
+    """Begin the record of a session file."""
+    del header, messages
+    return _SessionFile(SessionBuilder(HERMES_JSON_FORMAT, name))
+
+
+class _SessionFile(JsonSession):
+    """The session in one file on its way into a record."""
+
+    list_member = "messages"
+
+    def learn_header(self, header: JsonObject) -> None:
+        """Learn the id and the model; local times stay among the members of the session."""
+        self.session.drift.count_members("session", header, HERMES_HEADER_MEMBERS)
+        if header.get("session_id") and type(header["session_id"]) is str:
+            self.session.session_id = header.pop("session_id")
+        _learn_model(header, self.session)
+        if header.get("platform") in AUTONOMOUS_SOURCES or is_sub_agent(header):
+            self.session.mode = "autonomous"
+
+    def make_entry(self, message: JsonObject) -> JsonObject:
+        """Turn a message into an entry."""
+        return _make_message_entry(message, self.session)
