@@ -36,6 +36,10 @@ AGENTS = {
     "traex": "traex",
     "kimi-code": "kimi",
     "kimi-cli": "kimi-cli",
+    "swe-agent": "swe-agent",
+    "mini-swe-agent": "mini-swe-agent",
+    "openhands": "openhands",
+    "windsurf": "windsurf",
 }
 _LIST_MEMBERS = ("messages", "history")
 """The members that hold the messages of a session in one JSON value."""

@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 
 from tests.record.value_strategies import JSON, KEYS
 from vacr.errors import InvalidRecord, UnreadableInput
-from vacr.record.canonical_json import decode_json, encode_canonical_json, encode_decoded_json
+from vacr.record.canonical_json import (
+    decode_json,
+    decode_unicode_escapes,
+    encode_canonical_json,
+    encode_decoded_json,
+    is_exact_json,
+)
 from vacr.record.json_text import MAX_DEPTH
 
 
@@ -178,3 +184,42 @@ def test_mutated_bytes_decode_or_raise_our_error(value, data):
 def test_repeated_member_is_found_in_any_text(text):
     with pytest.raises(UnreadableInput, match="more than once"):
         decode_json(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (rb'"caf\u00e9"', '"café"'),
+        (rb'"\ud83d\ude00"', '"😀"'),
+        (rb'"\u0022\u005c\u000A"', r'"\"\\\n"'),
+        (rb'"\\u00e9"', r'"\\u00e9"'),
+        (rb'"\\\u00e9"', r'"\\é"'),
+    ],
+)
+def test_only_real_escapes_are_decoded(text: bytes, expected: str) -> None:
+    assert decode_unicode_escapes(text) == expected.encode()
+
+
+@given(st.text())
+def test_decoded_escapes_mean_the_same_text(text: str) -> None:
+    escaped = json.dumps(text).encode()
+    assert json.loads(decode_unicode_escapes(escaped)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (rb'{"a": "\u00e9", "b": 1}', True),
+        (rb'{"a": "\u00e9", "a": 1}', False),
+        (rb'{"\u0061": 1, "a": 2}', False),
+        (b'{"a": ' + b"[" * 20 + b"]" * 20 + b"}", True),
+    ],
+)
+def test_repeated_members_are_noticed_despite_escapes(text: bytes, expected: bool) -> None:
+    assert is_exact_json(json.loads(text), text, MAX_DEPTH) is expected
+
+
+def test_depth_beyond_the_limit_is_not_exact() -> None:
+    text = b"[" * 300 + b"]" * 300
+    assert not is_exact_json(json.loads(text), text, 299)
+    assert is_exact_json(json.loads(text), text, 300)

@@ -312,7 +312,6 @@ class McpSettings(SettingsFile):
         return {**dict(self.first), **command, **dict(self.last)}
 
 
-@cache
 @dataclass(frozen=True)
 class Retention:
     """How long an agent keeps unused sessions; its settings file for hooks can change it."""
@@ -325,6 +324,7 @@ class Retention:
     """The member that has to be true; without it, the agent deletes nothing."""
 
 
+@cache
 def load_function(module: str, name: str) -> Callable[..., Any]:
     """Import a function of a module when it is first needed.
 

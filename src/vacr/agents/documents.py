@@ -40,11 +40,13 @@ from vacr.record import (
     JsonProblem,
     JsonScanResult,
     count_opening_brackets,
+    decode_unicode_escapes,
     encode_canonical_json,
     encode_native_json,
     encode_shallow_json,
     has_every_member,
     is_deeper_than,
+    is_exact_json,
     parse_spelled_float,
     scan_json,
 )
@@ -74,9 +76,7 @@ _CONTINUATION_LINE = re.compile(rb"\s*[,:}\]]")
 _VALUE_BOUNDARY = re.compile(rb"\n[}\]][ \t\r\n]*(?=[{\[])")
 _CLOSING_LINE_BYTES = 2
 _OPENING_LINE = re.compile(rb"\n(?=[{\[])")
-_TOO_DEEP_INDENT = b"\n" + b"  " * MAX_NATIVE_DEPTH
-# An indented value has a line at every level, so the indents of a too deep one add up to this.
-_MIN_TOO_DEEP_BYTES = MAX_NATIVE_DEPTH * (MAX_NATIVE_DEPTH + 1)
+_USUAL_INDENT = re.compile(rb"[{\[]\n  [^ ]")
 
 T = TypeVar("T")
 
@@ -206,15 +206,13 @@ def _decode_exact_document(text: bytes) -> list[Any]:
     """
     try:
         value = decode_native_json(text)
-        if encode_native_json(value, indented=True) == text:
-            is_exact = len(text) < _MIN_TOO_DEEP_BYTES or _TOO_DEEP_INDENT not in text
-        else:
-            is_exact = has_every_member(value, text) and not is_deeper_than(
-                MAX_NATIVE_DEPTH, value, text
-            )
+        if _USUAL_INDENT.match(text):
+            again = encode_shallow_json(value, indented=True)
+            if again == text or again == decode_unicode_escapes(text):
+                return [value]
+        return [value] if is_exact_json(value, text, MAX_NATIVE_DEPTH) else []
     except INEXACT_JSON_ERRORS:
         return []
-    return [value] if is_exact else []
 
 
 def _parse_inexact_document(text: bytes, number: int) -> Iterator[tuple[int, list[Any]]]:
@@ -266,10 +264,10 @@ def _find_chunk_end(data: bytes, start: int) -> int:
 
 
 def _decode_exact_lines(data: bytes, start: int, stop: int) -> list[Any] | None:
-    """Decode the lines between two offsets that encode to their own text.
+    """Decode the lines between two offsets if no part of them is lost.
 
-    Return None if a line does not, or is nested too deeply. Equal text proves that each line is one
-    value and that no part of it was lost.
+    Return None if a part may be lost, or is nested too deeply. Joined lines that are one array
+    prove that each line is one value.
     """
     end = stop - 1 if data.endswith(b"\n", start, stop) else stop
     if stop - start > _CHUNK_BYTES:
@@ -282,7 +280,7 @@ def _decode_exact_lines(data: bytes, start: int, stop: int) -> list[Any] | None:
         shallow = encode_shallow_json(values)
         if shallow is not None:
             # Nearly all lines end here, without a measurement of their depth.
-            return values if shallow == array else None
+            return values if has_every_member(shallow, array) else None
         if encode_native_json(values) != array:
             return None
     except INEXACT_JSON_ERRORS:
@@ -297,15 +295,16 @@ def _decode_exact_lines(data: bytes, start: int, stop: int) -> list[Any] | None:
 def _decode_exact_line(data: bytes, start: int, end: int) -> list[Any] | None:
     """Decode one line that is larger than a chunk, without copying it more than necessary.
 
-    Return None if it does not encode to its own text, or is nested too deeply.
+    Return None if a part of it may be lost, or is nested too deeply.
     """
     try:
         value = decode_native_json(memoryview(data)[start:end])
         shallow = encode_shallow_json(value)
         encoded = encode_native_json(value) if shallow is None else shallow
+        is_same = len(encoded) == end - start and data.startswith(encoded, start)
+        if not is_same and (shallow is None or not has_every_member(encoded, data[start:end])):
+            return None
     except INEXACT_JSON_ERRORS:
-        return None
-    if len(encoded) != end - start or not data.startswith(encoded, start):
         return None
     is_too_deep = shallow is None and is_deeper_than(MAX_NATIVE_DEPTH, value, encoded)
     return None if is_too_deep else [value]
@@ -318,11 +317,9 @@ def decode_exact_json(text: bytes) -> list[Any]:
     """Decode one value, in a list, or return an empty list if anything of it could be lost."""
     try:
         value = decode_native_json(text)
-        if has_every_member(value, text) and not is_deeper_than(MAX_NATIVE_DEPTH, value, text):
-            return [value]
+        return [value] if is_exact_json(value, text, MAX_NATIVE_DEPTH) else []
     except INEXACT_JSON_ERRORS:
-        pass
-    return []
+        return []
 
 
 def parse_json_text(value: Any) -> Any:

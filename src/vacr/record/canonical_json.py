@@ -44,6 +44,7 @@ from vacr.record.json_text import (
     ValuePath,
     canonicalize_number,
     encode_native_json,
+    encode_shallow_json,
     encode_sorted_json,
     format_pointer,
     is_deeper_than,
@@ -63,6 +64,10 @@ _BACKSLASH = ord("\\")
 _STRING_END_PATTERN = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _MEMBER_NAME_END = re.compile(rb'(?<!\\)(?:\\\\)*+":')
 _ESCAPED_COLON = re.compile(rb"\\u003[aA]")
+_UNICODE_ESCAPES = re.compile(rb"\\u[0-9a-fA-F]{4}(?:\\u[0-9a-fA-F]{4})*+")
+_FEW_ESCAPES = 16
+_MIN_BYTES_PER_ESCAPE = 1000
+_MAX_BACKSLASHES = 32
 
 # For the scanner of texts that the fast decoder refuses.
 _STRING_PATTERN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
@@ -268,7 +273,7 @@ def decode_json(data: bytes) -> Any:
     except (msgspec.DecodeError, ValueError, RecursionError):
         pass
     else:
-        if has_every_member(value, data) and not is_deeper_than(MAX_DEPTH, value, data):
+        if is_exact_json(value, data, MAX_DEPTH):
             return value
     if data.startswith(BYTE_ORDER_MARK):
         raise UnreadableInput(
@@ -288,23 +293,54 @@ def decode_json(data: bytes) -> Any:
     return scanned.values[0]
 
 
-def has_every_member(value: Any, data: bytes) -> bool:
-    """Return whether JSON text certainly repeats no member; `value` is decoded from `data`.
+def is_exact_json(value: Any, data: bytes, max_depth: int) -> bool:
+    """Return whether JSON text certainly repeats no member, and nests no deeper than a limit.
 
-    The decoder keeps only one of repeated members. So it dropped none if encoding the value again
-    gives the same text, apart from white space, or the same number of members. Return False if
-    that cannot be decided.
+    `value` is decoded from `data`. Return False if that cannot be decided.
     """
-    again = encode_native_json(value)
+    again = encode_shallow_json(value)
+    if again is None:
+        if is_deeper_than(max_depth, value, data):
+            return False
+        again = encode_native_json(value)
+    return has_every_member(again, data)
+
+
+def has_every_member(again: bytes, data: bytes) -> bool:
+    """Return whether JSON text certainly repeats no member; `again` is its value, encoded again.
+
+    The decoder keeps only one of repeated members. So it dropped none if encoding the value gives
+    the same text, apart from white space and escapes, or the same number of members. Return False
+    if that cannot be decided.
+    """
     if again == data:
         return True
     compact = msgspec.json.format(data, indent=-1)
-    if again == compact:
+    if again == compact or again == decode_unicode_escapes(compact):
         return True
     # An escaped colon in the text could make up for a member that was dropped.
     if _ESCAPED_COLON.search(compact) is not None:
         return False
     return _count_member_names(compact) == _count_member_names(again)
+
+
+def decode_unicode_escapes(data: bytes) -> bytes:
+    r"""Return JSON text with escapes such as `\u00e9` as the encoder would write the characters.
+
+    Where escapes are frequent, only the first ones are decoded, because each takes some time.
+    """
+    most = _FEW_ESCAPES + len(data) // _MIN_BYTES_PER_ESCAPE
+    return _UNICODE_ESCAPES.sub(_decode_escapes, data, most)
+
+
+def _decode_escapes(match: re.Match[bytes]) -> bytes:
+    """Return the characters of adjacent escapes, or the same bytes if a backslash escapes them."""
+    start = match.start()
+    before = match.string[max(0, start - _MAX_BACKSLASHES) : start]
+    backslashes = len(before) - len(before.rstrip(b"\\"))
+    if backslashes % 2 or backslashes == _MAX_BACKSLASHES:
+        return match[0]
+    return encode_native_json(msgspec.json.decode(b'"%b"' % match[0]))[1:-1]
 
 
 def _count_member_names(compact: bytes) -> int:

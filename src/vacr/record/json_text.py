@@ -96,14 +96,14 @@ def encode_native_json(value: Any, *, indented: bool = False) -> bytes:
         return msgspec.json.format(text, indent=2) if indented else text
 
 
-def encode_shallow_json(value: Any) -> bytes | None:
+def encode_shallow_json(value: Any, *, indented: bool = False) -> bytes | None:
     """Encode like `encode_native_json`; return None if it nests deeper than orjson's 254 levels.
 
     So a result proves that the value is not too deep, without a count of its brackets. Integers
     above 64 bits and invalid Unicode yield None as well.
     """
     try:
-        return orjson.dumps(value, _make_native_fragment)
+        return orjson.dumps(value, _make_native_fragment, orjson.OPT_INDENT_2 if indented else None)
     except TypeError:
         return None
 

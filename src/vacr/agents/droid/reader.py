@@ -103,6 +103,12 @@ DROID_STREAM_USAGE_SUMS = (
     ("cached", ("cache_read_input_tokens",)),
     ("output", ("output_tokens",)),
 )
+_STREAM_LINE_MEMBERS = {
+    "message": {"role", "text"},
+    "tool_call": {"toolName", "parameters"},
+    "tool_result": {"value"},
+    "completion": {"finalText"},
+}
 _MESSAGE_TYPE = {"type": "message"}
 _RESERVED_EVENT_TYPES = parse_names("attached-file undecodable unknown")
 _MODEL_HINT = re.compile(r"^Model: ([^\n]{1,100})$", re.MULTILINE)
@@ -148,16 +154,11 @@ def _is_session_line(value: Any) -> bool:
 
 def _is_stream_line(value: Any) -> bool:
     """Return whether a value is a message, a call or a result of a stream."""
-    if type(value) is not dict or not {"session_id", "sessionId"} & value.keys():
+    if type(value) is not dict or not ("session_id" in value or "sessionId" in value):
         return False
-    members = {
-        "message": {"role", "text"},
-        "tool_call": {"toolName", "parameters"},
-        "tool_result": {"value"},
-        "completion": {"finalText"},
-    }
     kind = value.get("type")
-    return type(kind) is str and kind in members and members[kind] <= value.keys()
+    members = _STREAM_LINE_MEMBERS.get(kind) if type(kind) is str else None
+    return members is not None and members <= value.keys()
 
 
 def _is_stream_event(value: Any) -> bool:

@@ -53,7 +53,8 @@ OUTPUT_MEMBERS = ("output", "content")
 """The members of a body with the text that a step returned; the first that is there is moved."""
 RESULT_MEMBERS = parse_names("acknowledgement_type exit_code total_results user_rejected")
 """The members of a body that belong to the result."""
-_LINE_MEMBERS = parse_names("status type")
+_LINE_MEMBERS = parse_names("status")
+_CLASHING_MEMBERS = CANONICAL_ENTRY_MEMBERS - {"status"}
 
 
 def recognise(sample: Sequence[Any]) -> float:
@@ -103,10 +104,10 @@ class _TranscriptReader:
             self.session.drift.count_type(kind)
         else:
             self.session.drift.count_members(kind, body, known)
-        self.session.drift.count_members("line", line, _LINE_MEMBERS | {kind})
         del line[kind], line["type"]
+        self.session.drift.count_members("line", line, _LINE_MEMBERS)
         status = line.pop("status", None)
-        set_members_aside(line, CANONICAL_ENTRY_MEMBERS - {"status"})
+        set_members_aside(line, _CLASHING_MEMBERS)
         drop_nulls(line)
         if kind in MESSAGE_TYPES:
             return self._make_message(line, kind, body, status)
