@@ -11,7 +11,7 @@ const LONGEST_PAUSE = 5 * 60 * 1000;
 /**
  * Divide the conversation into equal spans of time or, if most rows have no time, into equal numbers of rows.
  *
- * Also return the first and the last time, or null if the buckets are not spans of time. `outputTokens` are those of each entry.
+ * Also return the first and the last time, or null if the buckets are not spans of time. `outputTokens` has the count of each entry.
  */
 export function divideTimeline(rows: PageRow[], outputTokens: Map<string, number>): [Bucket[], [string, string] | null] {
   const times = rows.map((row) => toMilliseconds(row.time));
