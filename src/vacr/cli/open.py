@@ -83,7 +83,7 @@ def open_app(
             hint="Choose another port with --port.",
         ) from error
     signal.signal(signal.SIGTERM, _end_process)
-    with app:
+    with app, suppress(KeyboardInterrupt):
         address = app.make_address(session_id)
         redirect = app.write_redirect_file(session_id)
         try:
@@ -92,8 +92,7 @@ def open_app(
                 voice.result(f"Open this address in a browser: {address}")
             else:
                 voice.result("The app is open in your browser. Ctrl-C ends it.")
-            with suppress(KeyboardInterrupt):
-                app.serve_forever()
+            app.serve_forever()
         finally:
             redirect.unlink(missing_ok=True)
     return 0
