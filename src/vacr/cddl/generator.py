@@ -668,7 +668,7 @@ def _make_sized_value(generator: InstanceGenerator, node: ControlType, _: int) -
     """
     size = generator.make(node.controller, 0)
     if not isinstance(size, int) or not 0 <= size <= _MAX_SAMPLE_SIZE:
-        raise NoSampleError(f"a size has to be a number of bytes up to {_MAX_SAMPLE_SIZE}")
+        raise NoSampleError(f"a sample needs a size of 0 to {_MAX_SAMPLE_SIZE} bytes, not {size!r}")
     random = generator.random
     values: list[Any] = []
     for leaf in flatten_choice(node.target):

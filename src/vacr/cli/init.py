@@ -70,7 +70,7 @@ _SHORT_THUMBPRINT = 16
     "--trust-store",
     metavar="FILE",
     type=PATH,
-    help="Trust store of your team, next to your own.  [default: none]",
+    help="Trust store of your team, in addition to your own.  [default: none]",
 )
 @click.option("--service", metavar="URL", help="Transparency log to register in.  [default: none]")
 @log_key_option(

@@ -645,7 +645,7 @@ def service_options(function: F) -> F:
             "--token-file",
             metavar="FILE",
             type=PATH,
-            help="File with your access token for the service.",
+            help="File whose first line is your access token for the service.",
         ),
         certificate_options,
         click.option(

@@ -269,7 +269,9 @@ def _find_target(trust_store: str | None, *, project: bool) -> Path:
     """
     if trust_store is not None:
         if project:
-            raise UsageError("--project and --trust-store exclude each other")
+            raise UsageError(
+                "--project and --trust-store exclude each other", hint="Omit one of them."
+            )
         return Path(trust_store)
     if not project:
         return find_own_store()
@@ -569,11 +571,16 @@ def _find_project_files(file: str | None) -> list[Path]:
     if file is not None:
         paths = [path for path in paths if path.resolve() == Path(file).resolve()]
     if not paths:
+        if file is not None:
+            raise UsageError(
+                f"not the trust store or the settings of a project: {file}",
+                hint=f"They are the files {PROJECT_STORE} and {PROJECT_SETTINGS} at the top of a "
+                "git repository.",
+            )
         raise UsageError(
-            f"not the trust store or the settings of a project: {file}"
-            if file is not None
-            else "this project has no trust store and no settings",
-            hint=f"They are the files {PROJECT_STORE} and {PROJECT_SETTINGS} in a git repository.",
+            "this project has no trust store and no settings",
+            hint=f"They would be {PROJECT_STORE} and {PROJECT_SETTINGS}. To make a trust "
+            "store: vacr trust add NAME --key FILE --project",
         )
     return paths
 

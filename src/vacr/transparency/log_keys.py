@@ -181,6 +181,7 @@ def _parse_description_entry(
         raise InvalidStatement(
             f"entry {position} is a malformed description of the log: {problem}",
             reason="log-description",
+            hint="Report it to the operator of the log.",
         ) from error
 
 

@@ -545,7 +545,8 @@ def encode_entry_bundle(entries: Sequence[bytes]) -> bytes:
         if len(entry) > MAX_ENTRY_SIZE:
             raise UsageError(
                 f"the entry is too large: {len(entry)} bytes, at most {MAX_ENTRY_SIZE} allowed",
-                hint="Sign a hash envelope instead: its size does not depend on the file.",
+                hint="Sign a hash envelope, the default of vacr sign: its size does not depend on "
+                "the file.",
             )
     return b"".join(len(entry).to_bytes(_LENGTH_PREFIX_SIZE, "big") + entry for entry in entries)
 

@@ -187,8 +187,9 @@ def find_one_conversation(connection: sqlite3.Connection, session: str) -> dict[
     """
     if len(session) < _MIN_NAME_LENGTH:
         raise UsageError(
-            f"the id of a session has at least {_MIN_NAME_LENGTH} characters",
-            hint="Take it from a hit of search_conversations.",
+            f"{session!r} is too short for a session id: write {_MIN_NAME_LENGTH} or more "
+            "characters of the id",
+            hint="Take the id from a hit of search_conversations.",
         )
     found = find_conversations(connection, session)
     if not found:
