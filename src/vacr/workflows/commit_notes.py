@@ -170,7 +170,7 @@ class _ClaimMaker:
         return self.inputs.get(record_id)
 
     def _build(self, blame: LineBlame) -> NotedClaim:
-        """Build the claim for the lines of one proof."""
+        """Build the claim for a line; `make` uses it for all lines with the same proof."""
         claim = blame.claim
         record = self.inputs[claim.record].record
         meta = record["session"].get("agent-meta", {})
