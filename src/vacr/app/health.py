@@ -106,7 +106,11 @@ def check_parts(environment: Mapping[str, str] = os.environ) -> Iterator[Finding
 
 
 def check_folders(state: Path, config: Path) -> Iterator[Finding]:
-    """Yield the permissions that let other users read secrets, or change settings and trust."""
+    """Yield the permissions that let other users read secrets, or change settings and trust.
+
+    Also yield the secrets, settings and trust stores that belong to another user. Files that do
+    not exist are skipped. On Windows, nothing is checked.
+    """
     if sys.platform == "win32":
         return
     index = find_index_file(state)

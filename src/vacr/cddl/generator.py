@@ -165,7 +165,7 @@ class InstanceGenerator:
             message = (
                 f"{name} has no instance in JSON: it needs bytes, tags or keys that are not text"
             )
-            raise CddlError(message, where=self._where, hint="Generate the instance as CBOR.")
+            raise CddlError(message, where=self._where, hint="Generate CBOR instead: --cbor")
         raise CddlError(f"{name} has no finite instance", where=self._where)
 
     def _make_counted(self, node: TypeNode, room: int) -> Any:

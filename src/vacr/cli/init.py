@@ -139,11 +139,11 @@ def _ask(
     """Return the key, the trust store and the log; ask if no option names it.
 
     Raises:
-        UsageError: this is not a terminal.
+        UsageError: the user cannot be asked: there is no terminal, or the output is JSON.
     """
     if voice.json or not sys.stdin.isatty():
         raise UsageError(
-            "cannot ask without a terminal",
+            "cannot ask: --format json is set" if voice.json else "cannot ask without a terminal",
             hint="Add --yes to use the defaults, or options such as --key FILE and --service URL.",
         )
     if key is None:

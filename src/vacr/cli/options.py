@@ -301,7 +301,8 @@ def trust_options(function: F) -> F:
             metavar="FILE",
             type=PATH,
             multiple=True,
-            help="Trusted public key or root certificate, without a name; repeatable.",
+            help="Public key or root certificate to trust; the result shows no name for it. "
+            "Repeatable.",
         ),
         trust_store_option(
             help="Trust store: people and services by name; repeatable.  [default: if there is no "

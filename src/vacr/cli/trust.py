@@ -589,13 +589,14 @@ def _approve_file(file: TrustStoreFile, kind: str, voice: Voice, *, yes: bool) -
     """Show a file of a project, ask unless `yes`, and remember the approval.
 
     Raises:
-        UsageError: the user declines, or there is no terminal to ask.
+        UsageError: the user declines, or cannot be asked: there is no terminal, or the output
+            hides the content.
         UnreadableInput: the file is malformed, or cannot be read.
     """
     if not yes and (voice.quiet or voice.json):
         raise UsageError(
-            "with --quiet or --format json, the content is not shown before the question",
-            hint="Leave the option out, or add --yes.",
+            f"cannot ask to approve {file.path}: --quiet and --format json hide its content",
+            hint="Omit the option to read the content first, or add --yes to approve it unread.",
         )
     if file.state == STORE_REFUSED:
         file.parse()

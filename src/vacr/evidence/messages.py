@@ -295,9 +295,9 @@ def attach_message(statement: bytes, wrapped: WrappedMessage, record: bytes) -> 
 
 
 def find_attached_message(message: Sign1) -> bytes | None:
-    """Return the wrapped message in a statement's unprotected header as CBOR, or None.
+    """Return the wrapped message in a statement's unprotected header as CBOR; None without one.
 
-    Its signature is not verified.
+    Neither the statement nor the message is verified.
 
     Raises:
         InvalidStatement: the message is malformed, or in the protected header.

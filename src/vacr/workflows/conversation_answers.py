@@ -202,7 +202,7 @@ def find_one_conversation(connection: sqlite3.Connection, session: str) -> dict[
     if len(ids) > 1:
         shown = ", ".join(ids[:_MAX_CANDIDATES])
         raise UsageError(
-            f"{len(ids)} sessions have an id that begins like this",
+            f"{len(ids)} sessions have an id that begins with {session}",
             hint=f"Use more of the id: {shown}",
         )
     return found[0]

@@ -135,7 +135,8 @@ _MAX_INPUT_BYTES = 1 << 18
     "--statement",
     metavar="FILE",
     type=PATH,
-    help="Statement whose entry the receipt proves; required for a receipt of an entry.",
+    help="Statement that the receipt proves to be in the log. Required, unless the receipt is one "
+    "of growth.",
 )
 @click.option(
     "--older",
