@@ -164,7 +164,7 @@ class CddlSource:
         digits = text.removeprefix("-").lower()
         sign = -1 if text.startswith("-") else 1
         is_based = digits.startswith(("0x", "0b"))
-        if is_based and "p" in digits or not is_based and ("." in digits or "e" in digits):
+        if (is_based and "p" in digits) or (not is_based and ("." in digits or "e" in digits)):
             try:
                 number = sign * (float.fromhex(digits) if is_based else float(digits))
             except (OverflowError, ValueError):
