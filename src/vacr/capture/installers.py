@@ -117,9 +117,11 @@ class AgentSettings:
             return self.folder(environment) / self.settings.file
         name = self.settings.local if scope == LOCAL_SCOPE else self.settings.project
         if not name:
+            can_share = scope == LOCAL_SCOPE and bool(self.settings.project)
+            instead = ", or use --project instead" if can_share else ""
             raise UsageError(
                 f"{self.name} has no settings file for --{scope}",
-                hint="Leave the option out, or use --project.",
+                hint=f"Omit --{scope} to change your own settings{instead}.",
             )
         return here / name
 

@@ -257,7 +257,7 @@ def command(
         if given or rev is not None:
             raise UsageError(
                 "--commit excludes --rev and the flags of git blame",
-                hint="Omit them, or name a file: vacr blame REVISION FILE",
+                hint="Omit them. Or blame a file, without --commit: vacr blame REVISION FILE",
             )
         if notes and ".." in commit:
             raise UsageError(

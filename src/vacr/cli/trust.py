@@ -269,7 +269,9 @@ def _find_target(trust_store: str | None, *, project: bool) -> Path:
     """
     if trust_store is not None:
         if project:
-            raise UsageError("--project and --trust-store exclude each other")
+            raise UsageError(
+                "--project and --trust-store exclude each other", hint="Omit one of them."
+            )
         return Path(trust_store)
     if not project:
         return find_own_store()
@@ -453,7 +455,11 @@ def remove(
     voice = Voice(format, quiet, verbose)
     path = _find_target(trust_store, project=project)
     if not path.exists():
-        raise UsageError("there is no such trust store", where=str(path))
+        raise UsageError(
+            "there is no such trust store",
+            where=str(path),
+            hint="Name one with --trust-store. To see the stores in use: vacr trust list",
+        )
     before = _read_before_change(path) if project else None
     change = remove_trusted_party(path, name, is_shared=project or trust_store is not None)
     if project and not renew_approval(path, before, change):
