@@ -170,7 +170,8 @@ def _git_blame_options(function: F) -> F:
 @click.option(
     "--commit",
     metavar="REVISION|A..B",
-    help="Count the lines that a commit or a range of commits added, instead of showing a file.",
+    help="Count the lines that a commit or a range of commits added, by writer, instead of showing "
+    "a file.",
 )
 @click.option(
     "--rev", metavar="REVISION", help="Show the file of this revision, instead of the work tree."
