@@ -531,8 +531,8 @@ def _build_cmw_json(wrapped: WrappedMessage) -> Any:
     if isinstance(wrapped, CmwRecord):
         if not isinstance(wrapped.type, str):
             raise UsageError(
-                f"the type is the number {wrapped.type}, which JSON cannot express",
-                hint="Use the media type instead.",
+                f"a message has the number {wrapped.type} as its type; JSON allows only text",
+                hint="Write CBOR, or state the media type.",
             )
         indicators = [] if wrapped.indicator is None else [wrapped.indicator]
         return [wrapped.type, encode_base64url(wrapped.value), *indicators]
@@ -542,8 +542,9 @@ def _build_cmw_json(wrapped: WrappedMessage) -> Any:
     for name, member in wrapped.members.items():
         if not isinstance(name, str):
             raise UsageError(
-                f"a name is the number {name}, which JSON cannot express",
-                hint="Use a text as the name.",
+                f"a message in the collection has the number {name} as its name; JSON allows "
+                "only text",
+                hint="Write CBOR, or name the message by a text.",
             )
         value[name] = _build_cmw_json(member)
     return value
