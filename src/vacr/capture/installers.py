@@ -472,7 +472,10 @@ class SettingsChange:
         )
 
     def _compare_texts(self, before: str, after: str) -> str:
-        """Return the unified diff of two texts; a file that does not exist is `/dev/null`."""
+        """Return the unified diff of two texts of the file; empty if they are equal.
+
+        If the plan has no file before or after, the header names `/dev/null` on that side.
+        """
         old_name = "/dev/null" if self.before is None else str(self.path)
         new_name = "/dev/null" if self.after is None else str(self.path)
         lines = difflib.unified_diff(
