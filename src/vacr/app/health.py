@@ -94,7 +94,10 @@ def check_parts(environment: Mapping[str, str] = os.environ) -> Iterator[Finding
     for name, (_, purpose) in _EXTRAS.items():
         if name not in installed:
             yield Finding(
-                "parts", NOTE, f"not installed: {name}, to {purpose}", f"pip install 'vacr[{name}]'"
+                "parts",
+                NOTE,
+                f"vacr[{name}] is not installed; it is needed to {purpose}",
+                f"pip install 'vacr[{name}]'",
             )
     for program, purpose in _PROGRAMS.items():
         path = shutil.which(program, path=environment.get("PATH"))

@@ -428,7 +428,7 @@ def _check_digest(value: Any) -> bytes:
 def _check_whole_number(value: Any) -> int:
     """Return the value if it is an integer of at least 0, or raise TypeError."""
     if type(value) is not int or value < 0:
-        raise TypeError("a number in the checkpoint is not a whole number of at least 0")
+        raise TypeError("a number in the checkpoint is not an integer of at least 0")
     return value
 
 

@@ -63,7 +63,8 @@ _SHORT_THUMBPRINT = 16
     "--passphrase-file",
     metavar="FILE",
     type=PATH,
-    help="File whose first line is the passphrase of the key, or the PIN of its device.",
+    help="File whose first line is the passphrase of the key, or the PIN of the device with "
+    "the key.",
 )
 @click.option("--name", metavar="TEXT", help="Your name in the trust store.  [default: git's]")
 @click.option(

@@ -64,7 +64,10 @@ def open_app(
     opens: bool = True,
     voice: Voice | None = None,
 ) -> int:
-    """Run the app until Ctrl-C, and return 0; `session` is the name of the one to show first.
+    """Run the app until Ctrl-C, and return 0.
+
+    `session` names the session to show first; without it, the app shows its list. Port 0 is any
+    free port. `opens` shows the app in the browser; otherwise its address is printed.
 
     Raises:
         UnreadableInput: no session has that name, or the port is in use.

@@ -523,7 +523,8 @@ def key_options(
             "--passphrase-file",
             metavar="FILE",
             type=PATH,
-            help="File whose first line is the passphrase of the key, or the PIN of its device.",
+            help="File whose first line is the passphrase of the key, or the PIN of the device "
+            "with the key.",
         ),
         click.option("--force", is_flag=True, help=force_help),
     )

@@ -146,7 +146,9 @@ def command(
         )
     check_single_output(files, output)
     if wait is not None and not refresh and output == STDIN:
-        raise UsageError("--wait cannot print the statement", hint="Name a file: -o FILE")
+        raise UsageError(
+            "--wait cannot write the statement to standard output", hint="Name a file: -o FILE"
+        )
     emit = (lambda data: write_bytes([data])) if output == STDIN else None
     target = RegistrationTarget(output, files, overwrite, emit)
     collector = None

@@ -285,7 +285,7 @@ def _show_index_totals(
         )
     if prices is not None:
         raise UsageError(
-            "--prices works only with paths: without them, costs are those of the index",
+            "--prices works only with paths: without paths, the costs come from the index",
             hint="Name the sessions: vacr stats FOLDER --prices FILE",
         )
     now = datetime.now().astimezone()

@@ -455,7 +455,11 @@ def remove(
     voice = Voice(format, quiet, verbose)
     path = _find_target(trust_store, project=project)
     if not path.exists():
-        raise UsageError("there is no such trust store", where=str(path))
+        raise UsageError(
+            "there is no such trust store",
+            where=str(path),
+            hint="Name one with --trust-store. To see the stores in use: vacr trust list",
+        )
     before = _read_before_change(path) if project else None
     change = remove_trusted_party(path, name, is_shared=project or trust_store is not None)
     if project and not renew_approval(path, before, change):

@@ -120,7 +120,10 @@ def build_log_entry(message: Sign1, rule: str = ENTRY_RULE_STATEMENT) -> bytes:
         UsageError: the rule is unknown.
     """
     if rule not in ENTRY_RULES:
-        raise UsageError(f"unknown entry rule {rule!r}", hint=f"Known: {', '.join(ENTRY_RULES)}.")
+        raise UsageError(
+            f"there is no rule for log entries named {rule!r}",
+            hint=f"Choose from: {', '.join(ENTRY_RULES)}.",
+        )
     payload = _CBOR_NULL if message.payload is None else encode_byte_string(message.payload)
     entry = b"".join(
         (

@@ -41,7 +41,7 @@ _BAD_RECEIPT_HINT = "The receipt proves nothing. Ask the operator of the log for
     "--entry",
     metavar="N",
     type=click.IntRange(0),
-    help="Prove that entry N is in the log. This or --consistency is required.",
+    help="Prove that entry N is in the log; the first is 0. This or --consistency is required.",
 )
 @click.option(
     "--consistency",
