@@ -174,6 +174,16 @@ def test_trajectories_of_the_current_folder_are_listed(tmp_path, monkeypatch):
     assert len([*list_sessions("swe-agent", homes.variables(tmp_path / "home"), "linux")]) == 1
 
 
+@pytest.mark.parametrize(("named", "count"), [("batches", 2), ("trajectories", 1)])
+def test_variable_adds_the_trajectories_of_batches(tmp_path, monkeypatch, named, count):
+    homes.put(SWE / "calls.traj", tmp_path / "trajectories" / "nora" / "run" / "a.traj")
+    homes.put(SWE / "calls.traj", tmp_path / named / "nora" / "run" / "a.traj")
+    monkeypatch.chdir(tmp_path)
+    variables = homes.variables(tmp_path / "home")
+    variables["SWE_AGENT_TRAJECTORY_DIR"] = str(tmp_path / named)
+    assert len([*list_sessions("swe-agent", variables, "linux")]) == count
+
+
 # --- the chat format ---
 
 

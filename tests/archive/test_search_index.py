@@ -403,6 +403,11 @@ def test_planted_token_counts_do_not_overflow_the_sums(index, tmp_path):
     assert sum_usage(index.connection, "week", "", 10)
 
 
+def test_unknown_usage_group_is_refused(index):
+    with pytest.raises(UsageError, match="cannot group usage by month"):
+        sum_usage(index.connection, "month", "", 10)
+
+
 @pytest.mark.parametrize("moment", [10**18, -(10**17), "9999-12-31T23:59:60-23:59"])
 def test_planted_time_outside_the_calendar_is_unknown(index, tmp_path, moment):
     text = (EXAMPLES / "claude-code.jsonl").read_text("utf-8")

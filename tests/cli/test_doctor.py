@@ -77,6 +77,10 @@ def test_wrong_settings_are_reported_with_their_line(examine, tmp_path):
     assert ["vacr.toml:2" in found[0]["message"], "vacr.toml:5" in found[1]["message"]] == [
         True
     ] * 2
+    for text, content in (("", "no options"), ("[list]\nlimit = 1\n", "options of list")):
+        path.write_text(text)
+        [finding] = examine("settings")
+        assert finding["message"] == f"~/.config/vacr/vacr.toml: sets {content}"
     path.write_text("broken")
     [finding] = examine("settings")
     assert "vacr.toml:1" in finding["message"]

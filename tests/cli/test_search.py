@@ -260,13 +260,14 @@ def test_mixed_values_become_text(vacr, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("options", "message"),
     [
-        ("select 1", "--format", "parquet"),
-        ("select 1", "-o", "x"),
-        ("--to", "parquet"),
-        ("select 1", "--to", "parquet", "-o", "x/"),
+        (("select 1", "--format", "parquet"), "--format parquet needs an output file"),
+        (("select 1", "-o", "x"), "-o needs --format parquet, or --to parquet"),
+        (("--to", "parquet"), "--to parquet needs an output folder"),
+        (("select 1", "--to", "parquet", "-o", "x/"), "--to exports whole tables"),
     ],
 )
-def test_parquet_options_must_fit_together(vacr, options):
-    assert vacr("sql", *options).returncode == 2
+def test_parquet_options_must_fit_together(vacr, options, message):
+    done = vacr("sql", *options)
+    assert (done.returncode, message in done.err) == (2, True)

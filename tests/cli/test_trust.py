@@ -221,6 +221,7 @@ def test_approved_store_counts(vacr):
 def test_approval_needs_a_person_or_a_flag(vacr):
     done = vacr("trust", "approve")
     assert (done.returncode, "approving needs a terminal" in done.err) == (2, True)
+    assert "To approve it, run the command again with --yes." in done.err
     assert not find_verdict(vacr)["verified"]
 
 

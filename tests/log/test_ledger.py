@@ -200,7 +200,9 @@ def test_only_one_of_two_concurrent_rotations_succeeds(folder, monkeypatch):
         write(pair, path)
 
     monkeypatch.setattr(LogKeyPair, "save", meanwhile)
-    with pytest.raises(UsageError, match="another process has replaced the keys"):
+    with pytest.raises(
+        UsageError, match="another process has already replaced the keys of the log"
+    ):
         rotate_log_keys(folder)
     assert len(list((folder.path / "keys").iterdir())) == 2  # the keys of the successful rotation
     assert len(read_keys(folder)) == 2

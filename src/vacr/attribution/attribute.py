@@ -130,9 +130,9 @@ def find_session_root(
 ) -> str:
     """Return the folder on the session's machine that corresponds to the root of the base.
 
-    Without a base, return the session's own folder. With a base, the files that the calls name
-    decide (see `find_base_root`). So also store the file actions of each call of `walked` in its
-    `events`; the replay uses them again.
+    Without a base, return the session's own folder. With a base, the files that the calls in
+    `walked` name decide (see `find_base_root`). Then each call's `events` also get its file
+    actions, so that the replay need not derive them again.
     """
     agent = find_record_agent(record)
     folder = agent.project_folder(record)

@@ -106,7 +106,8 @@ def _git_blame_options(function: F) -> F:
             "copies",
             metavar="[N]",
             multiple=True,
-            help="Follow lines copied from other files, with N as for -M; repeatable.",
+            help="Follow lines copied from other files; N is as for -M. Repeat -C to search more "
+            "files, like git.",
         ),
         click.option("--since", metavar="DATE", help="Stop at commits before this date."),
         click.option(

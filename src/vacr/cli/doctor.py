@@ -115,8 +115,9 @@ def _check_settings() -> Iterator[Finding]:
         for one in wrong:
             yield Finding("settings", PROBLEM, str(one), f"${{EDITOR:-vi}} '{file.path}'")
         if not wrong:
-            verbs = ", ".join(file.tables) or "no verb"
-            yield Finding("settings", OK, f"{abbreviate_home(file.path)}: options of {verbs}")
+            verbs = ", ".join(file.tables)
+            content = f"sets options of {verbs}" if verbs else "sets no options"
+            yield Finding("settings", OK, f"{abbreviate_home(file.path)}: {content}")
 
 
 def _print_finding(finding: Finding, voice: Voice) -> None:

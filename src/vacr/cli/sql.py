@@ -64,7 +64,13 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
     help="Output format; parquet needs -o FILE.",
 )
 @click.option("--to", type=click.Choice(["parquet"]), help="Export all tables to the folder of -o.")
-@click.option("-o", "--output", metavar="FILE|FOLDER/", type=PATH, help="Where to write Parquet.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE|FOLDER/",
+    type=PATH,
+    help="Output file for --format parquet, or output folder for --to parquet.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace files that exist.")
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only, and the answer.")
 @click.option("-v", "--verbose", count=True, help="Print more details.")
@@ -129,8 +135,9 @@ def _check_target(
             raise UsageError("-o needs --format parquet, or --to parquet", hint="Or use > FILE.")
         return None
     if output is None:
-        hint = "Add -o tables/" if to is not None else "Add -o FILE.parquet"
-        raise UsageError("Parquet is not printed on a terminal", hint=hint)
+        if to is not None:
+            raise UsageError("--to parquet needs an output folder", hint="Add -o tables/")
+        raise UsageError("--format parquet needs an output file", hint="Add -o FILE.parquet")
     if to is not None and query:
         raise UsageError("--to exports whole tables", hint="For a query: --format parquet -o FILE")
     target = Path(output)

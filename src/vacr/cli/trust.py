@@ -633,7 +633,8 @@ def _ask_approval(path: Path, question: str) -> None:
     """
     if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError(
-            "approving needs a terminal", hint="Review the content above, and add --yes."
+            "approving needs a terminal",
+            hint="Review the content above. To approve it, run the command again with --yes.",
         )
     project = escape_unprintable(str(path.parent.parent))
     if not click.confirm(f"{question} for everything in {project}?", err=True):

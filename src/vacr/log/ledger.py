@@ -176,7 +176,7 @@ class Ledger:
             tree, before = self._load_current_tree(transaction)
             if replaced not in (None, before.description):
                 raise UsageError(
-                    "another process has replaced the keys of the log meanwhile",
+                    "another process has already replaced the keys of the log",
                     hint="If you still want new keys, run the command again.",
                 )
             places = _find_places(transaction, tree, entries, leaves)

@@ -122,7 +122,7 @@ class Continue(Agent):
         return parse_shown_file(call, path)
 
     def shell_output(self, call: ToolCall) -> ShellOutput:
-        """Return the output of a command, without the words before a failure."""
+        """Return the output of a command, without a leading `Error (exit code N): ` of the host."""
         from vacr.agents.continue_dev.tools import parse_shell_output
 
         return parse_shell_output(call)

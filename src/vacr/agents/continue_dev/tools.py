@@ -68,7 +68,7 @@ def parse_shown_file(call: ToolCall, path: str) -> Iterable[FileAction]:
 
 
 def parse_shell_output(call: ToolCall) -> ShellOutput:
-    """Return the output of a command, without the words before a failure.
+    """Return the output of a command, without a leading `Error (exit code N): ` of the host.
 
     It is empty where its beginning was cut, because its lines have no place then.
     """

@@ -224,10 +224,10 @@ class ShellReport:
 def parse_shell_report(text: str, display: Any = None) -> ShellReport | None:
     """Parse the host's report about a command that ended, or return None for another text.
 
-    The last lines of the report are the host's: `Exit Code: 1`, `Signal: 9` and others. Newer
-    versions write only those that matter, and a program may print such a line at its end. So the
-    output as the screen showed it, `display`, decides where the lines of the host begin. Without
-    it, only the complete lines of the older versions count.
+    The report ends with lines of the host, such as `Exit Code: 1` and `Signal: 9`. Newer versions
+    omit some of them, and a program may print such a line itself. So the lines of the host begin
+    where `display` ends, the output as the screen showed it. Without `display`, lines count only if
+    none is missing, as in older versions.
     """
     text = unwrap_shell_text(text)
     if text.startswith(_LONG_START) and "\n" not in text:

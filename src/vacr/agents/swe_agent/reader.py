@@ -40,7 +40,12 @@ from vacr.record import build_child_entries, encode_canonical_json
 name = "swe-agent"
 SWE_FORMAT = "swe-agent-traj"
 formats = (SWE_FORMAT,)
-STORES = (SessionStore(("**/*.traj",), ".", "SWE_AGENT_TRAJECTORY_DIR", under="trajectories"),)
+_TRAJECTORIES = ("**/*.traj",)
+# A single run is in the current folder; the variable is for a batch.
+STORES = (
+    SessionStore(_TRAJECTORIES, ".", under="trajectories"),
+    SessionStore(_TRAJECTORIES, "", "SWE_AGENT_TRAJECTORY_DIR"),
+)
 SWE_MEMBERS = CHAT_MEMBERS | parse_names(
     "action agent cache_control is_demo message_type tags thinking_blocks thought tool_call_ids"
 )
