@@ -366,6 +366,24 @@ def test_log_of_the_signer_proves_no_time():
     assert find_reason(other, TrustStore((replace(both, keys=keys),))) == "party-expired"
 
 
+def test_log_that_shares_a_key_with_the_signer_proves_no_time():
+    """The log may sign with another key than the shared one, and have another name."""
+    own_log = Log(began=int((NOW - timedelta(days=5)).timestamp()))
+    statement, _ = log_statement(claim(ALICE, at=NOW - timedelta(days=5)), -5, own_log)
+    former = limit(-9, -1)
+    assert judge(statement, TrustStore((former, trust_log(own_log)))).logged_at is not None
+    both = replace(former, keys=(*former.keys, own_log.key))
+    note_key = build_verifier_key("log.example.org", ALICE.public_key)
+    for signer, log, bare in (
+        (both, trust_log(own_log), ()),
+        (both, None, (own_log.key,)),
+        (former, replace(trust_log(own_log), keys=(ALICE.public_key, own_log.key)), ()),
+        (former, replace(trust_log(own_log), note_key=note_key), ()),
+    ):
+        store = TrustStore((signer, *([log] if log else ())))
+        assert find_reason(statement, store, log_keys=bare) == "party-expired"
+
+
 def test_own_log_of_a_trusted_signer_gives_a_receipt_without_a_time():
     statement, log = log_statement(claim(ALICE), -5)
     party = TrustedParty("Alice", (ROLE_SIGNER, ROLE_LOG), (ALICE.public_key, log.key))
@@ -405,7 +423,16 @@ def test_timestamp_authority_counts_only_while_it_is_trusted(tmp_path):
     own = replace(TEAM.parties[0], roles=(ROLE_SIGNER, ROLE_TIMESTAMP_AUTHORITY))
     own = replace(own, identities=(identity,))
     assert judge(stamped, TrustStore((own,)), now).timestamp is None
+    # Nor does an authority with a key of the signer, under any name.
+    shared = trust("Alice", ALICE)
+    shared = replace(shared, keys=(ALICE.public_key, authority.root.private.public_key()))
+    assert judge(stamped, TrustStore((shared, clock)), now).timestamp is None
     for other in (
+        {
+            "store": TrustStore((shared,)),
+            "timestamp_roots": (authority.root.certificate,),
+            "needs_timestamp": True,
+        },
         {"store": TrustStore((own,)), "needs_timestamp": True},
         {"store": TrustStore((*store.parties, renamed)), "needs_timestamp": True},
         {"store": store, "timestamp_roots": (authority.root.certificate,)},

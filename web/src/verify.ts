@@ -164,11 +164,16 @@ class Verification {
     verdict.state = signer === null ? "not-here" : trusted ? "trusted" : "carried";
   }
 
-  /** Return whether a log with this key belongs to the signer: it proves no time, because the signer could choose it. */
+  /**
+   * Return whether a log with this key belongs to the signer: it proves no time, because the signer could choose it.
+   * All keys of a party have one owner. So if a log and the signer share a key, both are the signer's.
+   */
   private isOwnLog(key: Key, signer: Key | null, party: Party | null): boolean {
+    const log = findParty(this.policy.logs, key);
+    const own = [...(signer ? [signer] : []), ...listKeys(party)];
     const isOwn =
-      (signer !== null && areEqual(key.thumbprint, signer.thumbprint)) ||
-      (party !== null && findParty(this.policy.logs, key)?.name === party.name);
+      (log !== null && log.name === party?.name) ||
+      [key, ...listKeys(log)].some((other) => own.some((one) => areEqual(one.thumbprint, other.thumbprint)));
     if (isOwn) this.leaveOpen("receipt", "proves no time: the log belongs to the signer");
     return isOwn;
   }
@@ -340,6 +345,11 @@ function checkReceiptsAgree({ checkpoint }: WitnessedEntry, registrations: Regis
 /** Return the first party with a key; null if none has it. */
 function findParty(parties: Party[], key: Key): Party | null {
   return parties.find((party) => party.keys.some((own) => areEqual(own.thumbprint, key.thumbprint))) ?? null;
+}
+
+/** Return all keys of a party, also its note key; empty for null. */
+function listKeys(party: Party | null): Key[] {
+  return party === null ? [] : [...party.keys, ...(party.noteKey ? [party.noteKey.key] : [])];
 }
 
 /** Check that the author trusts a party at a time; throws with a reason that starts with `kind`. */

@@ -37,6 +37,7 @@ from urllib.parse import urlsplit
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed448, ed25519, mldsa, rsa
+from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from vacr.errors import InvalidStatement
@@ -276,12 +277,11 @@ def _check_authority_key(certificate: x509.Certificate) -> None:
     Raises:
         InvalidStatement: it is too short, DSA, on an unknown curve, or of an unknown kind.
     """
-    try:
-        key = certificate.public_key()
-    except (ValueError, UnsupportedAlgorithm) as error:
+    key = find_public_key(certificate)
+    if key is None:
         raise InvalidStatement(
             "cannot read the key of an authority in the chain", reason="authority-key-weak"
-        ) from error
+        )
     if isinstance(key, rsa.RSAPublicKey):
         if key.key_size >= MIN_RSA_BITS:
             return
@@ -304,6 +304,14 @@ def _check_authority_key(certificate: x509.Certificate) -> None:
             f"the key of an authority in the chain is of a refused kind: {kind}",
             reason="authority-key-weak",
         )
+
+
+def find_public_key(certificate: x509.Certificate) -> CertificatePublicKeyTypes | None:
+    """Return the public key of a certificate, or None if it is of an unknown kind."""
+    try:
+        return certificate.public_key()
+    except (ValueError, UnsupportedAlgorithm):
+        return None
 
 
 def _list_extended_key_usages(certificate: x509.Certificate) -> set[str]:

@@ -105,9 +105,18 @@ class TrustedSigner:
         """Return whether an entry of the trust store is the signer's."""
         return party is not None and self.party is not None and party.name == self.party.name
 
-    def owns(self, key: PublicKey, party: TrustedParty | None) -> bool:
-        """Return whether a key of an entry of the trust store, or a bare key, is the signer's."""
-        return self.is_party(party) or compute_thumbprint(key) == self.thumbprint
+    def owns(self, key: PublicKey | None, party: TrustedParty | None) -> bool:
+        """Return whether a party of the trust store, or a bare key, is the signer's.
+
+        All keys of a party have one owner. So if two parties share a key, both are the signer's.
+        """
+        own = {compute_fingerprint(self.key), *_list_fingerprints(self.party)}
+        others = {*_list_fingerprints(party), *(compute_fingerprint(one) for one in [key] if one)}
+        return self.is_party(party) or not own.isdisjoint(others)
+
+
+def _list_fingerprints(party: TrustedParty | None) -> frozenset[bytes]:
+    return party.fingerprints if party is not None else frozenset()
 
 
 def check_algorithm(message: Sign1, policy: Policy) -> int:

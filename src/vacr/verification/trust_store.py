@@ -47,6 +47,7 @@ from vacr.errors import UnreadableInput, UsageError
 from vacr.signing import (
     THUMBPRINT_URI_PREFIX,
     PublicKey,
+    compute_fingerprint,
     compute_thumbprint,
 )
 from vacr.transparency import (
@@ -54,7 +55,7 @@ from vacr.transparency import (
     NOTE_KEY_ED25519,
     VerifierKey,
 )
-from vacr.verification.certificates import list_certificate_identities
+from vacr.verification.certificates import find_public_key, list_certificate_identities
 
 ROLE_SIGNER, ROLE_LOG, ROLE_VERIFIER = "signer", "log", "verifier"
 ROLE_TIMESTAMP_AUTHORITY, ROLE_WITNESS, ROLE_REDACTOR = "timestamp-authority", "witness", "redactor"
@@ -137,6 +138,14 @@ class TrustedParty:
     def thumbprints(self) -> frozenset[bytes]:
         """The thumbprints of the keys."""
         return frozenset(map(compute_thumbprint, self.keys))
+
+    @cached_property
+    def fingerprints(self) -> frozenset[bytes]:
+        """The fingerprints of all keys of the party, also of its note key and its time roots."""
+        roots = [identity.authority for identity in self.identities if not identity.kind]
+        own = [_build_note_public_key(self.note_key)] if self.note_key is not None else []
+        keys = [*self.keys, *own, *filter(None, map(find_public_key, roots))]
+        return frozenset(map(compute_fingerprint, keys))
 
 
 @dataclass(frozen=True)
@@ -232,6 +241,10 @@ class TrustStore:
     def witness_keys(self) -> tuple[VerifierKey, ...]:
         """The keys of the witnesses, each once."""
         return tuple(party.note_key for party in self.witnesses if party.note_key is not None)
+
+
+def _build_note_public_key(key: VerifierKey) -> ed25519.Ed25519PublicKey:
+    return ed25519.Ed25519PublicKey.from_public_bytes(key.public)
 
 
 def _list_ed25519_keys(party: TrustedParty) -> list[bytes]:

@@ -42,7 +42,7 @@ from vacr.signing import (
     encode_stamped_signature,
     parse_sign1,
 )
-from vacr.verification.certificates import check_validity_period
+from vacr.verification.certificates import check_validity_period, find_public_key
 from vacr.verification.claims import (
     check_claims,
     check_content,
@@ -301,10 +301,14 @@ def _list_time_authorities(policy: Policy, signer: TrustedSigner) -> list[_TimeA
     authorities, listed = [], set[x509.Certificate]()
     for party in store.list_parties(ROLE_TIMESTAMP_AUTHORITY):
         roots = TrustStore((party,)).list_authorities(ROLE_TIMESTAMP_AUTHORITY)
-        if not signer.is_party(party):
+        if not signer.owns(None, party):
             authorities.append(_TimeAuthority(tuple(set(roots) - listed), party))
         listed.update(roots)
-    bare = tuple(root for root in policy.timestamp_roots if root not in listed)
+    bare = tuple(
+        root
+        for root in policy.timestamp_roots
+        if root not in listed and not signer.owns(find_public_key(root), None)
+    )
     return [one for one in (_TimeAuthority(bare), *authorities) if one.roots]
 
 
