@@ -29,6 +29,7 @@ import click
 from cryptography.hazmat.primitives import hashes
 
 from vacr.cli.options import PATH, Verb, trust_store_option, voice_options, warn_with
+from vacr.cli.settings import check_settings
 from vacr.cli.verbs import OrderedVerbGroup
 from vacr.console import Voice, write_bytes
 from vacr.errors import UnreadableInput, UsageError, escape_unprintable
@@ -69,7 +70,7 @@ from vacr.workflows import (
     find_project_settings,
     find_project_store,
     load_trust_stores,
-    parse_settings,
+    parse_project_settings,
     read_project_file,
     remember_approval,
     remove_trusted_party,
@@ -582,7 +583,7 @@ def _approve_file(file: TrustStoreFile, kind: str, voice: Voice, *, yes: bool) -
     """Show a file of a project, ask unless `yes`, and remember the approval.
 
     Raises:
-        UsageError: the user declines, or there is no terminal to ask.
+        UsageError: the user declines, there is no terminal to ask, or a setting is wrong.
         UnreadableInput: the file is malformed, or cannot be read.
     """
     if not yes and (voice.quiet or voice.json):
@@ -594,13 +595,15 @@ def _approve_file(file: TrustStoreFile, kind: str, voice: Voice, *, yes: bool) -
         file.parse()
     voice.result(f"{kind} {file.path}: {file.state}")
     if kind == "settings":
-        settings = parse_settings(file.data, file.path)
-        for line in settings.data.decode().splitlines():
+        settings = parse_project_settings(file)
+        for line in _split_lines(settings.data):
             voice.result(f"  {line}")
+        for problem in check_settings(settings, click.get_current_context().find_root()):
+            raise problem
     else:
         _print_store(file.parse(), voice)
     if file.approved is not None:
-        before, after = (data.decode().splitlines() for data in (file.approved, file.data))
+        before, after = map(_split_lines, (file.approved, file.data))
         for line in difflib.unified_diff(before, after, "approved", "now", lineterm=""):
             voice.result(line)
     if not yes:
@@ -611,6 +614,11 @@ def _approve_file(file: TrustStoreFile, kind: str, voice: Voice, *, yes: bool) -
     else:
         approve_store(file)
     voice.result(f"{kind} {file.path}: approved, SHA-256 {file.digest}")
+
+
+def _split_lines(data: bytes) -> list[str]:
+    """Return the lines of a TOML file: other characters that break lines do not end a comment."""
+    return data.decode().removesuffix("\n").split("\n")
 
 
 def _ask_approval(path: Path, question: str) -> None:

@@ -147,6 +147,7 @@ if TYPE_CHECKING:
     from vacr.workflows.settings_files import describe_ignored_settings as describe_ignored_settings
     from vacr.workflows.settings_files import find_own_settings as find_own_settings
     from vacr.workflows.settings_files import find_project_settings as find_project_settings
+    from vacr.workflows.settings_files import parse_project_settings as parse_project_settings
     from vacr.workflows.settings_files import parse_settings as parse_settings
     from vacr.workflows.settings_files import read_settings_files as read_settings_files
     from vacr.workflows.setup import SetupPlan as SetupPlan
@@ -386,6 +387,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "describe_ignored_settings",
             "find_own_settings",
             "find_project_settings",
+            "parse_project_settings",
             "parse_settings",
             "read_settings_files",
         ),
