@@ -180,6 +180,7 @@ if TYPE_CHECKING:
     from vacr.workflows.trust_places import find_own_store as find_own_store
     from vacr.workflows.trust_places import find_project_folder as find_project_folder
     from vacr.workflows.trust_places import find_project_store as find_project_store
+    from vacr.workflows.trust_places import is_project_store as is_project_store
     from vacr.workflows.trust_places import load_trust_stores as load_trust_stores
     from vacr.workflows.trust_places import read_project_file as read_project_file
     from vacr.workflows.trust_places import remember_approval as remember_approval
@@ -426,6 +427,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "find_own_store",
             "find_project_folder",
             "find_project_store",
+            "is_project_store",
             "load_trust_stores",
             "read_project_file",
             "remember_approval",
