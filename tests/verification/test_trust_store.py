@@ -440,6 +440,22 @@ def test_timestamp_authority_counts_only_while_it_is_trusted(tmp_path):
         assert find_reason(stamped, now=now, **other) == "timestamp-untrusted"
 
 
+def test_timestamp_that_can_be_forged_proves_no_time(tmp_path):
+    authority = TimeAuthority(tmp_path, Authority("weak clock", rsa_bits=1024))
+    message = parse_sign1(claim(ALICE))
+    token = authority.token(encode_stamped_signature(message.signature))
+    stamped = replace(message, unprotected={270: token}).encode()
+    identity = CertificateIdentity(authority.root.certificate)
+    clock = TrustedParty("Clock", (ROLE_TIMESTAMP_AUTHORITY,), identities=(identity,))
+    store = TrustStore((*TEAM.parties, clock))
+    now = datetime.now(UTC) + timedelta(minutes=1)
+    verified = judge(stamped, store, now)
+    assert verified.timestamp is None
+    [finding] = [text for text in list_findings(verified, "not decidable") if "timestamp" in text]
+    assert "too short: 1024 bits" in finding
+    assert find_reason(stamped, store, now=now, needs_timestamp=True) == "timestamp-key-weak"
+
+
 def test_expired_verifier_counts_neither_as_a_bare_key_nor_under_another_name():
     ended = trust("Verifier", ALICE, ROLE_VERIFIER, valid_until=NOW - timedelta(days=1))
     renamed, other = trust("Renamed", ALICE, ROLE_VERIFIER), trust("Other", BOB, ROLE_VERIFIER)
