@@ -201,6 +201,15 @@ def test_certificate_is_recognised_by_its_alternative_name():
     assert str(verified.signer) == "Alice (email alice@example.org, certified by CN=root)"
 
 
+@pytest.mark.parametrize(
+    "address", ["Alice@example.org", "alice@EXAMPLE.ORG", "alice@example.org."]
+)
+def test_address_in_another_case_is_another_address(address):
+    assert find_reason(sign_certified([address]), CERTIFIED) == "identity-unknown"
+    statement = sign_certified(["alice@example.org"], issuer=f"mailto:{address}")
+    assert find_reason(statement, CERTIFIED, issuer=f"mailto:{address}") == "issuer-unbound"
+
+
 def test_certificate_without_alternative_names_proves_no_issuer():
     statement = sign_certified([])
     roots = (ROOT.certificate,)
@@ -671,10 +680,12 @@ def test_malformed_identity_is_refused(members, problem):
     assert problem in refused.value.message
 
 
-def test_identity_under_two_names_is_refused():
+@pytest.mark.parametrize("address", ["a@example.org", "A@example.org", "a@EXAMPLE.org"])
+def test_identity_under_two_names_is_refused(address):
     table = f"[[trusted.certificates]]\nauthority = '''{ROOT_PEM}'''\nemail = 'a@example.org'"
+    other = table.replace("a@example.org", address)
     with pytest.raises(UnreadableInput, match="already listed under 'Alice'"):
-        parse_trust_store(write(entry(more=table), entry("Bob", more=table)), "trust.toml")
+        parse_trust_store(write(entry(more=table), entry("Bob", more=other)), "trust.toml")
 
 
 def test_log_cannot_be_its_own_witness():

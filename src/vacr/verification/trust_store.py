@@ -420,7 +420,10 @@ def _list_claims(party: TrustedParty) -> Iterator[tuple[tuple[Any, ...], str]]:
             yield (role, "key", thumbprint), f"the key {thumbprint.hex()[:16]}"
         for identity in party.identities:
             if identity.kind:
-                yield (role, identity.kind, identity.value), f"the identity {identity}"
+                # Most hosts deliver mail for one address in upper and lower case to one person.
+                is_email = identity.kind == "email"
+                value = identity.value.casefold() if is_email else identity.value
+                yield (role, identity.kind, value), f"the identity {identity}"
     if party.note_key is not None:
         yield ("note-key", party.note_key.public), f"the note-key {party.note_key.name}"
     if ROLE_LOG in party.roles:
