@@ -282,7 +282,8 @@ class Verification {
       isProven ||= policy.logKeys.some((one) => areEqual(one.thumbprint, key.thumbprint));
       registrations.push(registration);
       const time = claims.issuedAt === undefined ? "" : `, ${formatSeconds(claims.issuedAt)}`;
-      const name = log?.name ?? claims.issuer ?? `the log of key ${toHex(key.thumbprint).slice(0, 16)}`;
+      const called = claims.issuer ? `, which calls itself ${claims.issuer}` : "";
+      const name = log?.name ?? `the log of key ${toHex(key.thumbprint).slice(0, 16)}${called}`;
       const place = registration.transaction && `, transaction ${registration.transaction}`;
       this.pass("receipt", `in ${name}${place}${time}`);
     }

@@ -382,10 +382,10 @@ def _describe_material(party: TrustedParty, separator: str = ":") -> str:
 
 
 def _describe_identity(identity: CertificateIdentity) -> str:
-    """Return the name that an authority certifies, the authority's name, and its fingerprint."""
+    """Return the name that an authority certifies, the authority's fingerprint, and its name."""
     subject = identity.authority.subject.rfc4514_string()
-    # Anybody can make a certificate with the same subject.
-    authority = f"certified by {subject} (SHA-256 {_compute_authority_digest(identity)[:16]})"
+    # Anybody can make a certificate with the same subject, or with a fingerprint in its subject.
+    authority = f"certified by SHA-256 {_compute_authority_digest(identity)[:16]} ({subject})"
     return f"{identity}, {authority}" if identity.kind else authority
 
 
