@@ -371,7 +371,10 @@ def _suggest_signature_cause(message: Sign1, candidates: list[TrustedSigner]) ->
     if type(key_id) is not bytes:
         return ""
     if any(matches_key_id(candidate.key, key_id) for candidate in candidates):
-        return "The statement names this key: it or the file changed after signing, or is forged."
+        return (
+            "The statement names this key: it or the file changed after signing, or is forged. "
+            "Or the signature covers external data (RFC 9052), which vacr does not support."
+        )
     return f"The statement names another key as its signer: key {key_id.hex()[:16]}."
 
 
