@@ -886,6 +886,17 @@ def _encode_toml(value):
     return value.isoformat() if isinstance(value, date) else str(value)
 
 
+def test_witness_that_shares_a_key_with_a_log_does_not_count():
+    """All keys of a party have one owner: here, the log has a second name for its cosignatures."""
+    log = TrustedParty("Log", (ROLE_LOG,), (BOB.public_key,), note_key=NOTE_KEY)
+    witness = make_witness("Witness", WITNESS_NOTE_KEY)
+    own = replace(witness, roles=(ROLE_WITNESS, ROLE_VERIFIER), keys=(BOB.public_key,))
+    assert TrustStore((log, witness)).witness_keys == (WITNESS_NOTE_KEY,)
+    assert TrustStore((log, own)).witness_keys == ()
+    with pytest.raises(UnreadableInput, match="is 1, but the store lists 0 witnesses"):
+        parse_trust_store(format_trust_store(TrustStore((log, own), 1)), "trust.toml")
+
+
 def test_receipt_key_of_a_log_cannot_be_a_witness():
     own = build_verifier_key("w.example.org", ALICE.public_key, NOTE_KEY_COSIGNATURE)
     log = TrustedParty("Log", (ROLE_LOG,), (ALICE.public_key,), note_key=NOTE_KEY)

@@ -309,7 +309,9 @@ class Verification {
       throw new VerificationError("The statement has no proof that witnesses saw its log entry", "witness-missing");
     const { entry } = await buildLogEntry(message, policy.entryRule);
     const proofs = encoded.map(parseProof);
-    const verify = (proof: TlogProof) => verifyProof(proof, entry, policy.logs, policy.witnesses, required, now);
+    const isLog = (key: Key) => policy.logKeys.some((log) => areEqual(log.thumbprint, key.thumbprint));
+    const witnesses = policy.witnesses.filter((witness) => !listKeys(witness).some(isLog));
+    const verify = (proof: TlogProof) => verifyProof(proof, entry, policy.logs, witnesses, required, now);
     let otherLogs = 0;
     for (const proof of proofs) {
       let witnessed: WitnessedEntry;
@@ -322,7 +324,7 @@ class Verification {
       }
       checkReceiptsAgree(witnessed, registrations);
       const { cosigned, index, checkpoint, log } = witnessed;
-      const known = policy.witnesses.length;
+      const known = witnesses.length;
       this.pass(
         "witnesses",
         `${cosigned.length} of ${known} cosigned (${cosigned.join(", ")}); entry ${index} of ${checkpoint.size} in ${log.name}`,

@@ -228,14 +228,25 @@ class TrustStore:
     def witnesses(self) -> tuple[TrustedParty, ...]:
         """The witnesses with distinct keys, without logs: a key under two names is one witness.
 
-        The first party with a key decides about it.
+        The first party with a key decides about it. All keys of a party have one owner, so a party
+        that shares any key with a log is no other witness.
         """
-        logs = {key for log in self.list_parties(ROLE_LOG) for key in _list_ed25519_keys(log)}
+        logs = frozenset[bytes]().union(*(log.fingerprints for log in self.list_parties(ROLE_LOG)))
         distinct: dict[bytes, TrustedParty] = {}
         for party in self.list_parties(ROLE_WITNESS):
-            if party.note_key is not None and party.note_key.public not in logs:
+            if party.note_key is not None and logs.isdisjoint(party.fingerprints):
                 distinct.setdefault(party.note_key.public, party)
         return tuple(distinct.values())
+
+    def exclude_witnesses(self, log_keys: Sequence[PublicKey]) -> TrustStore:
+        """Return the store without the witnesses that share a key with these logs."""
+        logs = set(map(compute_fingerprint, log_keys))
+        parties = (
+            party
+            for party in self.parties
+            if ROLE_WITNESS not in party.roles or logs.isdisjoint(party.fingerprints)
+        )
+        return replace(self, parties=tuple(parties))
 
     @property
     def witness_keys(self) -> tuple[VerifierKey, ...]:

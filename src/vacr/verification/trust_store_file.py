@@ -35,7 +35,6 @@ from vacr.signing import (
 from vacr.transparency import VerifierKey, parse_verifier_key
 from vacr.verification.certificates import IDENTITY_KINDS
 from vacr.verification.trust_store import (
-    ROLE_WITNESS,
     CertificateIdentity,
     TrustedParty,
     TrustStore,
@@ -101,7 +100,7 @@ def parse_trust_store(data: bytes, where: str) -> TrustStore:
     tables = entry.get_tables("trusted")
     parties = tuple(_parse_party(table, where) for table in tables)
     check_duplicates(parties, where)
-    witnesses = len([party for party in parties if ROLE_WITNESS in party.roles])
+    witnesses = len(TrustStore(parties).witnesses)
     if not 0 <= required <= min(witnesses, _MAX_WITNESSES_REQUIRED):
         raise entry.error(
             f"witnesses-required is {required}, but the store lists {witnesses} witnesses"
