@@ -81,10 +81,13 @@ _INVISIBLE_CHARACTERS = frozenset(
 _VERDICT_TEXT = re.compile(r";|: |\((?:key|email|uri|dns) |certified by |[✓✔✅☑✗✘❌❎❔]")
 
 _WORD = re.compile(r"\w+")
-_SIMILAR_ALPHABETS = frozenset(
-    ["LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "COPTIC", "CHEROKEE", "LISU"]
+_MIXED_ALPHABETS = frozenset(
+    ["LATIN", "CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL", "BOPOMOFO"]
 )
-"""The alphabets with similar letters, as the Unicode names of letters begin."""
+"""The alphabets that people mix within a word, as the Unicode names of letters begin.
+
+Other alphabets have letters that look like Latin ones, or like each other.
+"""
 
 _ROLES_WITH_KEYS = frozenset([ROLE_SIGNER, ROLE_LOG, ROLE_VERIFIER, ROLE_REDACTOR])
 _ROLES_WITH_IDENTITIES = frozenset([ROLE_SIGNER, ROLE_REDACTOR])
@@ -314,15 +317,19 @@ def find_name_problem(name: str) -> str:
         return "has spaces at an end, or two in a row"
     if unicodedata.normalize("NFKC", name) != name:
         return "is not in the Unicode form NFKC: write plain letters"
-    if any(len(_list_similar_alphabets(word)) > 1 for word in _WORD.findall(name)):
-        return "mixes letters of similar alphabets within a word"
+    # Accents do not end a word.
+    bare = "".join(one for one in name if not unicodedata.category(one).startswith("M"))
+    alphabets = map(_list_alphabets, _WORD.findall(bare))
+    if any(len(one) > 1 and not one <= _MIXED_ALPHABETS for one in alphabets):
+        return "mixes letters of different alphabets within a word"
     return ""
 
 
-def _list_similar_alphabets(word: str) -> set[str]:
-    """Return the alphabets of a word's letters, if they are among the similar ones."""
-    names = {unicodedata.name(letter, "").partition(" ")[0] for letter in word}
-    return names & _SIMILAR_ALPHABETS
+def _list_alphabets(word: str) -> set[str]:
+    """Return the alphabets of the letters in a word."""
+    # The category Lm has marks that several alphabets use, such as the one in Ka'ena.
+    letters = [one for one in word if unicodedata.category(one) in ("Lu", "Ll", "Lt", "Lo")]
+    return {unicodedata.name(letter, "").partition(" ")[0] for letter in letters}
 
 
 def _fold_name(name: str) -> str:
