@@ -60,6 +60,8 @@ export interface Verdict {
   /** The name of the signer in the trust store of the page's author. */
   party?: string;
   claims?: Claims;
+  /** Whether a certificate may make the signer trusted: the author trusts roots, and the page does not follow chains. */
+  certified?: boolean;
   /** Whether the trust store or the thumbprint of the key confirms the issuer; a certificate is left to vacr verify. */
   issuerBound?: boolean;
   /** When a log with a trusted key registered the statement. */
@@ -216,9 +218,12 @@ class Verification {
       (key) =>
         !isUnknown && algorithms.acceptsKey(algorithm, key) && (!certified || areEqual(certified.thumbprint, key.thumbprint)),
     );
-    if (keys.length && !usable.length && !policy.roots && !isUnknown)
+    const hasChain = message.protected.has(HEADER.X5CHAIN) || message.unprotected.has(HEADER.X5CHAIN);
+    const mayBeCertified = policy.roots && hasChain;
+    if ((keys.length || policy.roots) && !usable.length && !mayBeCertified && !isUnknown)
       throw new VerificationError("No trusted key can be used with this algorithm", "untrusted");
     const trusted = usable.length > 0;
+    verdict.certified = mayBeCertified && !trusted;
     const candidates = trusted
       ? usable.sort((left, right) => Number(matchesKeyId(right, message)) - Number(matchesKeyId(left, message)))
       : [own].filter((key): key is Key => key !== null && key.kind !== "other");
@@ -241,7 +246,7 @@ class Verification {
       verdict.party = party.name;
       this.pass("trust", `signed by ${party.name}, a name that the author of this page trusts`);
     } else if (trusted) this.pass("trust", "the author of this page trusts the key");
-    else if (policy.roots) this.leaveOpen("trust", "the page does not follow certificates; run vacr verify");
+    else if (mayBeCertified) this.leaveOpen("trust", "the page does not follow certificates; run vacr verify");
     else this.leaveOpen("trust", "the key is part of the statement; compare it with a key that you know");
     this.pass("signature", `${message.signature.length} bytes`);
     if (trusted && certified) this.leaveOpen("certificate", "the page takes only the key from a certificate; run vacr verify");
