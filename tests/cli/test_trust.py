@@ -383,6 +383,14 @@ def test_reviewer_can_tell_authorities_with_one_subject_apart(vacr, people):
     assert len(shown) == 2
 
 
+def test_certificate_is_not_trusted_as_a_bare_key(vacr, people):
+    """Its names, its end and its authority would not count."""
+    (people / "root.pem").write_bytes(Authority("root").pem)
+    done = vacr("trust", "add", "Bob", "--key", "root.pem")
+    assert (done.returncode, "this is a certificate" in done.err) == (3, True)
+    assert "--authority FILE --email ADDRESS" in done.err
+
+
 def test_reviewer_sees_the_whole_note_key(vacr, people):
     # Its id has 32 bits: an attacker can find another key with the same id.
     add = ("trust", "add", "W", "--role", "witness", "--note-key", WITNESS)

@@ -206,9 +206,17 @@ def _read_keys(file: str) -> list[Any]:
     Raises:
         UnreadableInput: it contains none.
     """
+    data = read_trust_file(file)
     try:
-        return parse_public_keys(read_trust_file(file))
+        return parse_public_keys(data)
     except UnreadableInput as error:
+        if b"-----BEGIN CERTIFICATE-----" in data:
+            raise UnreadableInput(
+                "this is a certificate; --key needs a public key",
+                where=file,
+                hint="To trust a name in certificates of an authority: --authority FILE --email "
+                "ADDRESS",
+            ) from error
         raise UnreadableInput(error.message, where=file, hint=error.hint) from error
 
 
