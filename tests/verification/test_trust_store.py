@@ -6,6 +6,8 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import x25519
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -507,6 +509,7 @@ WITNESS = entry("Witness", '["witness"]', f'note-key = "{WITNESS_NOTE_KEY}"')
         (write(entry(more=f"keys = '''{PEM}'''")), "keys must be a list"),
         (write(entry(more=f"keys = ['''{PEM}{PEM}''']")), "must be one public key in PEM"),
         (write(entry(more="keys = ['x']")), "must be one public key in PEM"),
+        (write(entry(more=f"keys = ['''{PEM[:60]}''']")), "must be one public key in PEM"),
         (write(entry(more=f"keys = ['''{PEM}''', '''{PEM}\n''']")), "lists a key twice"),
         (write(entry(roles='["log"]', more="")), "the role log needs keys"),
         (write(entry(roles='["witness"]', more="")), "the role witness needs the note-key"),
@@ -715,6 +718,19 @@ def test_identity_under_two_names_is_refused(address):
         parse_trust_store(write(entry(more=table), entry("Bob", more=other)), "trust.toml")
 
 
+@pytest.mark.parametrize("hidden", ["before", "after"])
+@pytest.mark.parametrize("what", ["key", "authority"])
+def test_text_beside_a_pem_cannot_imitate_members(what, hidden):
+    """A reviewer may take this limit for one; it is within the text of another member."""
+    limit = "valid-until = 2026-01-01T00:00:00Z"
+    pem = PEM if what == "key" else ROOT_PEM
+    text = f'"""\n{limit}\n{pem}' if hidden == "before" else f'{pem}"""]\n{limit}\n'
+    more = f"[[trusted.certificates]]\nauthority = '''{text}'''\nemail = 'a@example.org'"
+    material = f"keys = ['''{text}''']" if what == "key" else more
+    with pytest.raises(UnreadableInput, match="in PEM, without other text"):
+        parse_trust_store(write(entry(more=material)), "trust.toml")
+
+
 def test_log_cannot_be_its_own_witness():
     own = build_verifier_key("w.example.org", LOG_KEY.public_key(), NOTE_KEY_COSIGNATURE)
     log = entry("Log", '["log"]', f"keys = ['''{PEM}''']\nnote-key = '{NOTE_KEY}'")
@@ -740,8 +756,11 @@ def test_key_with_many_dots_does_not_keep_the_parser_busy():
 
 
 def test_key_of_another_kind_is_refused():
-    with pytest.raises(UnreadableInput, match="cannot read a key"):
-        parse_trust_store(write(entry(more=f"keys = ['''{PEM[:60]}''']")), "trust.toml")
+    other = x25519.X25519PrivateKey.generate().public_key()
+    pem = other.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+    for one in (pem, PEM.replace("A", "B", 3)):
+        with pytest.raises(UnreadableInput, match="cannot read a key"):
+            parse_trust_store(write(entry(more=f"keys = ['''{one}''']")), "trust.toml")
 
 
 def test_error_names_the_file_and_the_entry():
