@@ -282,6 +282,19 @@ def test_issuer_must_be_the_listed_name_of_a_certificate():
     assert judge(statement, listed, issuer=BOB_URI).signer.party.name == "Alice"
 
 
+def test_each_listed_name_of_a_certificate_binds_its_issuer():
+    other = Authority("other")
+    email = CertificateIdentity(ROOT.certificate, "email", "alice@example.org")
+    uri = CertificateIdentity(ROOT.certificate, "uri", ALICE_URI)
+    foreign = CertificateIdentity(other.certificate, "uri", BOB_URI)
+    alice = TrustedParty("Alice", (ROLE_SIGNER,), identities=(email, uri, foreign))
+    names = ["alice@example.org", ALICE_URI, BOB_URI]
+    judge(sign_certified(names, issuer=ALICE_URI), TrustStore((alice,)), issuer=ALICE_URI)
+    # Another authority must certify this one.
+    statement = sign_certified(names, issuer=BOB_URI)
+    assert find_reason(statement, TrustStore((alice,)), issuer=BOB_URI) == "issuer-unbound"
+
+
 def test_authority_with_store_does_not_trust_bare_roots_less():
     statement = sign_certified(["https://example.org"])
     verified = judge(statement, CERTIFIED, roots=(ROOT.certificate,), issuer="https://example.org")

@@ -395,15 +395,21 @@ def is_issuer_bound(issuer: str, signer: TrustedSigner) -> bool:
     """Return whether a signer may claim an issuer, because something other than the claim says so.
 
     The trust store lists the issuer for the signer; or the signer's certificate names it; or it is
-    the thumbprint of the key. Of a certificate in the trust store, only the listed name counts.
+    the thumbprint of the key. Of a certificate in the trust store, only the listed names count.
     """
     if issuer.startswith(THUMBPRINT_URI_PREFIX):
         return issuer == signer.uri
     if signer.party is not None and issuer in signer.party.issuers:
         return True
-    if signer.identity is not None:
-        return proves_issuer([(signer.identity.kind, signer.identity.value)], issuer)
-    return bool(signer.path) and proves_issuer(list_certificate_identities(signer.path[0]), issuer)
+    if not signer.path:
+        return False
+    certified = list_certificate_identities(signer.path[0])
+    if signer.identity is not None and signer.party is not None:
+        authority = signer.path[-1]
+        certified &= {
+            (one.kind, one.value) for one in signer.party.identities if one.authority == authority
+        }
+    return proves_issuer(certified, issuer)
 
 
 def check_party_validity(party: TrustedParty, time: datetime, kind: str = "party") -> None:
