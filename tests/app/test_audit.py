@@ -257,6 +257,21 @@ def test_keys_behind_links_and_submodules_are_ignored(audit, pull):
         assert [file for file, _ in ran.list_annotations("error")] == [f"records/{record.name}"]
 
 
+@pytest.mark.parametrize("shown", ["keys/NEW-\u00e9.pem", "Keys/new-e\u0301.pem"])
+def test_key_of_the_pull_request_under_a_name_in_another_case_is_ignored(audit, pull, shown):
+    """Some file systems find the file of the pull request under this name; the test copies it."""
+    assert pull.vacr("key", "generate", "-o", "others").returncode == 0
+    pull.add_by_agent(key="others/signing.pem")
+    theirs = pull.folder / "others/signing.pub.pem"
+    shutil.copy(theirs, pull.repo / "keys/new-\u00e9.pem")
+    commit(pull.repo)
+    (pull.repo / shown).parent.mkdir(exist_ok=True)
+    shutil.copy(theirs, pull.repo / shown)
+    ran = audit(trust=shown)
+    assert (ran.code, ran.outputs["verdict"]) == (1, "unverified"), ran.log
+    assert ran.list_annotations("warning")[0][1].startswith(f"{shown} is ignored")
+
+
 def test_keys_of_a_log_come_from_the_base(audit, pull):
     with Scrapi() as ours, Scrapi() as theirs:
         (pull.repo / "log").mkdir()

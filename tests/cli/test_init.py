@@ -91,6 +91,32 @@ def test_own_key_and_store_of_a_team(vacr, session, tmp_path):
     assert "signed by Bob" in vacr("verify", "s.acr.json").out
 
 
+@pytest.mark.parametrize("form", ["{0}/.vacr/trust.toml", "../{1}/.vacr/trust.toml", "link.toml"])
+def test_store_of_a_project_does_not_count_without_an_approval(vacr, tmp_path, form):
+    """Settings would name its path, so that a later pull could change it."""
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    assert vacr("key", "generate", "-o", "bob").returncode == 0
+    assert vacr("trust", "add", "Bob", "--key", "bob/signing.pub.pem", "--project").returncode == 0
+    (tmp_path / "link.toml").symlink_to(".vacr/trust.toml")
+    done = vacr("init", "--yes", "--trust-store", form.format(tmp_path, tmp_path.name))
+    assert (done.returncode, "vacr trust approve" in done.err) == (2, True)
+    assert not (tmp_path / "home/.config/vacr/vacr.toml").exists()
+
+
+def test_own_store_that_others_can_write_is_refused_if_the_settings_name_it(
+    vacr, session, tmp_path
+):
+    assert vacr("key", "generate", "-o", "bob").returncode == 0
+    add = ("trust", "add", "Bob", "--key", "bob/signing.pub.pem", "--trust-store", "team.toml")
+    assert vacr(*add).returncode == 0
+    assert vacr("init", "--yes", "--trust-store", "team.toml", "--name", "Mira").returncode == 0
+    assert vacr("seal", session).returncode == 0
+    assert vacr("verify", "s.acr.json").returncode == 0
+    (tmp_path / "home/.config/vacr/trust.toml").chmod(0o666)
+    done = vacr("verify", "s.acr.json")
+    assert (done.returncode, "other users can write to" in done.err) == (2, True)
+
+
 def test_without_a_terminal_it_asks_nothing(vacr, tmp_path):
     done = vacr("init")
     assert (done.returncode, "without a terminal" in done.err) == (2, True)

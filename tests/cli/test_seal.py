@@ -57,7 +57,8 @@ def test_seal_runs_every_step(vacr, home, service):
     assert (done.returncode, done.err) == (0, "")
     first, second = done.out.splitlines()
     assert first.startswith("sealed/a.acr.json: 1 file, lines: 6 ai; signed by key ")
-    assert second.startswith("sealed/a.acr.json.cose: registered, in https://log.example, 20")
+    assert second.startswith("sealed/a.acr.json.cose: registered, in the log of key ")
+    assert ", which calls itself https://log.example, 20" in second
     assert "Z, entry 1 of 2 (the receipt does not sign this position)" in second
     assert sorted(list_files(home / "sealed")) == [
         "a.acr.json",

@@ -1,5 +1,7 @@
 """The settings files of the user and of a project, as defaults of options."""
 
+import hashlib
+import json
 import shutil
 import subprocess
 
@@ -82,14 +84,88 @@ def test_settings_of_a_project_do_not_count_before_approval(vacr, write, session
     assert not (repository / "stolen").exists()
 
 
+@pytest.fixture
+def evil_record(vacr, session, tmp_path_factory):
+    """Seal a record with a key outside of the project, and return the folder of the key."""
+    keys = tmp_path_factory.mktemp("evil")
+    assert vacr("key", "generate", "-o", keys).returncode == 0
+    assert vacr("seal", session, "--key", keys / "signing.pem").returncode == 0
+    return keys
+
+
 @pytest.mark.usefixtures("repository")
-def test_project_cannot_choose_trust_before_approval(vacr, write, session):
-    assert vacr("key", "generate", "-o", "evil").returncode == 0
-    assert vacr("seal", session, "--key", "evil/signing.pem").returncode == 0
-    write('[verify]\ntrust = ["evil/signing.pub.pem"]\n', PROJECT)
+def test_project_cannot_choose_trust_before_approval(vacr, write, evil_record):
+    write(f'[verify]\ntrust = ["{evil_record}/signing.pub.pem"]\n', PROJECT)
     assert vacr("verify", "s.acr.json").returncode != 0
     assert vacr("trust", "approve", "--yes").returncode == 0
     assert vacr("verify", "s.acr.json").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        '[verify]\ntrust = ["team.pub.pem"]',
+        '[verify]\ntrust = ["{top}/team.pub.pem"]',
+        '[verify]\ntrust = ["../{name}/team.pub.pem"]',
+        '[verify]\ntrust = ["{outside}/team.pub.pem"]',
+        '[verify]\ntrust-store = "team.toml"',
+        '[verify]\ntrust-store = ".vacr/trust.toml"',
+        '[verify]\nlog-key = "log"',
+        '[verify]\ntimestamp-trust = "clock.pem"',
+        '[verify]\nverifier-key = "verifier.pem"',
+        '[verify]\nevidence-policy = "policy.toml"',
+        '[view]\ntrust = "team.pub.pem"',
+        '[register]\nca = "ca.pem"',
+        '[seal]\nlog-key = "log"',
+        '[log.serve]\ntrust = "team.pub.pem"',
+    ],
+)
+def test_approved_settings_cannot_name_keys_that_a_later_pull_replaces(
+    vacr, write, repository, setting, tmp_path_factory
+):
+    """The approval covers the settings, and not the content of the files that they name."""
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "team.pub.pem").symlink_to(repository / "team.pub.pem")
+    setting = setting.format(top=repository, name=repository.name, outside=outside)
+    write(setting, PROJECT)
+    done = vacr("trust", "approve", "--yes")
+    assert (done.returncode, "can change without your approval" in done.err) == (2, True)
+    assert f"{repository}/.vacr/vacr.toml:2" in done.err
+    assert "List its keys in .vacr/trust.toml" in done.err
+
+
+def test_settings_that_name_keys_of_the_project_do_not_count_if_approved_earlier(
+    vacr, write, repository, evil_record
+):
+    write("[list]\n", PROJECT)
+    assert vacr("trust", "approve", "--yes").returncode == 0
+    shutil.copy(evil_record / "signing.pub.pem", repository / "team.pub.pem")
+    text = '[verify]\ntrust = ["team.pub.pem"]\n'
+    write(text, PROJECT)
+    approvals = repository / "home/.config/vacr/approved-stores.json"
+    document = json.loads(approvals.read_text())
+    [approval] = document["stores"].values()
+    approval.update(content=text, sha256=hashlib.sha256(text.encode()).hexdigest())
+    approvals.write_text(json.dumps(document))
+    done = vacr("verify", "s.acr.json")
+    assert (done.returncode, "can change without your approval" in done.err) == (2, True)
+
+
+@pytest.mark.usefixtures("repository")
+@pytest.mark.parametrize("text", ["approve]\nyes = true", 'add]\nissuer = ["https://alice.org"]'])
+def test_project_cannot_answer_the_question_about_itself(vacr, write, text):
+    """Once approved, such settings would approve each later change, or widen whom you trust."""
+    write(f"[trust.{text}\n", PROJECT)
+    done = vacr("trust", "approve", "--yes")
+    assert (done.returncode, "cannot set the options of vacr trust" in done.err) == (2, True)
+
+
+@pytest.mark.usefixtures("repository")
+def test_comment_cannot_imitate_a_setting_before_the_approval(vacr, write):
+    write('[list]\n# \u2028project = "shown"\u202e\n', PROJECT)
+    done = vacr("trust", "approve", "--yes")
+    assert done.returncode == 0, done.err
+    assert '  # \\u2028project = "shown"\\u202e' in done.out.splitlines()
 
 
 def test_changed_settings_of_a_project_need_a_new_approval(vacr, write, session, repository):

@@ -366,7 +366,7 @@ def test_reviewer_can_tell_authorities_with_one_subject_apart(vacr, people):
     subprocess.run(["git", "init", "-q"], cwd=people, check=True)
     shown = set()
     for number in range(2):
-        authority = Authority("root")
+        authority = Authority("root (SHA-256 0123456789abcdef)")
         (people / f"{number}.pem").write_bytes(authority.pem)
         path = people / ".vacr/trust.toml"
         path.unlink(missing_ok=True)
@@ -377,11 +377,19 @@ def test_reviewer_can_tell_authorities_with_one_subject_apart(vacr, people):
         assert done.returncode == 0, done.err
         done = vacr("trust", "approve", "--yes")
         digest = authority.certificate.fingerprint(hashes.SHA256()).hex()
-        assert f" (SHA-256 {digest[:16]})" in done.out
+        assert f"certified by SHA-256 {digest[:16]} (CN=root (SHA-256 0123" in done.out
         shown.add(done.out)
         [store] = json.loads(vacr("trust", "list", "--format", "json").out)["stores"]
         assert store["trusted"][0]["certificates"][0]["authority-sha256"] == digest
     assert len(shown) == 2
+
+
+def test_certificate_is_not_trusted_as_a_bare_key(vacr, people):
+    """Its names, its end and its authority would not count."""
+    (people / "root.pem").write_bytes(Authority("root").pem)
+    done = vacr("trust", "add", "Bob", "--key", "root.pem")
+    assert (done.returncode, "this is a certificate" in done.err) == (3, True)
+    assert "--authority FILE --email ADDRESS" in done.err
 
 
 def test_reviewer_sees_the_whole_note_key(vacr, people):

@@ -335,6 +335,37 @@ def test_worst_status_of_a_result_decides(as_jwt, statuses, reason, decider):
     assert message.startswith(f"the attestation result is {reason.removeprefix('evidence-')} by")
 
 
+@pytest.mark.parametrize("name", ["ear.status", "ear_status", "ear_trustworthiness_vector"])
+@pytest.mark.parametrize("place", ["top", "ours", "other"])
+def test_verdict_under_the_name_of_json_is_not_ignored(name, place):
+    claims = parse_cwt(result()).claims
+    claims[EAT_SUBMODS]["other"] = dict(FOREIGN)
+    modules = {
+        "top": claims,
+        "ours": claims[EAT_SUBMODS]["vacr"],
+        "other": claims[EAT_SUBMODS]["other"],
+    }
+    modules[place][name] = 96
+    reason, message = explain_refusal(sign_cwt(claims, VERIFIER))
+    assert (reason, f"{name} is not the label of a claim" in message) == ("result-malformed", True)
+
+
+def test_submodules_under_the_name_of_json_are_not_ignored():
+    claims = parse_cwt(result()).claims
+    claims["submods"] = {"kernel": {EAR_STATUS: 96}}
+    assert refused(sign_cwt(claims, VERIFIER)) == "result-malformed"
+
+
+@BOTH_FORMS
+def test_bad_overall_vector_decides(as_jwt):
+    claims = parse_cwt(result()).claims
+    claims[EAR_VECTOR] = {2: 96}
+    data = sign_jwt(build_json_claims(claims), VERIFIER) if as_jwt else sign_cwt(claims, VERIFIER)
+    found, message = explain_refusal(data)
+    assert found == "evidence-contraindicated"
+    assert "the overall trust vector is contraindicated" in message
+
+
 @BOTH_FORMS
 def test_no_verdict_beside_a_warning_does_not_pass_as_a_warning(as_jwt):
     data = judged(as_jwt, overall=32, others={"kernel": {EAR_STATUS: 0}})

@@ -1,11 +1,16 @@
 """Tokens of a real timestamp authority, `openssl ts`, with certificates in any order."""
 
 import itertools
+from datetime import UTC, datetime, timedelta
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.serialization import Encoding
 from rfc3161_client import decode_timestamp_response
 
-from tests.vectors.certificates import Authority
+from tests.vectors.certificates import Authority, certificate
+from tests.vectors.statements import Key
 from tests.vectors.timestamps import TimeAuthority
 from vacr.errors import InvalidStatement
 from vacr.signing.timestamps import (
@@ -38,8 +43,8 @@ def test_tokens_verify_with_certificates_in_any_order(tmp_path, added):
     token = parse_timestamp_reply(reply, SIGNATURE)
     raw = authority.raw_token(DATA)
     for one in (token, raw):
-        time = check_timestamp_token(one, DATA, [ROOT.certificate])
-        assert time.year >= 2026
+        proven = check_timestamp_token(one, DATA, [ROOT.certificate])
+        assert proven.time.year >= 2026
         with pytest.raises(InvalidStatement) as caught:
             check_timestamp_token(one, b"other data", [ROOT.certificate])
         assert caught.value.reason == "timestamp-mismatch"
@@ -88,3 +93,48 @@ def test_malformed_replies_are_refused(reply):
     with pytest.raises(InvalidStatement) as caught:
         parse_timestamp_reply(reply, SIGNATURE)
     assert caught.value.reason == "timestamp-malformed"
+
+
+def imitate(real, key, number):
+    """Return a self-made certificate for timestamps with the issuer and serial of a real one."""
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    names = (real.issuer, real.subject)
+    period = (start, start + timedelta(days=3650))
+    builder = x509.CertificateBuilder(*names, key.private.public_key(), real.serial_number, *period)
+    usage = x509.ExtendedKeyUsage([x509.ExtendedKeyUsageOID.TIME_STAMPING])
+    builder = builder.add_extension(usage, critical=True)
+    # A longer certificate comes after the real one.
+    padding = x509.ObjectIdentifier(f"1.2.3.{number}")
+    builder = builder.add_extension(
+        x509.UnrecognizedExtension(padding, b"\x04\x82\x02\x00" + bytes(512)), critical=False
+    )
+    return builder.sign(Key.generate("es256").private, hashes.SHA256())
+
+
+@pytest.mark.parametrize("imitations", [1, 8])
+@pytest.mark.parametrize("usage", [None, "code", "time"])
+def test_certificate_with_the_serial_of_another_makes_no_time_authority(
+    tmp_path, usage, imitations
+):
+    """Everybody with a certificate of the same root could imitate a timestamp authority."""
+    real = []
+
+    def certify(key, root):
+        der = certificate(key, root, subject="mallory", usage=usage, critical_usage=True)
+        real.append(x509.load_der_x509_certificate(der))
+        fakes.extend(imitate(real[0], key, number) for number in range(imitations))
+        added.extend(one.public_bytes(Encoding.PEM) for one in (*real, *fakes[1:]))
+        return fakes[0].public_bytes(Encoding.DER)
+
+    fakes, added = [], []
+    authority = TimeAuthority(tmp_path, ROOT, added, certify=certify)
+    with pytest.raises(InvalidStatement) as caught:
+        check_timestamp_token(authority.raw_token(DATA), DATA, [ROOT.certificate])
+    assert caught.value.reason in ("timestamp-untrusted", "timestamp-malformed")
+
+
+def test_token_with_too_many_certificates_is_refused(tmp_path):
+    added = [Authority(f"authority {number}").pem for number in range(32)]
+    token = TimeAuthority(tmp_path, ROOT, added).raw_token(DATA)
+    with pytest.raises(InvalidStatement, match="more than 32 certificates"):
+        check_timestamp_token(token, DATA, [ROOT.certificate])

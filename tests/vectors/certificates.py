@@ -60,8 +60,10 @@ def with_key_identifiers(builder, private, issuer):
 class Authority:
     """A certificate authority: a root, or one below another."""
 
-    def __init__(self, name, above=None, *, ca=True, usage=None, only=None, rsa_bits=None):
-        self.private = (
+    def __init__(
+        self, name, above=None, *, ca=True, usage=None, only=None, rsa_bits=None, private=None
+    ):
+        self.private = private or (
             rsa.generate_private_key(65537, rsa_bits)
             if rsa_bits
             else ec.generate_private_key(ec.SECP256R1())

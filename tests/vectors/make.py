@@ -48,7 +48,9 @@ CLAIMS = {1: "https://example.org", 2: "urn:example:it", 6: int(NOW.timestamp())
 
 FAMILIES = {
     "ccf": ccf.add,
+    "clock": timestamps.add_weak,
     "kccs": carried.add,
+    "owner": stores.add_owners,
     "receipt": receipts.add,
     "store": stores.add,
     "tsa": timestamps.add_unsorted,

@@ -5,6 +5,7 @@ from datetime import timedelta
 from tests.vectors.certificates import Authority, certificate, days
 from tests.vectors.receipts import TIME, LoggedStatement
 from tests.vectors.statements import Key, message
+from vacr.transparency.checkpoint import build_verifier_key
 
 ALICE, BOB = "https://example.org/alice", "https://example.org/bob"
 
@@ -141,6 +142,28 @@ def add_logs(vectors, alice):
     write_store(vectors, "former-own-log", own)
     judge(vectors, "own-key-proves-no-time", "party-expired", forged, "former-own-key")
     judge(vectors, "own-log-proves-no-time", "party-expired", statement, "former-own-log")
+
+
+def add_owners(vectors):
+    """Add receipts of a log that shares a key with a former signer, who may date them back."""
+    alice = Key.generate("eddsa")
+    logged = LoggedStatement(alice)
+    log = Key(logged.log.signer.key)
+    ended = {"valid_until": (days(0) - timedelta(hours=1)).isoformat()}
+    note_key = build_verifier_key("log.example", alice.private.public_key())
+    stores = {
+        "valid-other-log": ([alice], [log], {}),
+        "signer-lists-log-key": ([alice, log], [log], {}),
+        "log-lists-signer-key": ([alice], [log, alice], {}),
+        "log-note-key-of-signer": ([alice], [log], {"note_key": f'"{note_key}"'}),
+    }
+    statement = logged.with_receipts(logged.receipt())
+    for name, (signer_keys, log_keys, members) in stores.items():
+        signer = entry("Alice", "signer", keys=signer_keys, **ended)
+        store = "\n".join(["version = 1", signer, entry("Log", "log", keys=log_keys, **members)])
+        (vectors.folder / f"owner-{name}.toml").write_text(store)
+        verdict = "verified" if name.startswith("valid") else "party-expired"
+        vectors.add(f"owner-{name}", verdict, statement, trust=[], trust_store=f"owner-{name}.toml")
 
 
 def add_identities(vectors):

@@ -2,15 +2,18 @@
 
 import subprocess
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import cbor2
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import dsa, ec
 from rfc3161_client import TimestampRequestBuilder, decode_timestamp_response
 
 from tests.vectors.certificates import Authority, certificate, days
 from tests.vectors.statements import PAYLOAD, Key, message
+from tests.vectors.weak import certify_with_openssl
 from vacr.signing.keys import encode_private_pem
 
 _CONFIG = """
@@ -18,7 +21,7 @@ _CONFIG = """
 default_tsa = here
 [here]
 serial = {folder}/serial
-signer_digest = sha256
+signer_digest = {digest}
 default_policy = 1.2.3.4.1
 digests = sha256, sha384, sha512
 ess_cert_id_chain = no
@@ -29,19 +32,21 @@ ess_cert_id_alg = sha256
 class TimeAuthority:
     """A timestamp authority that answers requests with `openssl ts`.
 
-    It adds the certificates `added` to its tokens, in this order.
+    It adds the certificates `added` to its tokens, in this order. `certify` makes its certificate
+    from its key and the root, and `digest` is the hash that its signatures are over.
     """
 
-    def __init__(self, folder, root=None, added=()):
+    def __init__(self, folder, root=None, added=(), certify=None, digest="sha256"):
         self.folder = Path(folder)
         self.root = root or Authority("time root")
         key = Key.generate("es256")
-        signed = certificate(key, self.root, usage="time", critical_usage=True)
+        certify = certify or partial(certificate, usage="time", critical_usage=True)
+        signed = certify(key, self.root)
         (self.folder / "cert.der").write_bytes(signed)
         pem = x509.load_der_x509_certificate(signed).public_bytes(serialization.Encoding.PEM)
         (self.folder / "cert.pem").write_bytes(pem)
         (self.folder / "key.pem").write_bytes(encode_private_pem(key.private))
-        config = _CONFIG.format(folder=self.folder)
+        config = _CONFIG.format(folder=self.folder, digest=digest)
         if added:
             (self.folder / "added.pem").write_bytes(b"".join(added))
             config += "certs = added.pem\n"
@@ -106,6 +111,49 @@ def add_unsorted(vectors):
         ):
             statement = message(key, {1: -8}, unprotected={270: one})
             vectors.add(f"tsa-{name}", verdict, statement, **trust)
+
+
+def add_weak(vectors):
+    """Add timestamps that somebody else than their authority could forge."""
+    key = Key.generate("eddsa")
+    (vectors.folder / "clock-signer.pub.pem").write_bytes(key.public_pem)
+    stamped = cbor2.dumps(cbor2.loads(message(key, {1: -8})).value[3])
+    roots = {
+        "strong": Authority("strong clock", rsa_bits=2048),
+        "rsa-1024": Authority("weak clock", rsa_bits=1024),
+        "dsa": Authority("weak clock", private=dsa.generate_private_key(2048)),
+        "secp192r1": Authority("weak clock", private=ec.generate_private_key(ec.SECP192R1())),
+    }
+    for name, root in roots.items():
+        (vectors.folder / f"clock-{name}.pem").write_bytes(root.pem)
+    for name, verdict, root, settings in (
+        ("valid-strong", "verified", "strong", {}),
+        ("chain-of-md5", "timestamp-hash-weak", "strong", {"certify": certify_over("md5")}),
+        ("chain-of-sha1", "timestamp-hash-weak", "strong", {"certify": certify_over("sha1")}),
+        ("signed-over-sha1", "timestamp-hash-weak", "strong", {"digest": "sha1"}),
+        ("root-of-1024-bits", "timestamp-key-weak", "rsa-1024", {}),
+        ("root-with-dsa", "timestamp-key-weak", "dsa", {}),
+        ("root-on-a-short-curve", "timestamp-key-weak", "secp192r1", {}),
+    ):
+        with tempfile.TemporaryDirectory() as folder:
+            token = TimeAuthority(folder, roots[root], **settings).raw_token(stamped)
+        vectors.add(
+            f"clock-{name}",
+            verdict,
+            message(key, {1: -8}, unprotected={270: token}),
+            trust=["clock-signer.pub.pem"],
+            timestamp_trust=[f"clock-{root}.pem"],
+            needs_timestamp=True,
+        )
+
+
+def certify_over(digest):
+    """Return a function that certifies a timestamp authority over any hash that openssl has."""
+    extensions = (
+        b"basicConstraints=critical,CA:false\nkeyUsage=critical,digitalSignature\n"
+        b"extendedKeyUsage=critical,timeStamping\n"
+    )
+    return partial(certify_with_openssl, digest=digest, extensions=extensions)
 
 
 def add(vectors, key, certified):

@@ -16,14 +16,14 @@ _EXTENSIONS = b"basicConstraints=critical,CA:false\nkeyUsage=critical,digitalSig
 CLAIMS = {1: "https://example.org", 2: "urn:example:it"}
 
 
-def certify_with_openssl(key, authority, digest):
+def certify_with_openssl(key, authority, digest, extensions=_EXTENSIONS):
     """Return a certificate for a key in DER, signed over any hash that openssl supports."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "key.pem").write_bytes(encode_private_pem(key.private))
         (folder / "ca.key").write_bytes(encode_private_pem(authority.private))
         (folder / "ca.pem").write_bytes(authority.pem)
-        (folder / "extensions").write_bytes(_EXTENSIONS)
+        (folder / "extensions").write_bytes(extensions)
         request = "openssl req -new -key key.pem -subj /CN=signer -out request"
         certify = f"openssl x509 -req -in request -CA ca.pem -CAkey ca.key -{digest} -days 3650"
         certify += " -set_serial 7 -extfile extensions -out cert.pem"

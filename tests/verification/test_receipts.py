@@ -55,8 +55,24 @@ def test_receipt_proves_log_and_time_but_not_its_position(kind):
         TIME,
     )
     assert found.logged_at == TIME
-    assert list_findings(found) == [("passed", "in https://log.example, 2026-11-12T00:00:00Z")]
+    name = f"the log of key {compute_thumbprint(log.key).hex()[:16]}"
+    finding = f"in {name}, which calls itself https://log.example, 2026-11-12T00:00:00Z"
+    assert list_findings(found) == [("passed", finding)]
     assert one.position == "entry 7 of 8"
+
+
+def test_log_cannot_pass_for_another_trusted_log():
+    """A log chooses what it calls itself, so the verdict names the key that the user gave."""
+    impostor = Log("https://log.example", began=int(TIME.timestamp()))
+    impostor.fill(1)
+    impostor.add(STATEMENT)
+    found = verify_statement(
+        add_receipt(STATEMENT, impostor.receipt(STATEMENT)),
+        Policy(keys=(SIGNER.public_key,), log_keys=(LOG.key, impostor.key)),
+    )
+    [(_, finding)] = list_findings(found)
+    key = compute_thumbprint(impostor.key).hex()[:16]
+    assert finding.startswith(f"in the log of key {key}, which calls itself https://log.example,")
 
 
 def test_the_earliest_of_several_receipts_counts():
@@ -141,8 +157,9 @@ def add_ccf_receipt(**claims):
 def test_ccf_receipt_names_its_transaction():
     ledger, transparent = add_ccf_receipt()
     found = verify_statement(transparent, replace(POLICY, log_keys=(ledger.key,)))
-    time = "2026-11-12T00:00:00Z"
-    assert list_findings(found) == [("passed", f"in ledger.example, transaction 2.4, {time}")]
+    name = f"the log of key {compute_thumbprint(ledger.key).hex()[:16]}"
+    finding = f"in {name}, which calls itself ledger.example, transaction 2.4, 2026-11-12T00:00:00Z"
+    assert list_findings(found) == [("passed", finding)]
     (receipt,) = found.receipts
     assert (receipt.index, receipt.size, found.logged_at) == (None, None, TIME)
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import cbor2
 import pytest
 
 from vacr.signing.cose import encode_protected_header, parse_sign1
@@ -42,9 +43,17 @@ def test_missing_key_is_named():
     )
 
 
+def test_signature_over_external_data_gets_its_own_hint():
+    message = parse_sign1(sign(PAYLOAD, SIGNER))
+    signed = ["Signature1", message.protected_bytes, b"external", message.payload]
+    statement = replace(message, signature=SIGNER.sign(cbor2.dumps(signed))).encode()
+    assert "the signature covers external data" in hint(statement, SIGNER)
+
+
 def test_trusted_key_is_not_reported_as_missing():
     assert hint(named(compute_thumbprint(OTHER.public_key)), OTHER) == (
-        "The statement names this key: it or the file changed after signing, or is forged."
+        "The statement names this key: it or the file changed after signing, or is forged. "
+        "Or the signature covers external data (RFC 9052), which vacr does not support."
     )
 
 

@@ -4,9 +4,12 @@ import re
 from datetime import UTC, datetime
 
 import pytest
+from cryptography import x509
 
 import vacr
 from tests.conftest import EXAMPLES
+from tests.vectors.certificates import Authority, certificate
+from tests.vectors.statements import Key
 from tests.viewer.browser import (
     AXE,
     DESKTOP,
@@ -112,6 +115,37 @@ def test_key_inside_the_statement_is_not_trusted(browser, tmp_path, sample, sign
     look, text = read_verdict(page)
     assert look == "fair"
     assert "This page cannot tell whose key that is" in text
+    page.close()
+
+
+@pytest.mark.parametrize("names_only", [True, False])
+def test_unknown_key_does_not_pass_for_a_certified_one(
+    browser, tmp_path, sample, signer, names_only
+):
+    """The author's store lists an authority, but the statement has no certificate at all."""
+    verification = {"verified": names_only, "trusted": False, "message": "unknown", "checks": []}
+    shown = PageRecord("a.acr.json", sample, sign(sample, signer), verification)
+    trust = PageTrust(roots=True, names_only=names_only)
+    page = open_page(browser, write_page(tmp_path, shown, trust=trust))
+    look, text = read_verdict(page)
+    assert look == ("fair" if names_only else "bad")
+    assert ("This page cannot tell whose key that is" in text) == names_only
+    assert "certificate" not in text
+    page.close()
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_certificate_counts_only_if_vacr_checked_it_by_trust(browser, tmp_path, sample, trusted):
+    key, issuer = Key.generate("es256"), "https://example.org"
+    chain = [x509.load_der_x509_certificate(certificate(key, Authority("root")))]
+    statement = sign(sample, KeySigner(key.private), claims=StatementClaims(issuer), chain=chain)
+    verification = {"verified": True, "trusted": trusted, "message": "", "checks": []}
+    shown = PageRecord("a.acr.json", sample, statement, verification)
+    trust = PageTrust(roots=True, names_only=True)
+    page = open_page(browser, write_page(tmp_path, shown, trust=trust))
+    look, text = read_verdict(page)
+    assert look == "fair"
+    assert ("vacr checked the certificate when it made this page" in text) == trusted
     page.close()
 
 

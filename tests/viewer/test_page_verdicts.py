@@ -28,6 +28,7 @@ from vacr.verification.policy import Policy, VerificationFailed
 from vacr.verification.trust_store import (
     ROLE_LOG,
     ROLE_SIGNER,
+    ROLE_VERIFIER,
     ROLE_WITNESS,
     TrustedParty,
     TrustStore,
@@ -236,6 +237,38 @@ def test_malformed_receipt_of_another_log_fails(viewer, form):
         logKeys=[encode_key(trusted.key)],
     )["verdicts"]["verdicts"]
     assert verdict["reason"] == f"receipt-{form}"
+
+
+@pytest.mark.parametrize("shared", ["note key", "another key"])
+def test_log_with_a_bare_key_cannot_be_its_own_witness(viewer, shared):
+    signer, log, cosigner = KeySigner(generate_key("eddsa")), WitnessedLog(), Cosigner("w.example")
+    statement = sign(b"{}", signer, profile="attached")
+    witnessed = add_tlog_proof(statement, log.proof(statement, cosigner), [log.vkey])
+    log.fill(1)
+    witnessed = add_receipt(witnessed, log.receipt(statement))
+    store = build_store(log, [cosigner], 1)
+    own = cosigner.key.public_key() if shared == "note key" else generate_key("eddsa").public_key()
+    [example, witness] = store.parties
+    if shared == "another key":
+        witness = replace(witness, roles=(ROLE_WITNESS, ROLE_VERIFIER), keys=(own,))
+        store = replace(store, parties=(example, witness))
+    reasons = []
+    for bare in ([log.key], [log.key, own]):
+        policy = Policy((signer.public_key,), trust_store=store, log_keys=tuple(bare))
+        try:
+            verify(witnessed, policy, payload=b"{}", now=NOW)
+            reasons.append(None)
+        except VerificationFailed as error:
+            reasons.append(error.reason)
+        (verdict,) = viewer.open_records(
+            b"{}",
+            statements=[witnessed],
+            keys=[encode_key(signer.public_key)],
+            logKeys=list(map(encode_key, bare)),
+            **describe_parties(store),
+        )["verdicts"]["verdicts"]
+        assert verdict.get("reason") == reasons[-1]
+    assert reasons == [None, "witness-too-few"]
 
 
 def test_page_names_the_signer(viewer):

@@ -51,6 +51,8 @@ export interface StoredParty extends Omit<Party, "keys" | "noteKey"> {
 /** The result of the verification by `vacr view` when it made the page. */
 export interface StoredVerification {
   verified: boolean;
+  /** Whether the author of the page trusts the signer; false if only the key in the statement verified it. */
+  trusted: boolean;
   message: string;
   checks: Check[];
   /** How the id of a modified record contradicts its content; absent for all others. */

@@ -27,7 +27,7 @@ const MARKS = { passed: "✓", failed: "✗", "not decidable": "?" } as const;
 const OUTCOMES = { passed: "passed", failed: "failed", "not decidable": "not checked" } as const;
 
 /** Return colour, title and text of a verdict. A failure that `vacr view` found when it made the page counts, even if all checks of the page pass. */
-export function summarizeVerdict(verdict: Verdict, stored: StoredVerification | null, hasRoots: boolean): Headline {
+export function summarizeVerdict(verdict: Verdict, stored: StoredVerification | null): Headline {
   const failed = verdict.checks.find((check) => check.outcome === "failed");
   if (stored?.modified)
     return {
@@ -82,7 +82,7 @@ export function summarizeVerdict(verdict: Verdict, stored: StoredVerification | 
       title: "Verified",
       text: "Signed by a key that the author of this page trusts. Compare it with the key that you know.",
     };
-  if (hasRoots && stored?.verified)
+  if (verdict.certified && stored?.verified && stored.trusted)
     return {
       look: "fair",
       chip: "✓ Signed · a certified key",
@@ -108,7 +108,7 @@ export function summarizePage(island: Island, state: PageState): Headline | null
     };
   if (!state.verdicts?.length) return null;
   const headlines = state.verdicts.map((verdict, at) => ({
-    ...summarizeVerdict(verdict, island.records[at].verification, island.roots),
+    ...summarizeVerdict(verdict, island.records[at].verification),
     name: island.records[at].name,
   }));
   const worst = headlines.reduce((one, other) => (LOOKS.indexOf(other.look) > LOOKS.indexOf(one.look) ? other : one));
@@ -161,7 +161,6 @@ export function Checks({ island, state }: { island: Island; state: PageState }) 
         <VerdictBanner
           verdict={verdict}
           stored={island.records[index].verification}
-          hasRoots={island.roots}
           name={verdicts.length > 1 ? island.records[index].name : ""}
         />
       ))}
@@ -208,14 +207,13 @@ function RecordFacts({ session, overview }: { session: Session; overview: Overvi
 interface VerdictProps {
   verdict: Verdict;
   stored: StoredVerification | null;
-  hasRoots: boolean;
   name: string;
 }
 
 /** The verdict about one record with its checks; one of several records shows them on a click. */
-function VerdictBanner({ verdict, stored, hasRoots, name }: VerdictProps) {
+function VerdictBanner({ verdict, stored, name }: VerdictProps) {
   const [open, setOpen] = useState(name === "");
-  const headline = summarizeVerdict(verdict, stored, hasRoots);
+  const headline = summarizeVerdict(verdict, stored);
   return (
     <div class={`banner ${headline.look}`} data-state={verdict.state}>
       <h2>

@@ -60,6 +60,8 @@ export interface Verdict {
   /** The name of the signer in the trust store of the page's author. */
   party?: string;
   claims?: Claims;
+  /** Whether a certificate may make the signer trusted: the author trusts roots, and the page does not follow chains. */
+  certified?: boolean;
   /** Whether the trust store or the thumbprint of the key confirms the issuer; a certificate is left to vacr verify. */
   issuerBound?: boolean;
   /** When a log with a trusted key registered the statement. */
@@ -164,11 +166,16 @@ class Verification {
     verdict.state = signer === null ? "not-here" : trusted ? "trusted" : "carried";
   }
 
-  /** Return whether a log with this key belongs to the signer: it proves no time, because the signer could choose it. */
+  /**
+   * Return whether a log with this key belongs to the signer: it proves no time, because the signer could choose it.
+   * All keys of a party have one owner. So if a log and the signer share a key, both are the signer's.
+   */
   private isOwnLog(key: Key, signer: Key | null, party: Party | null): boolean {
+    const log = findParty(this.policy.logs, key);
+    const own = [...(signer ? [signer] : []), ...listKeys(party)];
     const isOwn =
-      (signer !== null && areEqual(key.thumbprint, signer.thumbprint)) ||
-      (party !== null && findParty(this.policy.logs, key)?.name === party.name);
+      (log !== null && log.name === party?.name) ||
+      [key, ...listKeys(log)].some((other) => own.some((one) => areEqual(one.thumbprint, other.thumbprint)));
     if (isOwn) this.leaveOpen("receipt", "proves no time: the log belongs to the signer");
     return isOwn;
   }
@@ -211,9 +218,12 @@ class Verification {
       (key) =>
         !isUnknown && algorithms.acceptsKey(algorithm, key) && (!certified || areEqual(certified.thumbprint, key.thumbprint)),
     );
-    if (keys.length && !usable.length && !policy.roots && !isUnknown)
+    const hasChain = message.protected.has(HEADER.X5CHAIN) || message.unprotected.has(HEADER.X5CHAIN);
+    const mayBeCertified = policy.roots && hasChain;
+    if ((keys.length || policy.roots) && !usable.length && !mayBeCertified && !isUnknown)
       throw new VerificationError("No trusted key can be used with this algorithm", "untrusted");
     const trusted = usable.length > 0;
+    verdict.certified = mayBeCertified && !trusted;
     const candidates = trusted
       ? usable.sort((left, right) => Number(matchesKeyId(right, message)) - Number(matchesKeyId(left, message)))
       : [own].filter((key): key is Key => key !== null && key.kind !== "other");
@@ -236,7 +246,7 @@ class Verification {
       verdict.party = party.name;
       this.pass("trust", `signed by ${party.name}, a name that the author of this page trusts`);
     } else if (trusted) this.pass("trust", "the author of this page trusts the key");
-    else if (policy.roots) this.leaveOpen("trust", "the page does not follow certificates; run vacr verify");
+    else if (mayBeCertified) this.leaveOpen("trust", "the page does not follow certificates; run vacr verify");
     else this.leaveOpen("trust", "the key is part of the statement; compare it with a key that you know");
     this.pass("signature", `${message.signature.length} bytes`);
     if (trusted && certified) this.leaveOpen("certificate", "the page takes only the key from a certificate; run vacr verify");
@@ -277,7 +287,8 @@ class Verification {
       isProven ||= policy.logKeys.some((one) => areEqual(one.thumbprint, key.thumbprint));
       registrations.push(registration);
       const time = claims.issuedAt === undefined ? "" : `, ${formatSeconds(claims.issuedAt)}`;
-      const name = log?.name ?? claims.issuer ?? `the log of key ${toHex(key.thumbprint).slice(0, 16)}`;
+      const called = claims.issuer ? `, which calls itself ${claims.issuer}` : "";
+      const name = log?.name ?? `the log of key ${toHex(key.thumbprint).slice(0, 16)}${called}`;
       const place = registration.transaction && `, transaction ${registration.transaction}`;
       this.pass("receipt", `in ${name}${place}${time}`);
     }
@@ -303,7 +314,9 @@ class Verification {
       throw new VerificationError("The statement has no proof that witnesses saw its log entry", "witness-missing");
     const { entry } = await buildLogEntry(message, policy.entryRule);
     const proofs = encoded.map(parseProof);
-    const verify = (proof: TlogProof) => verifyProof(proof, entry, policy.logs, policy.witnesses, required, now);
+    const isLog = (key: Key) => policy.logKeys.some((log) => areEqual(log.thumbprint, key.thumbprint));
+    const witnesses = policy.witnesses.filter((witness) => !listKeys(witness).some(isLog));
+    const verify = (proof: TlogProof) => verifyProof(proof, entry, policy.logs, witnesses, required, now);
     let otherLogs = 0;
     for (const proof of proofs) {
       let witnessed: WitnessedEntry;
@@ -316,7 +329,7 @@ class Verification {
       }
       checkReceiptsAgree(witnessed, registrations);
       const { cosigned, index, checkpoint, log } = witnessed;
-      const known = policy.witnesses.length;
+      const known = witnesses.length;
       this.pass(
         "witnesses",
         `${cosigned.length} of ${known} cosigned (${cosigned.join(", ")}); entry ${index} of ${checkpoint.size} in ${log.name}`,
@@ -340,6 +353,11 @@ function checkReceiptsAgree({ checkpoint }: WitnessedEntry, registrations: Regis
 /** Return the first party with a key; null if none has it. */
 function findParty(parties: Party[], key: Key): Party | null {
   return parties.find((party) => party.keys.some((own) => areEqual(own.thumbprint, key.thumbprint))) ?? null;
+}
+
+/** Return all keys of a party, also its note key; empty for null. */
+function listKeys(party: Party | null): Key[] {
+  return party === null ? [] : [...party.keys, ...(party.noteKey ? [party.noteKey.key] : [])];
 }
 
 /** Check that the author trusts a party at a time; throws with a reason that starts with `kind`. */

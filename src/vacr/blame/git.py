@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import unicodedata
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -188,10 +189,12 @@ class Repository:
     def has_path(self, commit: str, name: str) -> bool:
         """Return whether a commit has a file, link or folder with this path from its root.
 
-        The path may also lie inside a link or a submodule of the commit.
+        The path may also lie inside a link or a submodule of the commit. Paths that differ only in
+        case or in the Unicode form count as the same: some file systems do not tell them apart.
         """
         output = self.run_git("ls-tree", "-rz", "--name-only", "--full-tree", commit)
-        names = {decode_git_name(encoded) for encoded in output.split(b"\0")}
+        names = {_fold_path(decode_git_name(encoded)) for encoded in output.split(b"\0")}
+        name = _fold_path(name)
         parts = name.split("/")
         prefixes = {"/".join(parts[:count]) for count in range(1, len(parts) + 1)}
         return bool(names & prefixes) or any(other.startswith(f"{name}/") for other in names)
@@ -566,6 +569,11 @@ def _find_existing_folder(path: Path) -> Path:
     while not folder.is_dir():
         folder = folder.parent
     return folder
+
+
+def _fold_path(path: str) -> str:
+    """Return a path without differences of case and Unicode form."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
 
 
 def find_work_tree_names(repository: Repository, *paths: str) -> list[str]:

@@ -48,6 +48,7 @@ from vacr.workflows import (
     find_machine_key,
     find_own_store,
     find_user_name,
+    is_project_store,
 )
 
 _SHORT_THUMBPRINT = 16
@@ -115,6 +116,11 @@ def command(
     for option, file in (("--key", key), ("--trust-store", trust_store)):
         if file and not file.startswith(PKCS11_PREFIX) and not Path(file).exists():
             raise UsageError(f"{option} {file}: there is no such file", hint="Check the path.")
+    if trust_store and is_project_store(Path(trust_store)):
+        raise UsageError(
+            f"{trust_store} is the trust store of a project, and can change without your approval",
+            hint="Leave it out, and approve it in the project: vacr trust approve",
+        )
     if key is None:
         key = ensure_machine_key(find_state_folder(os.environ))
     signer = load_signer_from_options(

@@ -35,6 +35,8 @@ from vacr.errors import UsageError
 from vacr.files import STDIN, find_home_folder
 from vacr.workflows import (
     COUNTED_STATES,
+    PROJECT_STORE,
+    STORE_OWN,
     Setting,
     SettingsFile,
     describe_ignored_settings,
@@ -42,6 +44,22 @@ from vacr.workflows import (
 )
 
 _PATH_WORDS = ("FILE", "FOLDER", "REPOSITORY")
+# The options that name whom to trust.
+_TRUST_OPTIONS = frozenset(
+    [
+        "trust",
+        "trust-store",
+        "log-key",
+        "timestamp-trust",
+        "verifier-key",
+        "evidence-policy",
+        "policy",
+        "ek-root",
+        "ca",
+        "client-ca",
+    ]
+)
+_TRUST_VERB = "trust"
 _QUIET_OPTIONS = frozenset(("-q", "--quiet"))
 _CLOSE = 0.75
 
@@ -78,10 +96,18 @@ def _sets_verb(file: SettingsFile, words: tuple[str, ...]) -> bool:
 def _check_verbs(file: SettingsFile, context: click.Context) -> None:
     """Check that each table of a file has the name of a verb.
 
+    A project must not have one for `vacr trust`: it could answer the question about itself.
+
     Raises:
-        UsageError: one does not.
+        UsageError: a table has another name, or is not allowed.
     """
     root = context.find_root()
+    if file.state != STORE_OWN and _TRUST_VERB in file.tables:
+        raise UsageError(
+            "a project cannot set the options of vacr trust",
+            where=file.get_place((_TRUST_VERB,)),
+            hint="Remove the table, or move it to your own settings.",
+        )
     verbs = root.command.list_commands(root) if isinstance(root.command, click.Group) else []
     for name, table in file.tables.items():
         if name in verbs and isinstance(table, dict):
@@ -122,8 +148,28 @@ def _convert_settings(
                 if close
                 else f"To list the options: vacr {' '.join(words)} --help",
             )
-        converted[str(option.name)] = convert_setting(setting, option, file.folder, context)
+        value = convert_setting(setting, option, file.folder, context)
+        if file.state != STORE_OWN and setting.name in _TRUST_OPTIONS:
+            _check_outside_project(setting, value, file.folder)
+        converted[str(option.name)] = value
     return converted
+
+
+def _check_outside_project(setting: Setting, value: Any, folder: str) -> None:
+    """Check that a setting of a project names no key or certificate in the project.
+
+    Raises:
+        UsageError: it does. The approval of the settings would not cover the content of that file.
+    """
+    top = os.path.realpath(folder)
+    for name in value if isinstance(value, list) else [value]:
+        paths = (os.path.normpath(name), os.path.realpath(name))
+        if any(Path(path).is_relative_to(one) for path in paths for one in (folder, top)):
+            raise UsageError(
+                f"{setting.name}: {name} is in the project, and can change without your approval",
+                where=setting.where,
+                hint=f"List its keys in {PROJECT_STORE}, or name a file outside of the project.",
+            )
 
 
 def check_settings(file: SettingsFile, root: click.Context) -> Iterator[UsageError]:

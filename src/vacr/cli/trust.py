@@ -29,6 +29,7 @@ import click
 from cryptography.hazmat.primitives import hashes
 
 from vacr.cli.options import PATH, Verb, trust_store_option, voice_options, warn_with
+from vacr.cli.settings import check_settings
 from vacr.cli.verbs import OrderedVerbGroup
 from vacr.console import Voice, write_bytes
 from vacr.errors import UnreadableInput, UsageError, escape_unprintable
@@ -69,7 +70,7 @@ from vacr.workflows import (
     find_project_settings,
     find_project_store,
     load_trust_stores,
-    parse_settings,
+    parse_project_settings,
     read_project_file,
     remember_approval,
     remove_trusted_party,
@@ -205,9 +206,17 @@ def _read_keys(file: str) -> list[Any]:
     Raises:
         UnreadableInput: it contains none.
     """
+    data = read_trust_file(file)
     try:
-        return parse_public_keys(read_trust_file(file))
+        return parse_public_keys(data)
     except UnreadableInput as error:
+        if b"-----BEGIN CERTIFICATE-----" in data:
+            raise UnreadableInput(
+                "this is a certificate; --key needs a public key",
+                where=file,
+                hint="To trust a name in certificates of an authority: --authority FILE --email "
+                "ADDRESS",
+            ) from error
         raise UnreadableInput(error.message, where=file, hint=error.hint) from error
 
 
@@ -383,10 +392,10 @@ def _describe_material(party: TrustedParty, separator: str = ":") -> str:
 
 
 def _describe_identity(identity: CertificateIdentity) -> str:
-    """Return the name that an authority certifies, the authority's name, and its fingerprint."""
+    """Return the name that an authority certifies, the authority's fingerprint, and its name."""
     subject = identity.authority.subject.rfc4514_string()
-    # Anybody can make a certificate with the same subject.
-    authority = f"certified by {subject} (SHA-256 {_compute_authority_digest(identity)[:16]})"
+    # Anybody can make a certificate with the same subject, or with a fingerprint in its subject.
+    authority = f"certified by SHA-256 {_compute_authority_digest(identity)[:16]} ({subject})"
     return f"{identity}, {authority}" if identity.kind else authority
 
 
@@ -593,8 +602,7 @@ def _approve_file(file: TrustStoreFile, kind: str, voice: Voice, *, yes: bool) -
     """Show a file of a project, ask unless `yes`, and remember the approval.
 
     Raises:
-        UsageError: the user declines, or cannot be asked: there is no terminal, or the output
-            hides the content.
+        UsageError: the user declines or cannot be asked, or a setting is wrong.
         UnreadableInput: the file is malformed, or cannot be read.
     """
     if not yes and (voice.quiet or voice.json):
@@ -606,13 +614,15 @@ def _approve_file(file: TrustStoreFile, kind: str, voice: Voice, *, yes: bool) -
         file.parse()
     voice.result(f"{kind} {file.path}: {file.state}")
     if kind == "settings":
-        settings = parse_settings(file.data, file.path)
-        for line in settings.data.decode().splitlines():
+        settings = parse_project_settings(file)
+        for line in _split_lines(settings.data):
             voice.result(f"  {line}")
+        for problem in check_settings(settings, click.get_current_context().find_root()):
+            raise problem
     else:
         _print_store(file.parse(), voice)
     if file.approved is not None:
-        before, after = (data.decode().splitlines() for data in (file.approved, file.data))
+        before, after = map(_split_lines, (file.approved, file.data))
         for line in difflib.unified_diff(before, after, "approved", "now", lineterm=""):
             voice.result(line)
     if not yes:
@@ -623,6 +633,11 @@ def _approve_file(file: TrustStoreFile, kind: str, voice: Voice, *, yes: bool) -
     else:
         approve_store(file)
     voice.result(f"{kind} {file.path}: approved, SHA-256 {file.digest}")
+
+
+def _split_lines(data: bytes) -> list[str]:
+    """Return the lines of a TOML file: other characters that break lines do not end a comment."""
+    return data.decode().removesuffix("\n").split("\n")
 
 
 def _ask_approval(path: Path, question: str) -> None:

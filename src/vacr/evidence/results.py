@@ -428,9 +428,10 @@ def _parse_statuses(claims: dict[Any, Any]) -> tuple[tuple[str, Tier], ...]:
 
     Raises:
         InvalidStatement: a submodule has no status, or one that is unknown or better than its
-            vector allows.
-        TypeError, AttributeError: the claims are malformed.
+            vector allows, or a verdict has a name instead of a label.
+        LookupError, TypeError, ValueError, AttributeError: the claims are malformed.
     """
+    _refuse_named_verdicts(claims)
     statuses = [
         (f"the submodule {name!r}", _parse_submodule_status(name, module))
         for name, module in _list_submodules(claims[EAT_SUBMODS])
@@ -438,8 +439,27 @@ def _parse_statuses(claims: dict[Any, Any]) -> tuple[tuple[str, Tier], ...]:
     if EAR_STATUS in claims:
         subject = "the overall status"
         statuses.append((subject, _parse_tier(claims[EAR_STATUS], subject)))
+    if EAR_VECTOR in claims:
+        worst = find_worst_value(_parse_vector(claims[EAR_VECTOR]).values())
+        statuses.append(("the overall trust vector", get_tier(worst)))
     ranks = {f"the submodule {EAR_SUBMODULE!r}": 0, "the overall status": 1}
     return tuple(sorted(statuses, key=lambda status: ranks.get(status[0], len(ranks))))
+
+
+def _refuse_named_verdicts(claims: dict[Any, Any]) -> None:
+    """Refuse verdicts under the names of JSON in claims by label.
+
+    Ignoring them as unknown claims could ignore a worse verdict.
+
+    Raises:
+        InvalidStatement: there is one.
+    """
+    names = _OLD_JSON_NAMES | {EAR_JSON_NAMES[one] for one in (EAR_STATUS, EAR_VECTOR, EAT_SUBMODS)}
+    for name in sorted(names & claims.keys()):
+        raise InvalidStatement(
+            f"the attestation result is malformed: {name} is not the label of a claim",
+            reason="result-malformed",
+        )
 
 
 def _list_submodules(modules: dict[Any, Any], prefix: str = "") -> list[tuple[str, Any]]:
@@ -467,6 +487,7 @@ def _parse_submodule_status(name: str, module: Any) -> Tier:
             f"the attestation result is malformed: {subject} has no status",
             reason="result-malformed",
         )
+    _refuse_named_verdicts(module)
     status = _parse_tier(module[EAR_STATUS], subject)
     try:
         vector = _parse_vector(module.get(EAR_VECTOR, {}))

@@ -100,6 +100,7 @@ if TYPE_CHECKING:
     from vacr.signing.statement import parse_pem_certificates as parse_pem_certificates
     from vacr.signing.statement import parse_x5chain as parse_x5chain
     from vacr.signing.statement import sign as sign
+    from vacr.signing.timestamps import ProvenTime as ProvenTime
     from vacr.signing.timestamps import ask_time_authority as ask_time_authority
     from vacr.signing.timestamps import build_timestamp_request as build_timestamp_request
     from vacr.signing.timestamps import check_timestamp_token as check_timestamp_token
@@ -212,6 +213,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "sign",
         ),
         "timestamps": (
+            "ProvenTime",
             "ask_time_authority",
             "build_timestamp_request",
             "check_timestamp_token",

@@ -20,6 +20,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -38,6 +39,7 @@ from vacr.files import parse_service_address
 _TIMEOUT_SECONDS = 30
 _MAX_REPLY_SIZE = 1 << 20
 _HTTP_OK = 200
+_MAX_CERTIFICATES = 32
 _ADDRESS_EXAMPLE = "For example: --timestamp https://tsa.example.org/"
 
 _GRANTED_STATUS_DER = b"\x30\x03\x02\x01\x00"
@@ -45,6 +47,8 @@ _DER_SEQUENCE = 0x30
 _DER_LONG_FORM, _MAX_DER_LENGTH_SIZE = 0x80, 4
 _DER_SETS = (0x31, 0xA0, 0xA1)
 """The tags of sets in SignedData: algorithms and signers, certificates, and revocation lists."""
+_STRONG_HASHES_OID = "2.16.840.1.101.3.4.2."
+"""The start of the identifiers of SHA-2 and SHA-3; MD5 and SHA-1 have others."""
 _HASHES_BY_OID = {
     "2.16.840.1.101.3.4.2.1": hashlib.sha256,
     "2.16.840.1.101.3.4.2.2": hashlib.sha384,
@@ -127,10 +131,22 @@ def parse_timestamp_reply(reply: bytes, signature: bytes) -> bytes:
     return token
 
 
-def check_timestamp_token(token: Any, data: bytes, roots: Sequence[x509.Certificate]) -> datetime:
+@dataclass(frozen=True, slots=True)
+class ProvenTime:
+    """The time in a checked token, and the certificates for judging who made it."""
+
+    time: datetime
+    signer: x509.Certificate
+    """The certificate of the key that signed the token."""
+    others: list[x509.Certificate]
+    """The other certificates in the token, in any order."""
+
+
+def check_timestamp_token(token: Any, data: bytes, roots: Sequence[x509.Certificate]) -> ProvenTime:
     """Check a timestamp token over data, and return the time that it proves.
 
-    `roots` are the root certificates of trusted authorities.
+    `roots` are the root certificates of trusted authorities. The strength of the keys and hashes in
+    the chain is left to the caller.
 
     Raises:
         InvalidStatement: it is malformed, covers other data, or no trusted authority signed it.
@@ -142,6 +158,7 @@ def check_timestamp_token(token: Any, data: bytes, roots: Sequence[x509.Certific
         response = decode_timestamp_response(_sort_reply_sets(reply))
         _check_imprint(response, data)
         VerifierBuilder(roots=list(roots)).build().verify_message(response, data)
+        signer, others = _find_signer_certificate(response.signed_data)
     except VerificationError as error:
         problems = _OPENSSL_ERROR_PATTERN.findall(str(error)) or [str(error)]
         raise InvalidStatement(
@@ -151,8 +168,34 @@ def check_timestamp_token(token: Any, data: bytes, roots: Sequence[x509.Certific
         raise InvalidStatement(
             f"cannot read the timestamp: {error}", reason="timestamp-malformed"
         ) from error
-    time: datetime = response.tst_info.gen_time
-    return time
+    for algorithm in response.signed_data.digest_algorithms:
+        if not algorithm.dotted_string.startswith(_STRONG_HASHES_OID):
+            raise InvalidStatement(
+                "the timestamp is signed over a hash that can be forged or is unknown: "
+                f"{algorithm.dotted_string}",
+                reason="timestamp-hash-weak",
+            )
+    return ProvenTime(response.tst_info.gen_time, signer, others)
+
+
+def _find_signer_certificate(signed_data: Any) -> tuple[x509.Certificate, list[x509.Certificate]]:
+    """Return the certificate that a token names as its signer's, and the others in the token.
+
+    Raises:
+        ValueError: several certificates have this name, one cannot be read, or there are too many.
+    """
+    [signer] = signed_data.signer_infos
+    if len(signed_data.certificates) > _MAX_CERTIFICATES:
+        raise ValueError(f"more than {_MAX_CERTIFICATES} certificates")
+    certificates = [x509.load_der_x509_certificate(der) for der in signed_data.certificates]
+    named: list[x509.Certificate] = []
+    others: list[x509.Certificate] = []
+    for certificate in certificates:
+        names = (certificate.issuer, certificate.serial_number)
+        (named if names == (signer.issuer, signer.serial_number) else others).append(certificate)
+    if len(named) != 1:
+        raise ValueError(f"{len(named)} certificates have the name of its signer")
+    return named[0], others
 
 
 def _check_imprint(response: Any, data: bytes) -> None:

@@ -37,6 +37,7 @@ from urllib.parse import urlsplit
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed448, ed25519, mldsa, rsa
+from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from vacr.errors import InvalidStatement
@@ -129,15 +130,24 @@ def _check_signature_hashes(
     for certificate in chain:
         if certificate in roots:
             return
-        try:
-            digest = certificate.signature_hash_algorithm
-        except UnsupportedAlgorithm:
-            continue  # The check of the signature will refuse it.
-        if digest is not None and digest.digest_size < _MIN_DIGEST_SIZE:
-            raise InvalidStatement(
-                f"a certificate in the chain is signed with {digest.name}, which can be forged",
-                reason="x5chain-hash-weak",
-            )
+        _check_signature_hash(certificate)
+
+
+def _check_signature_hash(certificate: x509.Certificate) -> None:
+    """Refuse a certificate signed over a hash with known collisions.
+
+    Raises:
+        InvalidStatement: it is.
+    """
+    try:
+        digest = certificate.signature_hash_algorithm
+    except UnsupportedAlgorithm:
+        return  # The check of the signature will refuse it.
+    if digest is not None and digest.digest_size < _MIN_DIGEST_SIZE:
+        raise InvalidStatement(
+            f"a certificate in the chain is signed with {digest.name}, which can be forged",
+            reason="x5chain-hash-weak",
+        )
 
 
 def _find_path_to_root(
@@ -153,11 +163,7 @@ def _find_path_to_root(
         if certificate.public_bytes(Encoding.DER) in trusted:
             return chain[: position + 1]
     for root in roots:
-        if root.subject == chain[-1].issuer:
-            try:
-                chain[-1].verify_directly_issued_by(root)
-            except (InvalidSignature, ValueError, TypeError, UnsupportedAlgorithm):
-                continue
+        if _is_issued_by(chain[-1], root):
             return [*chain, root]
     raise InvalidStatement(
         "the certificate chain does not lead to a trusted root", reason="untrusted"
@@ -170,12 +176,53 @@ def _check_issuer_signature(certificate: x509.Certificate, issuer: x509.Certific
     Raises:
         InvalidStatement: it did not.
     """
-    try:
-        certificate.verify_directly_issued_by(issuer)
-    except (InvalidSignature, ValueError, TypeError, UnsupportedAlgorithm) as error:
+    if not _is_issued_by(certificate, issuer):
         raise InvalidStatement(
             "a certificate in the chain is not signed by its issuer", reason="x5chain-signature"
-        ) from error
+        )
+
+
+def _is_issued_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
+    """Return whether a certificate names an issuer, and the issuer's key signed it."""
+    try:
+        certificate.verify_directly_issued_by(issuer)
+    except (InvalidSignature, ValueError, TypeError, UnsupportedAlgorithm):
+        return False
+    return True
+
+
+def check_time_authority(
+    signer: x509.Certificate,
+    others: Sequence[x509.Certificate],
+    roots: Sequence[x509.Certificate],
+) -> None:
+    """Check that strong keys and hashes lead from the signer of a timestamp to a root.
+
+    `others` are the certificates that came with it, in any order. Other properties of the
+    chain are not checked.
+
+    Raises:
+        InvalidStatement: a key or hash on every path can be forged, or no path leads to a root.
+    """
+    waiting, seen, first_error = [signer], {signer}, None
+    while waiting:
+        certificate = waiting.pop()
+        try:
+            _check_authority_key(certificate)
+            if certificate in roots:
+                return
+            _check_signature_hash(certificate)
+        except InvalidStatement as error:
+            first_error = first_error or error
+            continue
+        issuers = [one for one in (*roots, *others) if _is_issued_by(certificate, one)]
+        waiting += [one for one in issuers if one not in seen]
+        seen.update(issuers)
+    if first_error is None:
+        raise InvalidStatement(
+            "the timestamp's certificates do not lead to a trusted root", reason="x5chain-order"
+        )
+    raise first_error
 
 
 def _check_extensions(certificate: x509.Certificate) -> None:
@@ -276,12 +323,11 @@ def _check_authority_key(certificate: x509.Certificate) -> None:
     Raises:
         InvalidStatement: it is too short, DSA, on an unknown curve, or of an unknown kind.
     """
-    try:
-        key = certificate.public_key()
-    except (ValueError, UnsupportedAlgorithm) as error:
+    key = find_public_key(certificate)
+    if key is None:
         raise InvalidStatement(
             "cannot read the key of an authority in the chain", reason="authority-key-weak"
-        ) from error
+        )
     if isinstance(key, rsa.RSAPublicKey):
         if key.key_size >= MIN_RSA_BITS:
             return
@@ -304,6 +350,14 @@ def _check_authority_key(certificate: x509.Certificate) -> None:
             f"the key of an authority in the chain is of a refused kind: {kind}",
             reason="authority-key-weak",
         )
+
+
+def find_public_key(certificate: x509.Certificate) -> CertificatePublicKeyTypes | None:
+    """Return the public key of a certificate, or None if it is of an unknown kind."""
+    try:
+        return certificate.public_key()
+    except (ValueError, UnsupportedAlgorithm):
+        return None
 
 
 def _list_extended_key_usages(certificate: x509.Certificate) -> set[str]:

@@ -6,9 +6,11 @@ the entry's position in a receipt are not signed by themselves.
 
     >>> from datetime import UTC, datetime
     >>> from vacr.verification import VerifiedReceipt
+    >>> from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    >>> key = Ed25519PrivateKey.from_private_bytes(bytes(32)).public_key()
     >>> logged = datetime(2026, 1, 2, tzinfo=UTC)
-    >>> str(VerifiedReceipt("https://log.example", "log.example/2026", 8, 3, logged, key=None))
-    'in https://log.example, 2026-01-02T00:00:00Z'
+    >>> print(VerifiedReceipt("https://log.example", "log.example/2026", 8, 3, logged, key))
+    in the log of key 6f7deef65d54a699, which calls itself https://log.example, 2026-01-02T00:00:00Z
 """
 
 from __future__ import annotations
@@ -72,12 +74,20 @@ class VerifiedReceipt:
 
     def __str__(self) -> str:
         """Describe the log, and the transaction and time if known; the rest is not signed."""
-        log = self.issuer or f"the log of key {compute_thumbprint(self.key).hex()[:16]}"
-        if self.party is not None:
-            log = self.party.name
         place = f", transaction {self.transaction}" if self.transaction else ""
         time = f", {format_time(self.time)}" if self.time is not None else ""
-        return f"in {log}{place}{time}"
+        return f"in {self.log_name}{place}{time}"
+
+    @property
+    def log_name(self) -> str:
+        """The log's name in the trust store, or else its key and the name that it gives itself.
+
+        One trusted log could give itself the name of another.
+        """
+        if self.party is not None:
+            return self.party.name
+        log = f"the log of key {compute_thumbprint(self.key).hex()[:16]}"
+        return f"{log}, which calls itself {self.issuer}" if self.issuer else log
 
     @property
     def position(self) -> str:

@@ -105,9 +105,18 @@ class TrustedSigner:
         """Return whether an entry of the trust store is the signer's."""
         return party is not None and self.party is not None and party.name == self.party.name
 
-    def owns(self, key: PublicKey, party: TrustedParty | None) -> bool:
-        """Return whether a key of an entry of the trust store, or a bare key, is the signer's."""
-        return self.is_party(party) or compute_thumbprint(key) == self.thumbprint
+    def owns(self, key: PublicKey | None, party: TrustedParty | None) -> bool:
+        """Return whether a party of the trust store, or a bare key, is the signer's.
+
+        All keys of a party have one owner. So if two parties share a key, both are the signer's.
+        """
+        own = {compute_fingerprint(self.key), *_list_fingerprints(self.party)}
+        others = {*_list_fingerprints(party), *(compute_fingerprint(one) for one in [key] if one)}
+        return self.is_party(party) or not own.isdisjoint(others)
+
+
+def _list_fingerprints(party: TrustedParty | None) -> frozenset[bytes]:
+    return party.fingerprints if party is not None else frozenset()
 
 
 def check_algorithm(message: Sign1, policy: Policy) -> int:
@@ -362,7 +371,10 @@ def _suggest_signature_cause(message: Sign1, candidates: list[TrustedSigner]) ->
     if type(key_id) is not bytes:
         return ""
     if any(matches_key_id(candidate.key, key_id) for candidate in candidates):
-        return "The statement names this key: it or the file changed after signing, or is forged."
+        return (
+            "The statement names this key: it or the file changed after signing, or is forged. "
+            "Or the signature covers external data (RFC 9052), which vacr does not support."
+        )
     return f"The statement names another key as its signer: key {key_id.hex()[:16]}."
 
 
@@ -383,15 +395,21 @@ def is_issuer_bound(issuer: str, signer: TrustedSigner) -> bool:
     """Return whether a signer may claim an issuer, because something other than the claim says so.
 
     The trust store lists the issuer for the signer; or the signer's certificate names it; or it is
-    the thumbprint of the key. Of a certificate in the trust store, only the listed name counts.
+    the thumbprint of the key. Of a certificate in the trust store, only the listed names count.
     """
     if issuer.startswith(THUMBPRINT_URI_PREFIX):
         return issuer == signer.uri
     if signer.party is not None and issuer in signer.party.issuers:
         return True
-    if signer.identity is not None:
-        return proves_issuer([(signer.identity.kind, signer.identity.value)], issuer)
-    return bool(signer.path) and proves_issuer(list_certificate_identities(signer.path[0]), issuer)
+    if not signer.path:
+        return False
+    certified = list_certificate_identities(signer.path[0])
+    if signer.identity is not None and signer.party is not None:
+        authority = signer.path[-1]
+        certified &= {
+            (one.kind, one.value) for one in signer.party.identities if one.authority == authority
+        }
+    return proves_issuer(certified, issuer)
 
 
 def check_party_validity(party: TrustedParty, time: datetime, kind: str = "party") -> None:

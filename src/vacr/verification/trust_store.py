@@ -47,6 +47,7 @@ from vacr.errors import UnreadableInput, UsageError
 from vacr.signing import (
     THUMBPRINT_URI_PREFIX,
     PublicKey,
+    compute_fingerprint,
     compute_thumbprint,
 )
 from vacr.transparency import (
@@ -54,7 +55,7 @@ from vacr.transparency import (
     NOTE_KEY_ED25519,
     VerifierKey,
 )
-from vacr.verification.certificates import list_certificate_identities
+from vacr.verification.certificates import find_public_key, list_certificate_identities
 
 ROLE_SIGNER, ROLE_LOG, ROLE_VERIFIER = "signer", "log", "verifier"
 ROLE_TIMESTAMP_AUTHORITY, ROLE_WITNESS, ROLE_REDACTOR = "timestamp-authority", "witness", "redactor"
@@ -80,10 +81,13 @@ _INVISIBLE_CHARACTERS = frozenset(
 _VERDICT_TEXT = re.compile(r";|: |\((?:key|email|uri|dns) |certified by |[✓✔✅☑✗✘❌❎❔]")
 
 _WORD = re.compile(r"\w+")
-_SIMILAR_ALPHABETS = frozenset(
-    ["LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "COPTIC", "CHEROKEE", "LISU"]
+_MIXED_ALPHABETS = frozenset(
+    ["LATIN", "CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL", "BOPOMOFO"]
 )
-"""The alphabets with similar letters, as the Unicode names of letters begin."""
+"""The alphabets that people mix within a word, as the Unicode names of letters begin.
+
+Other alphabets have letters that look like Latin ones, or like each other.
+"""
 
 _ROLES_WITH_KEYS = frozenset([ROLE_SIGNER, ROLE_LOG, ROLE_VERIFIER, ROLE_REDACTOR])
 _ROLES_WITH_IDENTITIES = frozenset([ROLE_SIGNER, ROLE_REDACTOR])
@@ -137,6 +141,14 @@ class TrustedParty:
     def thumbprints(self) -> frozenset[bytes]:
         """The thumbprints of the keys."""
         return frozenset(map(compute_thumbprint, self.keys))
+
+    @cached_property
+    def fingerprints(self) -> frozenset[bytes]:
+        """The fingerprints of all keys of the party, also of its note key and its time roots."""
+        roots = [identity.authority for identity in self.identities if not identity.kind]
+        own = [_build_note_public_key(self.note_key)] if self.note_key is not None else []
+        keys = [*self.keys, *own, *filter(None, map(find_public_key, roots))]
+        return frozenset(map(compute_fingerprint, keys))
 
 
 @dataclass(frozen=True)
@@ -219,19 +231,34 @@ class TrustStore:
     def witnesses(self) -> tuple[TrustedParty, ...]:
         """The witnesses with distinct keys, without logs: a key under two names is one witness.
 
-        The first party with a key decides about it.
+        The first party with a key decides about it. All keys of a party have one owner, so a party
+        that shares any key with a log is no other witness.
         """
-        logs = {key for log in self.list_parties(ROLE_LOG) for key in _list_ed25519_keys(log)}
+        logs = frozenset[bytes]().union(*(log.fingerprints for log in self.list_parties(ROLE_LOG)))
         distinct: dict[bytes, TrustedParty] = {}
         for party in self.list_parties(ROLE_WITNESS):
-            if party.note_key is not None and party.note_key.public not in logs:
+            if party.note_key is not None and logs.isdisjoint(party.fingerprints):
                 distinct.setdefault(party.note_key.public, party)
         return tuple(distinct.values())
+
+    def exclude_witnesses(self, log_keys: Sequence[PublicKey]) -> TrustStore:
+        """Return the store without the witnesses that share a key with these logs."""
+        logs = set(map(compute_fingerprint, log_keys))
+        parties = (
+            party
+            for party in self.parties
+            if ROLE_WITNESS not in party.roles or logs.isdisjoint(party.fingerprints)
+        )
+        return replace(self, parties=tuple(parties))
 
     @property
     def witness_keys(self) -> tuple[VerifierKey, ...]:
         """The keys of the witnesses, each once."""
         return tuple(party.note_key for party in self.witnesses if party.note_key is not None)
+
+
+def _build_note_public_key(key: VerifierKey) -> ed25519.Ed25519PublicKey:
+    return ed25519.Ed25519PublicKey.from_public_bytes(key.public)
 
 
 def _list_ed25519_keys(party: TrustedParty) -> list[bytes]:
@@ -290,15 +317,19 @@ def find_name_problem(name: str) -> str:
         return "has spaces at an end, or two in a row"
     if unicodedata.normalize("NFKC", name) != name:
         return "is not in the Unicode form NFKC: write plain letters"
-    if any(len(_list_similar_alphabets(word)) > 1 for word in _WORD.findall(name)):
-        return "mixes letters of similar alphabets within a word"
+    # Accents do not end a word.
+    bare = "".join(one for one in name if not unicodedata.category(one).startswith("M"))
+    alphabets = map(_list_alphabets, _WORD.findall(bare))
+    if any(len(one) > 1 and not one <= _MIXED_ALPHABETS for one in alphabets):
+        return "mixes letters of different alphabets within a word"
     return ""
 
 
-def _list_similar_alphabets(word: str) -> set[str]:
-    """Return the alphabets of a word's letters, if they are among the similar ones."""
-    names = {unicodedata.name(letter, "").partition(" ")[0] for letter in word}
-    return names & _SIMILAR_ALPHABETS
+def _list_alphabets(word: str) -> set[str]:
+    """Return the alphabets of the letters in a word."""
+    # The category Lm has marks that several alphabets use, such as the one in Ka'ena.
+    letters = [one for one in word if unicodedata.category(one) in ("Lu", "Ll", "Lt", "Lo")]
+    return {unicodedata.name(letter, "").partition(" ")[0] for letter in letters}
 
 
 def _fold_name(name: str) -> str:
@@ -407,7 +438,10 @@ def _list_claims(party: TrustedParty) -> Iterator[tuple[tuple[Any, ...], str]]:
             yield (role, "key", thumbprint), f"the key {thumbprint.hex()[:16]}"
         for identity in party.identities:
             if identity.kind:
-                yield (role, identity.kind, identity.value), f"the identity {identity}"
+                # Most hosts deliver mail for one address in upper and lower case to one person.
+                is_email = identity.kind == "email"
+                value = identity.value.casefold() if is_email else identity.value
+                yield (role, identity.kind, value), f"the identity {identity}"
     if party.note_key is not None:
         yield ("note-key", party.note_key.public), f"the note-key {party.note_key.name}"
     if ROLE_LOG in party.roles:

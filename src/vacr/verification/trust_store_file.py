@@ -35,7 +35,6 @@ from vacr.signing import (
 from vacr.transparency import VerifierKey, parse_verifier_key
 from vacr.verification.certificates import IDENTITY_KINDS
 from vacr.verification.trust_store import (
-    ROLE_WITNESS,
     CertificateIdentity,
     TrustedParty,
     TrustStore,
@@ -63,6 +62,8 @@ _PARTY_MEMBERS = frozenset(
         "certificates",
     ]
 )
+# Without text around it, which could imitate other members to a reviewer.
+_PEM = re.compile(r"\s*-----BEGIN ([A-Z ]+)-----\s[A-Za-z0-9+/=\s]+-----END \1-----\s*")
 _CERTIFICATE_MEMBERS = frozenset(["authority", *IDENTITY_KINDS])
 
 
@@ -101,7 +102,7 @@ def parse_trust_store(data: bytes, where: str) -> TrustStore:
     tables = entry.get_tables("trusted")
     parties = tuple(_parse_party(table, where) for table in tables)
     check_duplicates(parties, where)
-    witnesses = len([party for party in parties if ROLE_WITNESS in party.roles])
+    witnesses = len(TrustStore(parties).witnesses)
     if not 0 <= required <= min(witnesses, _MAX_WITNESSES_REQUIRED):
         raise entry.error(
             f"witnesses-required is {required}, but the store lists {witnesses} witnesses"
@@ -237,9 +238,9 @@ def _parse_key(pem: str, entry: _Entry) -> PublicKey:
     Raises:
         UnreadableInput: the text is not one public key, or of an unknown kind.
     """
-    if pem.count("-----BEGIN") != 1 or not pem.strip().startswith("-----BEGIN PUBLIC KEY-----"):
+    if not _is_pem(pem, "PUBLIC KEY"):
         raise entry.error(
-            "each of keys must be one public key in PEM",
+            "each of keys must be one public key in PEM, without other text",
             hint="A public key starts with -----BEGIN PUBLIC KEY-----",
         )
     try:
@@ -250,6 +251,12 @@ def _parse_key(pem: str, entry: _Entry) -> PublicKey:
     return key
 
 
+def _is_pem(text: str, label: str) -> bool:
+    """Return whether a text is one block in PEM with a label, and nothing else."""
+    found = _PEM.fullmatch(text)
+    return found is not None and found[1] == label
+
+
 def _parse_identity(entry: _Entry) -> CertificateIdentity:
     """Parse a `[[trusted.certificates]]` table.
 
@@ -258,8 +265,8 @@ def _parse_identity(entry: _Entry) -> CertificateIdentity:
     """
     entry.refuse_unknown(_CERTIFICATE_MEMBERS)
     pem = entry.get("authority", str, required=True)
-    if pem.count("-----BEGIN") != 1:
-        raise entry.error("authority must be one certificate in PEM")
+    if not _is_pem(pem, "CERTIFICATE"):
+        raise entry.error("authority must be one certificate in PEM, without other text")
     try:
         [authority] = parse_pem_certificates(pem.encode())
     except UnreadableInput as error:

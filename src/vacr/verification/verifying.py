@@ -42,7 +42,11 @@ from vacr.signing import (
     encode_stamped_signature,
     parse_sign1,
 )
-from vacr.verification.certificates import check_validity_period
+from vacr.verification.certificates import (
+    check_time_authority,
+    check_validity_period,
+    find_public_key,
+)
 from vacr.verification.claims import (
     check_claims,
     check_content,
@@ -65,6 +69,14 @@ from vacr.verification.trust_store import ROLE_TIMESTAMP_AUTHORITY, TrustedParty
 from vacr.verification.witnesses import VerifiedWitnesses, check_witnesses
 
 _UNTRUSTED_TIMESTAMP = "timestamp-untrusted"
+_TIMESTAMP_REASONS = {
+    "x5chain-hash-weak": "timestamp-hash-weak",
+    "authority-key-weak": "timestamp-key-weak",
+    "x5chain-order": _UNTRUSTED_TIMESTAMP,
+}
+"""The reasons for refusing the certificates of a timestamp, by those for other certificates."""
+_UNCOUNTED_TIMESTAMPS = frozenset(_TIMESTAMP_REASONS.values())
+"""The reasons why a timestamp proves no time; it fails only if one is required."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +283,7 @@ def _check_timestamps(
             time, finding = _check_timestamp(token, data, authorities)
         except InvalidStatement as error:
             is_required = policy.timestamp_roots or policy.needs_timestamp
-            if error.reason != _UNTRUSTED_TIMESTAMP or is_required:
+            if error.reason not in _UNCOUNTED_TIMESTAMPS or is_required:
                 raise
             checks.add_undecided("timestamp", f"does not count: {error.message}")
             continue
@@ -301,10 +313,14 @@ def _list_time_authorities(policy: Policy, signer: TrustedSigner) -> list[_TimeA
     authorities, listed = [], set[x509.Certificate]()
     for party in store.list_parties(ROLE_TIMESTAMP_AUTHORITY):
         roots = TrustStore((party,)).list_authorities(ROLE_TIMESTAMP_AUTHORITY)
-        if not signer.is_party(party):
+        if not signer.owns(None, party):
             authorities.append(_TimeAuthority(tuple(set(roots) - listed), party))
         listed.update(roots)
-    bare = tuple(root for root in policy.timestamp_roots if root not in listed)
+    bare = tuple(
+        root
+        for root in policy.timestamp_roots
+        if root not in listed and not signer.owns(find_public_key(root), None)
+    )
     return [one for one in (_TimeAuthority(bare), *authorities) if one.roots]
 
 
@@ -321,7 +337,7 @@ def _check_timestamp(
         try:
             return _check_authority_timestamp(token, data, authority)
         except InvalidStatement as error:
-            if error.reason != _UNTRUSTED_TIMESTAMP:
+            if error.reason not in _UNCOUNTED_TIMESTAMPS:
                 raise
             first_error = first_error or error
     raise first_error or InvalidStatement(
@@ -338,7 +354,15 @@ def _check_authority_timestamp(
         InvalidStatement: the token is malformed or another authority's, or the trust store did not
             trust the authority then.
     """
-    time = check_timestamp_token(token, data, authority.roots).astimezone(UTC)
+    proven = check_timestamp_token(token, data, authority.roots)
+    try:
+        check_time_authority(proven.signer, proven.others, authority.roots)
+    except InvalidStatement as error:
+        raise InvalidStatement(
+            f"the timestamp is not trusted: {error.message}",
+            reason=_TIMESTAMP_REASONS[error.reason],
+        ) from error
+    time = proven.time.astimezone(UTC)
     if authority.party is None:
         return time, format_time(time)
     if not authority.party.is_valid_at(time):

@@ -108,6 +108,7 @@ def check_witnesses(
             reason="witness-missing",
             hint="To add it: vacr register --refresh FILE --service URL",
         )
+    store = store.exclude_witnesses(policy.log_keys)
     leaf = hash_leaf(build_log_entry(message, policy.entry_rule))
     proofs = [parse_tlog_proof(encoded) for encoded in encoded_proofs]
     outcomes = [_verify_known_proof(proof, leaf, store, now) for proof in proofs]

@@ -147,6 +147,7 @@ if TYPE_CHECKING:
     from vacr.workflows.settings_files import describe_ignored_settings as describe_ignored_settings
     from vacr.workflows.settings_files import find_own_settings as find_own_settings
     from vacr.workflows.settings_files import find_project_settings as find_project_settings
+    from vacr.workflows.settings_files import parse_project_settings as parse_project_settings
     from vacr.workflows.settings_files import parse_settings as parse_settings
     from vacr.workflows.settings_files import read_settings_files as read_settings_files
     from vacr.workflows.setup import SetupPlan as SetupPlan
@@ -179,6 +180,7 @@ if TYPE_CHECKING:
     from vacr.workflows.trust_places import find_own_store as find_own_store
     from vacr.workflows.trust_places import find_project_folder as find_project_folder
     from vacr.workflows.trust_places import find_project_store as find_project_store
+    from vacr.workflows.trust_places import is_project_store as is_project_store
     from vacr.workflows.trust_places import load_trust_stores as load_trust_stores
     from vacr.workflows.trust_places import read_project_file as read_project_file
     from vacr.workflows.trust_places import remember_approval as remember_approval
@@ -386,6 +388,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "describe_ignored_settings",
             "find_own_settings",
             "find_project_settings",
+            "parse_project_settings",
             "parse_settings",
             "read_settings_files",
         ),
@@ -424,6 +427,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "find_own_store",
             "find_project_folder",
             "find_project_store",
+            "is_project_store",
             "load_trust_stores",
             "read_project_file",
             "remember_approval",

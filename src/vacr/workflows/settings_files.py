@@ -135,20 +135,28 @@ def read_settings_files(environment: Mapping[str, str] = os.environ) -> list[Set
         files.append(replace(parse_settings(data, str(own)), folder=str(own.parent)))
     project = find_project_settings(Path.cwd())
     if project is not None:
-        files.append(_parse_project_settings(read_project_file(project, environment)))
+        files.append(_read_project_settings(read_project_file(project, environment)))
     return files
 
 
-def _parse_project_settings(file: TrustStoreFile) -> SettingsFile:
+def _read_project_settings(file: TrustStoreFile) -> SettingsFile:
     """Return the settings of a project's file; empty if they are malformed and do not count."""
-    folder = str(Path(file.path).parent.parent)
     try:
-        settings = parse_settings(file.data, file.path)
+        return parse_project_settings(file)
     except UnreadableInput:
         if file.state == STORE_APPROVED:
             raise
-        settings = SettingsFile(file.path)
-    return replace(settings, state=file.state, folder=folder, data=file.data)
+        return SettingsFile(file.path, state=file.state, data=file.data)
+
+
+def parse_project_settings(file: TrustStoreFile) -> SettingsFile:
+    """Parse the settings of a project, whose paths start at the top of its repository.
+
+    Raises:
+        UnreadableInput: they are malformed.
+    """
+    folder = str(Path(file.path).parent.parent)
+    return replace(parse_settings(file.data, file.path), state=file.state, folder=folder)
 
 
 def describe_ignored_settings(file: SettingsFile) -> tuple[str, str]:

@@ -154,6 +154,7 @@ def choose_trust_stores(
         UsageError: others can write to the user's own store.
     """
     if names or has_bare_trust:
+        _check_named_own_store(names, environment)
         return tuple(TrustStoreFile(name, read_trust_file(name)) for name in names)
     files = []
     for file in find_default_stores(environment):
@@ -162,6 +163,20 @@ def choose_trust_stores(
         else:
             warn(*_describe_ignored_store(file))
     return tuple(files)
+
+
+def _check_named_own_store(names: tuple[str, ...], environment: Mapping[str, str]) -> None:
+    """Check who can write to the user's own store, if it is among the named ones.
+
+    Raises:
+        UsageError: others can.
+    """
+    try:
+        own = find_own_store(environment)
+    except UsageError:
+        return
+    if own.exists() and any(Path(name).resolve() == own.resolve() for name in names):
+        check_write_permission(own)
 
 
 def find_default_stores(environment: Mapping[str, str] = os.environ) -> list[TrustStoreFile]:
@@ -232,6 +247,13 @@ def find_project_store(folder: Path) -> Path | None:
     if top is None or not os.path.lexists(top / PROJECT_STORE):
         return None
     return top / PROJECT_STORE
+
+
+def is_project_store(path: Path) -> bool:
+    """Return whether a path is the store of the repository around it."""
+    target = path.resolve()
+    store = find_project_store(target.parent)
+    return store is not None and store.resolve() == target
 
 
 def find_project_folder(folder: Path) -> Path | None:
