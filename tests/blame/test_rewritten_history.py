@@ -1,5 +1,7 @@
 """Blame after each way to rewrite history, and of lines that only look like an agent's."""
 
+import json
+
 import pytest
 
 from tests.blame.made_history import MadeHistory, join_lines
@@ -534,6 +536,119 @@ def test_lines_that_an_agent_copied_from_a_prompt_are_not_its_own(history):
     history.commit("Copied")
     assert find_types(history, typed, "new.py") == {"unknown"}
     assert find_types(history, written, "new.py") == {"ai"}
+
+
+def _list_outputs(lines):
+    """Return calls whose outputs show lines: a tool, its arguments and the output, by a name."""
+    text = join_lines(lines)
+    patch = "@@ -1,0 +1,4 @@\n" + "".join(f"+{line}\n" for line in lines)
+    search = {"pattern": "line_", "output_mode": "content"}
+    blamed = "".join(
+        f"^3f2a9bc (Mira 2026-03-14 08:00:00 +0000 {number}) {line}\n"
+        for number, line in enumerate(lines, 4)
+    )
+    return {
+        "a server of tools": ("mcp__files__open_document", {"path": "old.py"}, text),
+        "JSON": ("mcp__files__load", {"path": "old.py"}, json.dumps({"content": text})),
+        "JSON lists": ("mcp__files__load", {"path": "old.py"}, json.dumps([{"lines": lines}])),
+        "a patch in JSON": ("Bash", {"command": "gh api files"}, json.dumps([{"patch": patch}])),
+        "a sub-agent": ("Task", {"prompt": "Look"}, f"I found:\n```python\n{text}```\n"),
+        "a build": ("Bash", {"command": "make print"}, text),
+        "a search without numbers": ("Grep", search, "".join(f"old.py:{line}\n" for line in lines)),
+        "diff": ("Bash", {"command": "diff a b"}, "".join(f"< {line}\n" for line in lines)),
+        "git blame": ("Bash", {"command": "git blame old.py"}, blamed),
+        "a test runner": (
+            "Bash",
+            {"command": "pytest"},
+            "".join(f">   {line}\n" for line in lines),
+        ),
+        "an edit": ("Bash", {"command": "echo x > log.txt; cat old.py"}, text),
+        "a reminder": ("TodoWrite", {"todos": []}, f"<system-reminder>\n{text}</system-reminder>"),
+    }
+
+
+@pytest.mark.parametrize("name", _list_outputs([]))
+def test_lines_that_an_agent_copied_from_any_output_are_not_its_own(history, name):
+    typed, written = history.make_lines(4), history.make_lines(3)
+    history.tick()
+    history.person_writes("old.py", typed)
+    history.commit("Typed")
+    history.tick()
+    tool, arguments, output = _list_outputs(typed)[name]
+    native = {"stdout": output, "stderr": "", "interrupted": False} if tool == "Bash" else None
+    history.agent().call(tool, arguments, output, native)
+    history.tick()
+    history.agent().write("new.py", join_lines([*typed, *written]))
+    history.commit("Copied")
+    assert find_types(history, typed, "new.py") == {"unknown"}
+    assert find_types(history, written, "new.py") == {"ai"}
+
+
+def _show_selection(agent, text):
+    """Record lines that the user selected in an editor."""
+    agent.asked("Move it")
+    line = agent.lines[-1]
+    line |= {
+        "type": "attachment",
+        "attachment": {"type": "selected_lines_in_ide", "filename": "old.py", "content": text},
+    }
+    del line["message"]
+
+
+@pytest.mark.parametrize(
+    "show",
+    [
+        pytest.param(_show_selection, id="selection"),
+        pytest.param(
+            lambda agent, text: agent._add(
+                "user", f"<ide_selection>\n{text}</ide_selection>", isMeta=True
+            ),
+            id="host",
+        ),
+        pytest.param(
+            lambda agent, text: agent._add(
+                "user", f"This session is being continued.\n{text}", isCompactSummary=True
+            ),
+            id="summary",
+        ),
+        pytest.param(
+            lambda agent, text: agent._add(
+                "user",
+                [{"type": "text", "text": f"<system-reminder>\n{text}</system-reminder>"}],
+                isMeta=True,
+            ),
+            id="reminder",
+        ),
+    ],
+)
+def test_lines_that_an_agent_copied_from_a_text_of_its_host_are_not_its_own(history, show):
+    typed, written = history.make_lines(4), history.make_lines(3)
+    history.tick()
+    history.person_writes("old.py", typed)
+    history.commit("Typed")
+    history.tick()
+    show(history.agent(), join_lines(typed))
+    history.tick()
+    history.agent().write("new.py", join_lines([*typed, *written]))
+    history.commit("Copied")
+    assert find_types(history, typed, "new.py") == {"unknown"}
+    assert find_types(history, written, "new.py") == {"ai"}
+
+
+def test_short_line_that_an_agent_read_and_copied_alone_is_not_its_own(history):
+    line = "    timeout_seconds = compute_limit(3)"
+    history.tick()
+    history.person_writes("old.py", [*history.make_lines(3), line, *history.make_lines(2)])
+    history.commit("Typed")
+    agent = history.agent()
+    agent.look("old.py")
+    agent.look("app.py")
+    history.tick()
+    anchor = history.read("app.py")[1]
+    agent.edit("app.py", f"{anchor}\n", join_lines([anchor, line]))
+    history.tick()
+    history.commit("Copied")
+    assert find_types(history, [line]) == {"unknown"}
 
 
 def test_own_lines_that_an_agent_saw_in_an_output_stay_its_own(history):
