@@ -699,6 +699,48 @@ def test_generated_file_with_lines_of_an_agent_is_nobodys(history, header):
     assert find_types(history, written, "source.py") == {"ai"}
 
 
+@pytest.mark.parametrize("author", ["dependabot[bot]", "renovate[bot]", "Renovate Bot"])
+def test_version_that_an_updater_of_dependencies_wrote_is_not_an_agents(history, author):
+    """An agent wrote the same version before, and its change was thrown away."""
+    history.tick()
+    old, new = (f'    "typescript": "^5.{minor}.0-beta.20260314",' for minor in (3, 4))
+    rest = history.make_lines(2)
+    history.person_writes("package.json", [rest[0], old, rest[1]])
+    history.commit("Start")
+    agent = history.agent()
+    agent.look("package.json")
+    history.tick()
+    agent.edit("package.json", f"{old}\n", f"{new}\n")
+    history.tick()
+    history.commit("Tried")
+    assert find_types(history, [new], "package.json") == {"ai"}
+    history.git("reset", "-q", "--hard", "HEAD~1")
+    history.tick(86_400)
+    (history.folder / "package.json").write_text(join_lines([rest[0], new, rest[1]]))
+    history.commit("Bump typescript", "--author", f"{author} <bot@example.org>")
+    assert find_types(history, [new], "package.json") == {"unknown"}
+    types = {line.text: line.type for _, lines in history.blame_commit() for line in lines}
+    assert types == {new: "unknown"}
+
+
+def test_licence_that_a_person_added_elsewhere_is_not_an_agents(history):
+    words = [
+        "Permission is hereby granted, free of charge, to any person obtaining a copy",
+        "of this software and associated documentation files (the Software), to deal",
+        "in the Software without restriction, including without limitation the rights",
+    ]
+    for folder in ("first", "second"):
+        (history.folder / folder).mkdir()
+    history.tick()
+    history.agent_writes("first/LICENSE", words)
+    history.commit("Written")
+    history.tick()
+    history.person_writes("second/LICENSE", words)
+    history.commit("Added")
+    assert find_types(history, words, "first/LICENSE") == {"ai"}
+    assert find_types(history, words, "second/LICENSE") == {"unknown"}
+
+
 def test_lines_that_a_generator_of_an_agent_made_are_nobodys(history):
     history.tick()
     lines = history.make_lines(5)
