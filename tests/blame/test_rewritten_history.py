@@ -651,6 +651,45 @@ def test_short_line_that_an_agent_read_and_copied_alone_is_not_its_own(history):
     assert find_types(history, [line]) == {"unknown"}
 
 
+def test_lines_that_an_agent_reindented_without_a_look_are_not_its_own(history):
+    """Only the edit itself shows the old lines, as in a session that continues another one."""
+    typed = history.make_lines(4)
+    history.tick()
+    history.person_inserts("app.py", 6, typed)
+    history.tick()
+    condition = "if the_configuration_is_complete(settings):"
+    indented = [f"    {line}" for line in typed]
+    history.agent().edit("app.py", join_lines(typed), join_lines([condition, *indented]))
+    history.tick()
+    history.commit("Both")
+    assert find_types(history, typed) == {"unknown"}
+    assert find_types(history, [condition]) == {"ai"}
+
+
+def test_lines_that_an_agent_cut_without_a_look_and_wrote_elsewhere_are_not_its_own(history):
+    typed, written = history.make_lines(4), history.make_lines(2)
+    history.tick()
+    history.person_inserts("app.py", 6, typed)
+    history.tick()
+    history.agent().edit("app.py", join_lines(typed), "")
+    history.tick()
+    history.agent().write("new.py", join_lines([*typed, *written]))
+    history.commit("Both")
+    assert find_types(history, typed, "new.py") == {"unknown"}
+    assert find_types(history, written, "new.py") == {"ai"}
+
+
+def test_own_lines_that_an_agent_reindented_stay_its_own(history):
+    written = history.make_lines(4)
+    history.tick()
+    assert history.agent_inserts("app.py", 2, written)
+    history.tick()
+    indented = ["if ready:", *(f"    {line}" for line in written)]
+    history.agent().edit("app.py", join_lines(written), join_lines(indented))
+    history.commit("Both")
+    assert find_types(history, written) == {"ai"}
+
+
 def test_own_lines_that_an_agent_saw_in_an_output_stay_its_own(history):
     written = history.make_lines(4)
     program = f"open('old.py', 'w').write('''\n{join_lines(written)}''')"

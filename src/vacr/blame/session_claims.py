@@ -242,7 +242,10 @@ class ClaimReplay(Replay):
         if ends_change:
             self.collect_pieces()
         history_length = len(self.history)
+        replaced = list(self._list_replaced_texts(actions, step.folder))
         super().step(step, actions)
+        for path, lines in replaced:
+            self.seen_text.add_file(path, lines, self.clock - 1)
         self._note_changes(step, actions)
         self._note_seen_text(step, actions)
         if isinstance(step, ToolCall) and _COMMITTING.search(str(step.input)):
@@ -277,6 +280,24 @@ class ClaimReplay(Replay):
                 if isinstance(action, _EDITS):
                     self.edited_keys.add(key)
                 self._note_file_state(key, seconds, edited=isinstance(action, _EDITS))
+
+    def _list_replaced_texts(
+        self, actions: Sequence[FileAction], folder: str
+    ) -> Iterator[tuple[str, list[ShownLine]]]:
+        """Yield the lines that edits are about to replace, and whether others wrote them.
+
+        The agent knew them, perhaps from an earlier session that this one continues.
+        """
+        for action in actions:
+            path = make_absolute_path(action.path, folder)
+            tracked = self.files.get(make_path_key(path))
+            shown = [] if tracked is None else self._list_shown_lines(tracked.file)
+            own = {line[0] for line in shown if line is not None and not line[1]}
+            for old, _ in _list_changed_texts(action):
+                yield (
+                    tracked.path if tracked is not None else path,
+                    [(line, line not in own and not self.seen_text.is_own(line)) for line in old],
+                )
 
     def _note_seen_text(self, step: SessionStep, actions: Sequence[FileAction]) -> None:
         """Note the lines that a step showed, or that it wrote itself."""
@@ -452,8 +473,11 @@ class ClaimReplay(Replay):
             )
             for old, new in _list_changed_texts(action):
                 for lines in _find_new_runs(old, new, existing | self.replaced_lines):
-                    if not self.seen_text.find_copied_lines(lines, self.clock):
-                        self._add_piece(-len(self.makers), path, lines, set())
+                    copied = self.seen_text.find_copied_lines(lines, self.clock)
+                    kept = [index for index in range(len(lines)) if index not in copied]
+                    for part in split_consecutive_numbers(kept):
+                        own = lines[part[0] : part[-1] + 1]
+                        self._add_piece(-len(self.makers), path, own, set())
 
     def _add_piece(
         self, maker: int, path: str, lines: Sequence[str], existing: Collection[str]
