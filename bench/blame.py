@@ -64,8 +64,12 @@ def _compare_with_git(label: str, shape: _Shape) -> None:
 
 
 def _measure_cpu(*command: str, state: Path | None = None) -> tuple[float, bytes]:
-    """Run a command, and return the CPU time of it and its processes, and its output."""
+    """Run a command, and return the CPU time of it and its processes, and its output.
+
+    Python may keep the compiled modules, as it does for an installed package.
+    """
     variables = os.environ | ({"VACR_STATE": str(state)} if state is not None else {})
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     output = subprocess.run(command, env=variables, stdout=subprocess.PIPE, check=True).stdout
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

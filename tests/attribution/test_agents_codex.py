@@ -19,7 +19,7 @@ from vacr.attribution.attribute import (
     list_changed_files,
     replay_records,
 )
-from vacr.attribution.replay import BaseFiles
+from vacr.attribution.base_files import BaseFiles
 
 FILE = "one = 1\ntwo = 2\nthree = 3\n"
 UPDATE = (

@@ -13,13 +13,13 @@ from vacr.attribution.attribute import (
     list_applied_changes,
     replay_records,
 )
+from vacr.attribution.base_files import BaseFiles
 from vacr.attribution.check import (
     ATTRIBUTION_DIFFERS,
     ATTRIBUTION_HOLDS,
     JointRecords,
     compare_attribution,
 )
-from vacr.attribution.replay import BaseFiles
 from vacr.record.encoding import assign_record_id, encode
 
 TEXT = "one\ntwo\nthree\nfour\nfive\n"

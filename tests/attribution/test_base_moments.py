@@ -4,7 +4,7 @@ import pytest
 
 from tests.attribution.sessions import Claude, Codex, clock, read_records
 from vacr.attribution.attribute import attribute_records, list_changed_files, replay_records
-from vacr.attribution.replay import BaseFiles
+from vacr.attribution.base_files import BaseFiles
 
 START = "one = 1\ntwo = 2\nthree = 3\nfour = 4\nfive = 5\n"
 FIRST = START.replace("two = 2\n", "two = 22\nmore = 0\n")

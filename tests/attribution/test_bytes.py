@@ -7,7 +7,7 @@ import pytest
 
 from tests.attribution.claude_session import ROOT, ClaudeSession
 from vacr.attribution.attribute import attribute_records, list_changed_files, replay_records
-from vacr.attribution.replay import BaseFiles
+from vacr.attribution.base_files import BaseFiles
 from vacr.edits.lines import decode_file_text, render_as_host
 
 FILES = {

@@ -9,7 +9,7 @@ import vacr
 from tests.attribution.world import BASE, OTHERS, World
 from tests.conftest import slow
 from vacr.attribution.attribute import attribute_records, list_applied_changes, replay_records
-from vacr.attribution.replay import BaseFiles
+from vacr.attribution.base_files import BaseFiles
 
 SEEDS = int(os.environ.get("VACR_FUZZ_SEEDS", "40"))
 STEPS = int(os.environ.get("VACR_FUZZ_STEPS", "300"))

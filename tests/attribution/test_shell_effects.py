@@ -11,9 +11,10 @@ import pytest
 
 from tests.conftest import QUICK, slow
 from vacr.agents import CALL_DONE, CALL_FAILED, ToolCall, find_agent
+from vacr.attribution.base_files import BaseFiles
 from vacr.attribution.file_state import EVIDENCE_SHELL
 from vacr.attribution.reconcile import list_line_runs, release_reverted_lines
-from vacr.attribution.replay import BaseFiles, Replay, derive_file_actions
+from vacr.attribution.replay import Replay, derive_file_actions
 from vacr.attribution.shell.effects import derive_shell_events
 from vacr.edits.actions import (
     FileDeletion,

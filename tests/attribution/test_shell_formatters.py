@@ -3,9 +3,10 @@
 import pytest
 
 from vacr.agents import CALL_DONE, ToolCall, find_agent
+from vacr.attribution.base_files import BaseFiles
 from vacr.attribution.file_state import EVIDENCE_SHELL
 from vacr.attribution.reconcile import align_lines, list_line_runs, release_reverted_lines
-from vacr.attribution.replay import BaseFiles, Replay, derive_file_actions
+from vacr.attribution.replay import Replay, derive_file_actions
 from vacr.edits.lines import NO_ORIGIN
 
 ROOT = "/home/mira/app"

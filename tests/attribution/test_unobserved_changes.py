@@ -10,7 +10,7 @@ from vacr.attribution.attribute import (
     list_changed_files,
     replay_records,
 )
-from vacr.attribution.replay import BaseFiles
+from vacr.attribution.base_files import BaseFiles
 from vacr.blame.session_claims import gather_record_claims
 
 FILE = "def f():\n    two = 2\n    three = 3\n    four = 4\n"

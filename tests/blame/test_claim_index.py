@@ -20,8 +20,8 @@ from vacr.blame import (
     blame_commit,
     blame_file,
     find_repository_file,
+    session_claims,
 )
-from vacr.blame import claim_index as module
 from vacr.blame.claim_encoding import decode_claims, encode_claims
 from vacr.blame.claims import (
     HashedRange,
@@ -206,7 +206,7 @@ KNOWN = ["unknown", "ai"]
 def test_unchanged_session_is_not_read_again(work, tmp_path, monkeypatch):
     assert list_types(work, read(tmp_path / "state", tmp_path / "records")) == KNOWN
     monkeypatch.setattr(blame_records, "_read_items", refuse)
-    monkeypatch.setattr(module, "gather_own_claims", refuse)
+    monkeypatch.setattr(session_claims, "gather_own_claims", refuse)
     assert list_types(work, read(tmp_path / "state", tmp_path / "records")) == KNOWN
 
 

@@ -8,8 +8,7 @@ import pytest
 
 from tests.attribution.test_fuzz import read_records, run_world
 from tests.attribution.world import HUMAN, OTHERS
-from vacr.attribution.attribute import find_base_root
-from vacr.attribution.replay import BaseFiles
+from vacr.attribution.base_files import BaseFiles, find_base_root
 from vacr.attribution.session_steps import find_entry_prompts
 from vacr.blame.blocks import FileVersion
 from vacr.blame.claims import HashedRange, LineClaim, RecordClaims, TextPiece

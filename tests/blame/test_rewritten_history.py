@@ -1,5 +1,7 @@
 """Blame after each way to rewrite history, and of lines that only look like an agent's."""
 
+import json
+
 import pytest
 
 from tests.blame.made_history import MadeHistory, join_lines
@@ -536,6 +538,158 @@ def test_lines_that_an_agent_copied_from_a_prompt_are_not_its_own(history):
     assert find_types(history, written, "new.py") == {"ai"}
 
 
+def _list_outputs(lines):
+    """Return calls whose outputs show lines: a tool, its arguments and the output, by a name."""
+    text = join_lines(lines)
+    patch = "@@ -1,0 +1,4 @@\n" + "".join(f"+{line}\n" for line in lines)
+    search = {"pattern": "line_", "output_mode": "content"}
+    blamed = "".join(
+        f"^3f2a9bc (Mira 2026-03-14 08:00:00 +0000 {number}) {line}\n"
+        for number, line in enumerate(lines, 4)
+    )
+    return {
+        "a server of tools": ("mcp__files__open_document", {"path": "old.py"}, text),
+        "JSON": ("mcp__files__load", {"path": "old.py"}, json.dumps({"content": text})),
+        "JSON lists": ("mcp__files__load", {"path": "old.py"}, json.dumps([{"lines": lines}])),
+        "a patch in JSON": ("Bash", {"command": "gh api files"}, json.dumps([{"patch": patch}])),
+        "a sub-agent": ("Task", {"prompt": "Look"}, f"I found:\n```python\n{text}```\n"),
+        "a build": ("Bash", {"command": "make print"}, text),
+        "a search without numbers": ("Grep", search, "".join(f"old.py:{line}\n" for line in lines)),
+        "diff": ("Bash", {"command": "diff a b"}, "".join(f"< {line}\n" for line in lines)),
+        "git blame": ("Bash", {"command": "git blame old.py"}, blamed),
+        "a test runner": (
+            "Bash",
+            {"command": "pytest"},
+            "".join(f">   {line}\n" for line in lines),
+        ),
+        "an edit": ("Bash", {"command": "echo x > log.txt; cat old.py"}, text),
+        "a reminder": ("TodoWrite", {"todos": []}, f"<system-reminder>\n{text}</system-reminder>"),
+    }
+
+
+@pytest.mark.parametrize("name", _list_outputs([]))
+def test_lines_that_an_agent_copied_from_any_output_are_not_its_own(history, name):
+    typed, written = history.make_lines(4), history.make_lines(3)
+    history.tick()
+    history.person_writes("old.py", typed)
+    history.commit("Typed")
+    history.tick()
+    tool, arguments, output = _list_outputs(typed)[name]
+    native = {"stdout": output, "stderr": "", "interrupted": False} if tool == "Bash" else None
+    history.agent().call(tool, arguments, output, native)
+    history.tick()
+    history.agent().write("new.py", join_lines([*typed, *written]))
+    history.commit("Copied")
+    assert find_types(history, typed, "new.py") == {"unknown"}
+    assert find_types(history, written, "new.py") == {"ai"}
+
+
+def _show_selection(agent, text):
+    """Record lines that the user selected in an editor."""
+    agent.asked("Move it")
+    line = agent.lines[-1]
+    line |= {
+        "type": "attachment",
+        "attachment": {"type": "selected_lines_in_ide", "filename": "old.py", "content": text},
+    }
+    del line["message"]
+
+
+@pytest.mark.parametrize(
+    "show",
+    [
+        pytest.param(_show_selection, id="selection"),
+        pytest.param(
+            lambda agent, text: agent._add(
+                "user", f"<ide_selection>\n{text}</ide_selection>", isMeta=True
+            ),
+            id="host",
+        ),
+        pytest.param(
+            lambda agent, text: agent._add(
+                "user", f"This session is being continued.\n{text}", isCompactSummary=True
+            ),
+            id="summary",
+        ),
+        pytest.param(
+            lambda agent, text: agent._add(
+                "user",
+                [{"type": "text", "text": f"<system-reminder>\n{text}</system-reminder>"}],
+                isMeta=True,
+            ),
+            id="reminder",
+        ),
+    ],
+)
+def test_lines_that_an_agent_copied_from_a_text_of_its_host_are_not_its_own(history, show):
+    typed, written = history.make_lines(4), history.make_lines(3)
+    history.tick()
+    history.person_writes("old.py", typed)
+    history.commit("Typed")
+    history.tick()
+    show(history.agent(), join_lines(typed))
+    history.tick()
+    history.agent().write("new.py", join_lines([*typed, *written]))
+    history.commit("Copied")
+    assert find_types(history, typed, "new.py") == {"unknown"}
+    assert find_types(history, written, "new.py") == {"ai"}
+
+
+def test_short_line_that_an_agent_read_and_copied_alone_is_not_its_own(history):
+    line = "    timeout_seconds = compute_limit(3)"
+    history.tick()
+    history.person_writes("old.py", [*history.make_lines(3), line, *history.make_lines(2)])
+    history.commit("Typed")
+    agent = history.agent()
+    agent.look("old.py")
+    agent.look("app.py")
+    history.tick()
+    anchor = history.read("app.py")[1]
+    agent.edit("app.py", f"{anchor}\n", join_lines([anchor, line]))
+    history.tick()
+    history.commit("Copied")
+    assert find_types(history, [line]) == {"unknown"}
+
+
+def test_lines_that_an_agent_reindented_without_a_look_are_not_its_own(history):
+    """Only the edit itself shows the old lines, as in a session that continues another one."""
+    typed = history.make_lines(4)
+    history.tick()
+    history.person_inserts("app.py", 6, typed)
+    history.tick()
+    condition = "if the_configuration_is_complete(settings):"
+    indented = [f"    {line}" for line in typed]
+    history.agent().edit("app.py", join_lines(typed), join_lines([condition, *indented]))
+    history.tick()
+    history.commit("Both")
+    assert find_types(history, typed) == {"unknown"}
+    assert find_types(history, [condition]) == {"ai"}
+
+
+def test_lines_that_an_agent_cut_without_a_look_and_wrote_elsewhere_are_not_its_own(history):
+    typed, written = history.make_lines(4), history.make_lines(2)
+    history.tick()
+    history.person_inserts("app.py", 6, typed)
+    history.tick()
+    history.agent().edit("app.py", join_lines(typed), "")
+    history.tick()
+    history.agent().write("new.py", join_lines([*typed, *written]))
+    history.commit("Both")
+    assert find_types(history, typed, "new.py") == {"unknown"}
+    assert find_types(history, written, "new.py") == {"ai"}
+
+
+def test_own_lines_that_an_agent_reindented_stay_its_own(history):
+    written = history.make_lines(4)
+    history.tick()
+    assert history.agent_inserts("app.py", 2, written)
+    history.tick()
+    indented = ["if ready:", *(f"    {line}" for line in written)]
+    history.agent().edit("app.py", join_lines(written), join_lines(indented))
+    history.commit("Both")
+    assert find_types(history, written) == {"ai"}
+
+
 def test_own_lines_that_an_agent_saw_in_an_output_stay_its_own(history):
     written = history.make_lines(4)
     program = f"open('old.py', 'w').write('''\n{join_lines(written)}''')"
@@ -582,6 +736,48 @@ def test_generated_file_with_lines_of_an_agent_is_nobodys(history, header):
     history.commit("Generated")
     assert find_types(history, written, path) == {"unknown"}
     assert find_types(history, written, "source.py") == {"ai"}
+
+
+@pytest.mark.parametrize("author", ["dependabot[bot]", "renovate[bot]", "Renovate Bot"])
+def test_version_that_an_updater_of_dependencies_wrote_is_not_an_agents(history, author):
+    """An agent wrote the same version before, and its change was thrown away."""
+    history.tick()
+    old, new = (f'    "typescript": "^5.{minor}.0-beta.20260314",' for minor in (3, 4))
+    rest = history.make_lines(2)
+    history.person_writes("package.json", [rest[0], old, rest[1]])
+    history.commit("Start")
+    agent = history.agent()
+    agent.look("package.json")
+    history.tick()
+    agent.edit("package.json", f"{old}\n", f"{new}\n")
+    history.tick()
+    history.commit("Tried")
+    assert find_types(history, [new], "package.json") == {"ai"}
+    history.git("reset", "-q", "--hard", "HEAD~1")
+    history.tick(86_400)
+    (history.folder / "package.json").write_text(join_lines([rest[0], new, rest[1]]))
+    history.commit("Bump typescript", "--author", f"{author} <bot@example.org>")
+    assert find_types(history, [new], "package.json") == {"unknown"}
+    types = {line.text: line.type for _, lines in history.blame_commit() for line in lines}
+    assert types == {new: "unknown"}
+
+
+def test_licence_that_a_person_added_elsewhere_is_not_an_agents(history):
+    words = [
+        "Permission is hereby granted, free of charge, to any person obtaining a copy",
+        "of this software and associated documentation files (the Software), to deal",
+        "in the Software without restriction, including without limitation the rights",
+    ]
+    for folder in ("first", "second"):
+        (history.folder / folder).mkdir()
+    history.tick()
+    history.agent_writes("first/LICENSE", words)
+    history.commit("Written")
+    history.tick()
+    history.person_writes("second/LICENSE", words)
+    history.commit("Added")
+    assert find_types(history, words, "first/LICENSE") == {"ai"}
+    assert find_types(history, words, "second/LICENSE") == {"unknown"}
 
 
 def test_lines_that_a_generator_of_an_agent_made_are_nobodys(history):

@@ -39,7 +39,7 @@ from vacr.agents.labels import (
     parse_stated_outcome,
 )
 from vacr.agents.tool_calls import ToolCall, ToolEffect, has_failed
-from vacr.record import get_prompt_text
+from vacr.record import get_prompt_text, list_message_texts
 
 if TYPE_CHECKING:
     from vacr.agents.file_tools import FileReport, RunShell, ShellOutput
@@ -605,6 +605,13 @@ class Agent:
         Return an empty text if no person wrote in it.
         """
         return get_prompt_text(entry)
+
+    def shown_text(self, entry: dict[str, Any]) -> str:
+        """Return all text that a message or a host event shows to the model; empty without any.
+
+        Calls, their results, and the model's own messages are not meant.
+        """
+        return "\n".join(list_message_texts(entry)) if entry.get("type") == "user" else ""
 
     def is_summary(self, entry: dict[str, Any]) -> bool:
         """Return whether an entry sums up an earlier session that this one continues."""

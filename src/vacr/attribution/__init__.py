@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from vacr.attribution.attribute import attribute_records as attribute_records
     from vacr.attribution.attribute import build_contributor as build_contributor
     from vacr.attribution.attribute import count_unknown_tools as count_unknown_tools
-    from vacr.attribution.attribute import find_base_root as find_base_root
     from vacr.attribution.attribute import find_session_root as find_session_root
     from vacr.attribution.attribute import list_applied_changes as list_applied_changes
     from vacr.attribution.attribute import list_changed_files as list_changed_files
     from vacr.attribution.attribute import replay_records as replay_records
+    from vacr.attribution.base_files import BaseFiles as BaseFiles
+    from vacr.attribution.base_files import find_base_root as find_base_root
     from vacr.attribution.check import ATTRIBUTION_DIFFERS as ATTRIBUTION_DIFFERS
     from vacr.attribution.check import ATTRIBUTION_HOLDS as ATTRIBUTION_HOLDS
     from vacr.attribution.check import ATTRIBUTION_NEEDS_AGENT as ATTRIBUTION_NEEDS_AGENT
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from vacr.attribution.reconcile import LineRun as LineRun
     from vacr.attribution.reconcile import list_line_runs as list_line_runs
     from vacr.attribution.reconcile import release_reverted_lines as release_reverted_lines
-    from vacr.attribution.replay import BaseFiles as BaseFiles
     from vacr.attribution.replay import Replay as Replay
     from vacr.attribution.session_steps import find_entry_prompts as find_entry_prompts
     from vacr.attribution.session_steps import find_entry_times as find_entry_times
@@ -48,11 +48,14 @@ __getattr__, __dir__, __all__ = export_lazily(
             "attribute_records",
             "build_contributor",
             "count_unknown_tools",
-            "find_base_root",
             "find_session_root",
             "list_applied_changes",
             "list_changed_files",
             "replay_records",
+        ),
+        "base_files": (
+            "BaseFiles",
+            "find_base_root",
         ),
         "check": (
             "ATTRIBUTION_DIFFERS",
@@ -74,10 +77,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "list_line_runs",
             "release_reverted_lines",
         ),
-        "replay": (
-            "BaseFiles",
-            "Replay",
-        ),
+        "replay": ("Replay",),
         "session_steps": (
             "find_entry_prompts",
             "find_entry_times",

@@ -19,7 +19,7 @@ in the member `vacr` of the record, by path and range.
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -31,10 +31,11 @@ from vacr.agents import (
     find_record_agent,
     is_unknown_file_tool,
 )
+from vacr.attribution.base_files import BaseFiles, find_base_root
 from vacr.attribution.base_moments import find_base_moments
 from vacr.attribution.file_state import EVIDENCE_CONTENT_ONLY, LineMaker, TrackedFile
 from vacr.attribution.reconcile import LineRun, list_line_runs, release_reverted_lines
-from vacr.attribution.replay import BaseFiles, Replay, derive_file_actions
+from vacr.attribution.replay import Replay, derive_file_actions
 from vacr.attribution.session_steps import find_newest_revision, locate_session_steps
 from vacr.edits import (
     DIFF_ALGORITHM,
@@ -146,35 +147,6 @@ def find_session_root(
                 make_absolute_path(event.path, step.folder) for event in step.events if event.path
             }
     return find_base_root(base, sorted(named), folder)
-
-
-def find_base_root(base: BaseFiles, named: Iterable[str], working_dir: str) -> str:
-    """Return the folder on the session's machine that corresponds to the root of the base.
-
-    It is the folder below which most of the absolute paths in `named` are files of the base, or
-    else `working_dir`. Files of other projects may have the same names. So a folder that is
-    unrelated to the working folder needs more matches than the session names files in there.
-    """
-    home = make_absolute_path(working_dir, "") if working_dir else ""
-    votes: Counter[str] = Counter()
-    at_home = 0
-    for path in named:
-        at_home += bool(home) and _is_under(path, home)
-        parts = path.split("/")
-        for cut in range(1, len(parts)):
-            if "/".join(parts[cut:]) in base.names:
-                votes["/".join(parts[:cut])] += 1
-                break
-    best, count = max(
-        votes.items(), key=lambda item: (item[1], item[0] == home, -len(item[0])), default=(home, 0)
-    )
-    related = best == home or _is_under(best, home) or _is_under(home, best)
-    return best if related or count > at_home else home
-
-
-def _is_under(path: str, folder: str) -> bool:
-    """Return whether a path lies below a folder; the folder itself does not."""
-    return path.startswith(folder.rstrip("/") + "/")
 
 
 # --- the attribution of one record ---

@@ -8,7 +8,7 @@ on, the file has the text of the base, and all that happened to it before is set
 
     >>> from vacr.agents import CALL_DONE, ToolCall
     >>> from vacr.attribution.base_moments import find_base_moments
-    >>> from vacr.attribution.replay import BaseFiles
+    >>> from vacr.attribution.base_files import BaseFiles
     >>> from vacr.edits import Edit, ObservedFile, Replacement
     >>> base = BaseFiles("HEAD", ["a.py"], lambda path: b"x = 2\\n")
     >>> first, second = (ToolCall("Edit", {}, name, name, "model", "/app", state=CALL_DONE)
@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vacr.agents import SessionStep
+from vacr.attribution.base_files import BaseFiles
 from vacr.attribution.file_state import FileState, TrackedFile
 from vacr.attribution.locate import (
     apply_edits,
@@ -35,7 +36,7 @@ from vacr.attribution.locate import (
     matches_hunks,
     restore_hunk_tabs,
 )
-from vacr.attribution.replay import BaseFiles, LineChange, Replay
+from vacr.attribution.replay import LineChange, Replay
 from vacr.edits import (
     NO_ORIGIN,
     AppliedPatch,

@@ -22,7 +22,7 @@ from typing import Any, cast
 
 from vacr.agents import find_missing_agent
 from vacr.attribution.attribute import ConversationLinks, attribute_records
-from vacr.attribution.replay import BaseFiles
+from vacr.attribution.base_files import BaseFiles
 from vacr.errors import InvalidRecord
 from vacr.model import Record
 from vacr.record import compute_record_id, encode_canonical_json, get_vacr_metadata, is_made_by_vacr

@@ -19,8 +19,7 @@ change that no call explains came from outside.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from heapq import merge
 from typing import Any
@@ -33,6 +32,7 @@ from vacr.agents import (
     ToolEffect,
     find_record_agent,
 )
+from vacr.attribution.base_files import BaseFiles
 from vacr.attribution.chunks import LineRanges
 from vacr.attribution.file_state import (
     EVIDENCE_ANCHORED,
@@ -113,23 +113,6 @@ from vacr.edits import (
 LineChange = Replacement | AppliedPatch | FileWrite
 PlacedChange = tuple[LineRanges | None, str]
 """The line ranges that a change wrote, or `None` where its place is unknown, and the evidence."""
-
-
-@dataclass(frozen=True, slots=True)
-class BaseFiles:
-    """The files of a revision: their paths from its root, and a function that reads one.
-
-    `time` is when the revision was committed, in milliseconds since 1970; 0 if that is unknown.
-    """
-
-    revision: str
-    names: Collection[str]
-    read: Callable[[str], bytes]
-    time: int = 0
-
-    def read_file(self, path: str | None) -> bytes | None:
-        """Return the bytes of a file, or `None` if the base does not have the path."""
-        return self.read(path) if path is not None and path in self.names else None
 
 
 def derive_file_actions(agent: Agent, call: ToolCall) -> Iterator[FileAction]:

@@ -102,9 +102,14 @@ class FileVersion:
         return self.wanted is None or number in self.wanted
 
     def allows_call(self, number: int, claim: LineClaim) -> bool:
-        """Return whether a call may have written a line: it is not later than the commit."""
+        """Return whether a call may have written a line: it is not later than the commit.
+
+        A program that updates dependencies wrote the lines of its commits itself.
+        """
         times = self.line_times.get(number, self.times)
-        return times is None or claim.is_possible_at(times.committed)
+        if times is None:
+            return True
+        return not times.is_update and claim.is_possible_at(times.committed)
 
     def is_removed_before(self, number: int, until: int | None) -> bool:
         """Return whether a session had removed a line before it was committed.

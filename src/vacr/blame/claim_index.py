@@ -49,7 +49,6 @@ from vacr.blame.claim_encoding import (
     list_version_keys,
 )
 from vacr.blame.claims import BaseLookup, RecordClaims
-from vacr.blame.session_claims import gather_own_claims
 from vacr.blame.session_facts import (
     RecordingHeader,
     describe_recording,
@@ -410,6 +409,8 @@ class IndexedRecords:
                     continue
                 claims = self.index.load_claims(row, wanted) if row is not None else None
             if claims is None:  # The index failed, or is damaged.
+                from vacr.blame.session_claims import gather_own_claims
+
                 claims = gather_own_claims(handle.load(), bases, wanted)
             self.gathered[claims.facts.record] = handle
             gathered.append(claims)
@@ -432,7 +433,11 @@ class IndexedRecords:
             for handle, base in found
             if self.index.find_claims(handle.indexed.row, base) is None
         ]
-        replayed = {}
+        replayed: dict[int, RecordClaims] = {}
+        if not unknown:
+            return replayed
+        from vacr.blame.session_claims import gather_own_claims
+
         for number, (handle, base) in enumerate(unknown):
             self.progress(number, len(unknown))
             claims = gather_own_claims(handle.load(), bases, None)

@@ -1,12 +1,13 @@
 """Lines that a session saw before its agent wrote them.
 
 An agent that reads a file and writes its text into another one is not the author of that text: the
-older author stays. It may also have read the text in a diff, in the output of a program, or in a
-prompt. Idioms are the exception. Every test file of a project has the same first lines,
-and an agent that writes one more of them has not copied a certain one. So a copy is a block of
-lines that were seen next to each other, with 40 letters and digits in lines that few places have,
-as in `git blame -C`. Blanks do not count. In a block that the agent wrote in part, only the lines
-of others are copies.
+older author stays. It may also have read the text in the output of any call, in a prompt, or in a
+text of its host, such as a reminder or a selection in an editor. Idioms are the exception. Every
+test file of a project has the same first lines, and an agent that writes one more of them has not
+copied a certain one. So a copy is a block of lines that were seen next to each other, with 40
+letters and digits in lines that few places have, as in `git blame -C`; 20 are enough if the call
+wrote nothing else there. Blanks do not count. In a block that the agent wrote in part, only the
+lines of others are copies.
 
     >>> from vacr.blame.copied_lines import SeenText
     >>> seen = SeenText()
@@ -21,6 +22,7 @@ of others are copies.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -29,16 +31,56 @@ from itertools import pairwise
 from vacr.blame.line_text import count_letters, remove_blanks
 
 _MIN_COPIED_LETTERS = 40
+_MIN_LONE_LETTERS = 20  # of a block that is all that was written
 # A line in more files than this, or so often in one, is an idiom.
 _MAX_FILES = 2
 _MAX_REPETITIONS = 2
 # The names of outputs begin with this character, because no path contains it.
 _OUTPUT = "\0"
-_MAX_OUTPUT_LINES = 2_000
+_MAX_OUTPUT_LINES = 20_000
 _NUMBER = re.compile(r"[^\s:]*?:?\s*\d+(?:[:\t→│|]|-(?=\s|$))\s?")
+
+# What may come before a line in the output of `diff`, `git blame`, `grep` or a test runner.
+_MARK = re.compile(
+    r"\^?[0-9a-f]{7,40} [^)\n]*\d\) ?|[^\s:]*[./][^\s:]*[:-]|[<>|+!E-](?=\s)", re.ASCII
+)
 
 ShownLine = tuple[str, bool] | None
 """A line and whether somebody else than the agent wrote it; `None` for lines that are not known."""
+
+
+def _list_output_lines(text: str) -> Iterator[list[str]]:
+    """Yield the lines of an output, and again without marks before them, if any has one.
+
+    The texts in a JSON output count as outputs of their own.
+    """
+    for part in _list_json_texts(text) or [text]:
+        lines = _split_output(part)
+        yield lines
+        unmarked = [_MARK.sub("", line, count=1) if _MARK.match(line) else line for line in lines]
+        if unmarked != lines:
+            yield unmarked
+
+
+def _list_json_texts(text: str) -> list[str]:
+    """Return the texts in a JSON output, the texts of a list as one; empty for other outputs."""
+    if text[:1] not in ("{", "["):
+        return []
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    texts, open_values = [], [value]
+    while open_values:
+        value = open_values.pop()
+        if isinstance(value, str):
+            texts.append(value)
+        elif isinstance(value, dict):
+            open_values += value.values()
+        elif isinstance(value, list):
+            texts.append("\n".join(item for item in value if isinstance(item, str)))
+            open_values += (item for item in value if not isinstance(item, str))
+    return texts
 
 
 def _split_output(text: str) -> list[str]:
@@ -113,7 +155,11 @@ class SeenText:
         They may come from files that the session saw as well, so they count as another place only
         if no file has them.
         """
-        lines = _split_output(text)
+        for lines in _list_output_lines(text):
+            self._add_output_lines(lines, moment)
+
+    def _add_output_lines(self, lines: Sequence[str], moment: int) -> None:
+        """Add the lines of an output, without marks."""
         shown = _squeeze_lines((line, not self.is_own(line)) for line in lines)
         counts = Counter(line[0] for line in shown if line is not None)
         original = self._find_original(counts) or f"{_OUTPUT}{moment}"
@@ -187,9 +233,11 @@ class SeenText:
         Empty lines belong to the copied line above them.
         """
         copied: set[int] = set()
+        written = sum(bool(line.strip()) for line in lines)
         for block in self._split_blocks(lines, moment):
             letters = sum(count_letters(line) for _, line in block if self._is_rare(line, moment))
-            if letters >= _MIN_COPIED_LETTERS:
+            is_all = len(block) == written
+            if letters >= (_MIN_LONE_LETTERS if is_all else _MIN_COPIED_LETTERS):
                 copied.update(self._list_lines_of_others(block, moment))
         for index, line in enumerate(lines):
             if index - 1 in copied and not line.strip():

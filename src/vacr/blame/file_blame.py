@@ -43,7 +43,6 @@ from vacr.blame.additions import (
 from vacr.blame.blocks import FileVersion, TextLines
 from vacr.blame.claim_index import IndexedRecords
 from vacr.blame.commit_diff import read_changed_files
-from vacr.blame.exclusion import CommitWindow, blame_people
 from vacr.blame.frequency import count_repository_lines
 from vacr.blame.git import (
     CommitTimes,
@@ -61,7 +60,6 @@ from vacr.blame.git_blame import (
 from vacr.blame.join import BlameByLine, ClaimJoiner, LineBlame
 from vacr.blame.locality import Locality, PlacedSession
 from vacr.blame.moves import ChangedLines, find_moved_lines
-from vacr.blame.session_claims import gather_claims
 from vacr.edits import decode_file_text, split_keeping_ends, strip_line_end
 from vacr.errors import UnreadableInput
 
@@ -218,6 +216,8 @@ def blame_added_files(repository: Repository, read: AddedFiles, claims: PlacedCl
     commit, parents = additions.commit, additions.parents
     blames = claims.joiner.join(read.versions)
     if additions.since is None and len(parents) == 1:
+        from vacr.blame.exclusion import CommitWindow, blame_people
+
         window = CommitWindow(commit, parents[0], additions.author, additions.times)
         blame_people(repository, window, read.versions, blames, claims.sessions)
     blamed = [
@@ -419,6 +419,8 @@ def gather_placed_claims(
         claims = records.gather_claims(find_base, versions, everything=everything)
         loaders = {name: handle.load for name, handle in records.gathered.items()}
     else:
+        from vacr.blame.session_claims import gather_claims
+
         claims = gather_claims(records, find_base, {version.digest for version in versions})
         loaders = {str(record.get("id", "")): partial(dict, record) for record in records}
     tree = repository.list_files(commit) if tree is None else tree

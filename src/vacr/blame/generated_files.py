@@ -1,7 +1,7 @@
-"""Files that programs write: lock files, bundles, snapshots and generated code.
+"""Files that programs write, and standard texts: lock files, bundles, generated code, licences.
 
-Everybody who runs the generator gets the same lines. So only the text of a call at the same path
-shows that an agent wrote such a line, and nothing shows that a person did.
+Everybody who runs the generator or takes the standard text gets the same lines. So only the text of
+a call at the same path shows that an agent wrote such a line, and nothing shows that a person did.
 
 >>> from vacr.blame.generated_files import is_generated
 >>> is_generated("web/package-lock.json"), is_generated("web/page.js")
@@ -25,6 +25,7 @@ _NAMES = (
     "packages.lock.json",
     "pnpm-lock.yaml",
 )
+_STANDARD_TEXTS = ("LICENSE", "LICENCE", "UNLICENSE", "COPYING", "CODE_OF_CONDUCT")
 _ENDINGS = (".lock", ".lockb", ".min.js", ".min.css", ".map", ".snap", ".pb.go", "_pb2.py")
 _FOLDERS = (
     "dist",
@@ -45,10 +46,11 @@ _HEADER_LINES = 5
 
 
 def is_generated(path: str, lines: Sequence[str] = ()) -> bool:
-    """Return whether a program usually writes a file, by its name or by its first lines."""
+    """Return whether a file is usually generated or a standard text, by its name or first lines."""
     *folders, name = path.split("/")
     return (
         name in _NAMES
+        or name.upper().startswith(_STANDARD_TEXTS)
         or name.endswith(_ENDINGS)
         or any(infix in name for infix in _INFIXES)
         or any(folder in _FOLDERS for folder in folders)

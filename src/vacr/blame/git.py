@@ -60,15 +60,24 @@ _HASH = re.compile(r"[0-9a-f]{4,64}")
 _MISSING_PROMISED_OBJECT = re.compile(r"could not fetch ([0-9a-f]{40,64}) from promisor remote")
 _OBJECT_HEADER_WORDS = 3  # name, type and size; a missing object has name and `missing`
 
+# Programs that propose newer versions of dependencies; agents have other names.
+_UPDATER = re.compile(
+    r"(?:dependabot|dependabot-preview|depfu|greenkeeper|pyup|renovate|scala-steward|snyk)"
+    r"(?:[ -]?\[?bot\]?)?",
+    re.IGNORECASE,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class CommitTimes:
-    """The times of a commit, in seconds since 1970."""
+    """The times of a commit, in seconds since 1970, and what kind of author it has."""
 
     authored: int
     """When the change was first committed; a rebase keeps it."""
     committed: int
     """When this commit was made."""
+    is_update: bool = False
+    """Whether its author is a program that updates dependencies."""
 
 
 class Repository:
@@ -267,9 +276,13 @@ class Repository:
         Like git, take a malformed time as 0: so no call can be earlier than the commit.
         """
         times = {}
-        for line in self.describe_commits(commits, "%H %at %ct"):
-            commit, authored, committed = line.split(" ")
-            times[commit] = CommitTimes(int(authored or committed or 0), int(committed or 0))
+        for line in self.describe_commits(commits, "%H %at %ct %an"):
+            commit, authored, committed, author = line.split(" ", 3)
+            times[commit] = CommitTimes(
+                int(authored or committed or 0),
+                int(committed or 0),
+                is_update=_UPDATER.fullmatch(author) is not None,
+            )
         return times
 
     def read_authors(self, commits: Iterable[str]) -> dict[str, str]:

@@ -94,12 +94,6 @@ _OBSERVATIONS = (ObservedDiff, ObservedFile, ObservedLines)
 _LOOKS = (*_OBSERVATIONS, ChangeNotice)
 _EDITS = (AppliedPatch, FileDeletion, FileMove, FileWrite, Replacement, UnplacedEdit)
 _COMMITTING = re.compile(r"\bgit\b.*\b(?:commit|stash|merge|rebase|cherry-pick|am)\b", re.DOTALL)
-# Commands, and names of tools, that show text of files or of the web.
-_SHOWING = re.compile(
-    r"\b(?:git|gh|cat|sed|awk|head|tail|less|more|bat|grep|rg|nl|jq|curl|wget|diff|python3?|node"
-    r"|perl|ruby|xargs|find)\b|read|get|fetch|view|show|search",
-    re.IGNORECASE,
-)
 _MIN_OUTPUT = 40  # letters of a single line that may be copied
 _MIN_BLOB_LENGTH = 200  # a shorter file may be in any repository
 _MIN_STRAY = 30  # letters of a line that is recognized without the lines around it
@@ -248,7 +242,10 @@ class ClaimReplay(Replay):
         if ends_change:
             self.collect_pieces()
         history_length = len(self.history)
+        replaced = list(self._list_replaced_texts(actions, step.folder))
         super().step(step, actions)
+        for path, lines in replaced:
+            self.seen_text.add_file(path, lines, self.clock - 1)
         self._note_changes(step, actions)
         self._note_seen_text(step, actions)
         if isinstance(step, ToolCall) and _COMMITTING.search(str(step.input)):
@@ -284,31 +281,47 @@ class ClaimReplay(Replay):
                     self.edited_keys.add(key)
                 self._note_file_state(key, seconds, edited=isinstance(action, _EDITS))
 
+    def _list_replaced_texts(
+        self, actions: Sequence[FileAction], folder: str
+    ) -> Iterator[tuple[str, list[ShownLine]]]:
+        """Yield the lines that edits are about to replace, and whether others wrote them.
+
+        The agent knew them, perhaps from an earlier session that this one continues.
+        """
+        for action in actions:
+            path = make_absolute_path(action.path, folder)
+            tracked = self.files.get(make_path_key(path))
+            shown = [] if tracked is None else self._list_shown_lines(tracked.file)
+            own = {line[0] for line in shown if line is not None and not line[1]}
+            for old, _ in _list_changed_texts(action):
+                yield (
+                    tracked.path if tracked is not None else path,
+                    [(line, line not in own and not self.seen_text.is_own(line)) for line in old],
+                )
+
     def _note_seen_text(self, step: SessionStep, actions: Sequence[FileAction]) -> None:
         """Note the lines that a step showed, or that it wrote itself."""
-        if any(isinstance(action, _EDITS) for action in actions):
-            for action in actions:
+        is_edit = any(isinstance(action, _EDITS) for action in actions)
+        for action in actions:
+            if is_edit:
                 for lines in _list_written_texts(action):
                     self.seen_text.add_written(lines, self.clock)
-            return
-        for action in actions:
-            if not isinstance(action, _LOOKS):
-                continue
-            tracked = self.files.get(make_path_key(make_absolute_path(action.path, step.folder)))
-            if tracked is not None:
-                shown = self._list_shown_lines(tracked.file)
-                self.seen_text.add_file(tracked.path, shown, self.clock)
+            elif isinstance(action, _LOOKS):
+                path = make_path_key(make_absolute_path(action.path, step.folder))
+                tracked = self.files.get(path)
+                if tracked is not None:
+                    shown = self._list_shown_lines(tracked.file)
+                    self.seen_text.add_file(tracked.path, shown, self.clock)
         self._note_output(step)
 
     def _note_output(self, step: SessionStep) -> None:
-        """Note the lines in the output of a command that shows text, or in a prompt."""
+        """Note the lines in the output of a call, in a prompt, or in a text of the host."""
         if isinstance(step, ShownEntry):
-            text = self.agent.prompt_text(step.value) or ""
+            text = self.agent.shown_text(step.value)
         else:
             script, _ = extract_command(step.input)
             self.seen_text.add_written((script or "").split("\n"), self.clock)
-            shows_text = _SHOWING.search(script if script is not None else step.name)
-            text = step.output if shows_text else ""
+            text = step.output
         if "\n" in text or len(text) > _MIN_OUTPUT:
             self.seen_text.add_output(text, self.clock)
 
@@ -460,8 +473,11 @@ class ClaimReplay(Replay):
             )
             for old, new in _list_changed_texts(action):
                 for lines in _find_new_runs(old, new, existing | self.replaced_lines):
-                    if not self.seen_text.find_copied_lines(lines, self.clock):
-                        self._add_piece(-len(self.makers), path, lines, set())
+                    copied = self.seen_text.find_copied_lines(lines, self.clock)
+                    kept = [index for index in range(len(lines)) if index not in copied]
+                    for part in split_consecutive_numbers(kept):
+                        own = lines[part[0] : part[-1] + 1]
+                        self._add_piece(-len(self.makers), path, own, set())
 
     def _add_piece(
         self, maker: int, path: str, lines: Sequence[str], existing: Collection[str]

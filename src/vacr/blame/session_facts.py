@@ -27,7 +27,6 @@ from vacr.agents import (
     extract_command,
     find_record_agent,
 )
-from vacr.attribution import find_entry_prompts, list_shown_revisions
 from vacr.blame.claims import SessionFacts
 from vacr.blame.stored_attribution import get_session_id
 from vacr.edits import make_absolute_path, make_relative_path
@@ -50,6 +49,8 @@ def find_session_facts(
     `named` are the files that its calls named, `blobs` the lengths of the files that it knew
     completely, by the name that git gives them.
     """
+    from vacr.attribution import list_shown_revisions
+
     environment = dict_or_empty(record["session"].get("environment"))
     own = environment.get("vcs")
     remotes = [_get_text(own, "repository"), _get_text(record.get("vcs"), "repository")]
@@ -135,6 +136,8 @@ class RecordingHeader:
 
 def describe_recording(record: dict[str, Any]) -> RecordingHeader:
     """Return the header of a record, to compare it with other recordings of its session."""
+    from vacr.attribution import find_entry_prompts
+
     names = (name for name in find_entry_prompts(record) if not name.startswith("/"))
     return RecordingHeader(
         get_session_id(record),

@@ -21,7 +21,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vacr.agents import UNKNOWN
-from vacr.attribution import find_entry_prompts, find_entry_times
 from vacr.blame.claims import ClaimsByLine, HashedRange, LineClaim
 
 _SHA_256_NAMES = ("sha-256", "sha256")
@@ -81,6 +80,8 @@ class _EntryContext:
     """The prompt and the time of each entry of a record."""
 
     def __init__(self, record: dict[str, Any]) -> None:
+        from vacr.attribution import find_entry_prompts, find_entry_times
+
         self.record = record
         self.prompts = find_entry_prompts(record)
         self.times = find_entry_times(record)

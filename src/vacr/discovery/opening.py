@@ -452,15 +452,14 @@ def _list_pattern_files(
     sorted by name. Only the last name of a pattern may have wildcards. The transcript itself is
     left out, unless it matches wildcards.
     """
+    # This runs for every file of a large folder, so it avoids the slower Path.
+    stem, own_name, parent = path.stem, path.name.partition(".")[0], str(path.parent)
     for pattern in patterns:
         session_ids = sorted(sessions, key=str) if "{session}" in pattern else [""]
         for session in session_ids:
-            filled = pattern.format(
-                stem=path.stem, name=path.name.partition(".")[0], session=session
-            )
+            filled = pattern.format(stem=stem, name=own_name, session=session)
             folder, _, name = filled.rpartition("/")
-            # This runs for every file of a large folder, so it avoids the slower Path.
-            place = join_path(path.parent, folder)
+            place = join_path(parent, folder) if folder else parent
             if "*" not in name:
                 file = join_path(place, name)
                 if name != path.name and is_file(file):

@@ -161,7 +161,8 @@ def _list_place_files(path: Path) -> Iterator[Path]:
     side_files = (Path(f"{path}{suffix}") for suffix in ("-wal", "-journal"))
     yield from (file for file in side_files if file.is_file())
     for agent in load_agents().values():
-        yield from list_attached_files(path, agent)
+        if agent.attached:
+            yield from list_attached_files(path, agent)
 
 
 @dataclass

@@ -139,12 +139,13 @@ def _compute_stamp(schema: tuple[str, ...]) -> str:
     """
     digest = hashlib.sha256("\n".join((__version__, *schema)).encode())
     package = Path(__file__).parent.parent
+    start = len(str(package)) + 1
     for folder, _, names in sorted(os.walk(package)):
         for name in sorted(names):
             if name.endswith(".py"):
-                path = Path(folder, name)
-                status = path.stat()
-                about = f"{path.relative_to(package)}:{status.st_size}:{status.st_mtime_ns}\n"
+                status = Path(folder, name).stat()
+                place = f"{folder}/{name}"[start:]
+                about = f"{place}:{status.st_size}:{status.st_mtime_ns}\n"
                 digest.update(os.fsencode(about))
     for point in entry_points(group=_AGENT_ENTRY_POINTS):
         version = point.dist.version if point.dist is not None else ""

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from vacr.record.message_content import flatten_to_line as flatten_to_line
     from vacr.record.message_content import get_prompt_text as get_prompt_text
     from vacr.record.message_content import has_labels as has_labels
+    from vacr.record.message_content import list_message_texts as list_message_texts
     from vacr.record.message_content import shorten_title as shorten_title
     from vacr.record.message_content import walk_entries as walk_entries
     from vacr.record.timestamps import are_sortable_timestamps as are_sortable_timestamps
@@ -142,6 +143,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "flatten_to_line",
             "get_prompt_text",
             "has_labels",
+            "list_message_texts",
             "shorten_title",
             "walk_entries",
         ),

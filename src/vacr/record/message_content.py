@@ -401,7 +401,7 @@ def _find_first_request(trace: Mapping[str, Any]) -> str:
         flatten_to_line(_MARKUP_TAG.sub(" ", text))
         for entry in messages
         if not entry.get("isMeta")
-        for text in _list_message_texts(entry)
+        for text in list_message_texts(entry)
     )
     return next(filter(None, itertools.chain(prompts, unmarked)), "")
 
@@ -433,7 +433,7 @@ def get_prompt_text(entry: Mapping[str, Any]) -> str:
     if speaker not in PROMPTING_SPEAKERS:
         return ""
     prompt = marks.get("prompt") if isinstance(marks, dict) else None
-    return prompt if isinstance(prompt, str) else "\n".join(_list_message_texts(entry))
+    return prompt if isinstance(prompt, str) else "\n".join(list_message_texts(entry))
 
 
 def _guess_prompt_text(entry: Mapping[str, Any]) -> str:
@@ -443,7 +443,7 @@ def _guess_prompt_text(entry: Mapping[str, Any]) -> str:
     """
     if entry.get("isMeta") is True:
         return ""
-    queries = map(_extract_user_query, _list_message_texts(entry))
+    queries = map(_extract_user_query, list_message_texts(entry))
     return "\n".join(
         query
         for query in queries
@@ -451,7 +451,7 @@ def _guess_prompt_text(entry: Mapping[str, Any]) -> str:
     )
 
 
-def _list_message_texts(entry: Mapping[str, Any]) -> list[str]:
+def list_message_texts(entry: Mapping[str, Any]) -> list[str]:
     """Return the texts of a message: its content, or the text of each block; empty without text."""
     content = entry.get("content")
     if isinstance(content, list):

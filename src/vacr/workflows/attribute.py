@@ -26,13 +26,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from vacr.attribution import ATTRIBUTION_HOLDS, BaseFiles, JointRecords, compare_attribution
 from vacr.errors import PluginError, escape_unprintable
 from vacr.record import format_timestamp
 from vacr.workflows.inputs import InputRecord
 from vacr.workflows.record_files import format_count
 
 if TYPE_CHECKING:
+    from vacr.attribution import BaseFiles, JointRecords
     from vacr.blame import AddedLines, BlamedLine, LineBlame, LineClaim
 
 CONTRIBUTOR_TYPES = ("ai", "human", "mixed", "unknown")
@@ -131,6 +131,8 @@ def find_attribution_failure(
     Raises:
         PluginError: the agent's plugin fails.
     """
+    from vacr.attribution import ATTRIBUTION_HOLDS, compare_attribution
+
     if recording.modified:
         return recording.modified
     if "file-attribution" not in recording.record:

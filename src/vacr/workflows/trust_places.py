@@ -42,20 +42,11 @@ from vacr.files import (
     read_bytes,
     write_durable_file,
 )
-from vacr.signing import read_trust_file
-from vacr.verification import (
-    MAX_TRUST_STORE_BYTES,
-    TrustedParty,
-    TrustStore,
-    add_party,
-    combine_trust_stores,
-    format_party,
-    format_trust_store,
-    parse_trust_store,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from vacr.verification import TrustedParty, TrustStore
 
 STORE_NAME = "trust.toml"
 PROJECT_STORE = f".vacr/{STORE_NAME}"
@@ -99,6 +90,8 @@ class TrustStoreFile:
         Raises:
             UnreadableInput: it is malformed, or was refused.
         """
+        from vacr.verification import parse_trust_store
+
         if self.state == STORE_REFUSED:
             message, hint = _describe_ignored_store(self)
             raise UnreadableInput(message, hint=hint)
@@ -110,6 +103,8 @@ class TrustStoreFile:
         Raises:
             UnreadableInput: the store is malformed.
         """
+        from vacr.verification import TrustStore, parse_trust_store
+
         old = parse_trust_store(self.approved, self.path) if self.approved else TrustStore()
         new = self.parse()
         before, after = ({party.name: party for party in one.parties} for one in (old, new))
@@ -133,6 +128,8 @@ def load_trust_stores(files: tuple[TrustStoreFile, ...]) -> TrustStore | None:
     Raises:
         UnreadableInput: a file is malformed, or two use one name for different parties.
     """
+    from vacr.verification import combine_trust_stores
+
     return combine_trust_stores([file.parse() for file in files]) if files else None
 
 
@@ -153,6 +150,8 @@ def choose_trust_stores(
         Unreachable: a named store cannot be read.
         UsageError: others can write to the user's own store.
     """
+    from vacr.signing import read_trust_file
+
     if names or has_bare_trust:
         _check_named_own_store(names, environment)
         return tuple(TrustStoreFile(name, read_trust_file(name)) for name in names)
@@ -207,6 +206,8 @@ def _read_store(path: Path) -> bytes:
     Raises:
         UnreadableInput: it cannot be read.
     """
+    from vacr.verification import MAX_TRUST_STORE_BYTES
+
     return read_bytes(path, MAX_TRUST_STORE_BYTES + 1)
 
 
@@ -325,6 +326,8 @@ def approve_store(file: TrustStoreFile, environment: Mapping[str, str] = os.envi
     Raises:
         UnreadableInput: the store is malformed, was refused, or contradicts the user's own store.
     """
+    from vacr.verification import combine_trust_stores
+
     stores = [file.parse()]
     for other in find_default_stores(environment):
         if other.state == STORE_OWN:
@@ -442,6 +445,7 @@ def add_trusted_party(path: Path, party: TrustedParty, *, is_shared: bool = Fals
         UsageError: the party is incomplete, or its name or one of its keys is already listed.
         UnreadableInput: the store is malformed, or cannot be written.
     """
+    from vacr.verification import add_party, format_party, format_trust_store
 
     def add(data: bytes, store: TrustStore) -> tuple[bytes, TrustStore]:
         changed = add_party(store, party, str(path))
@@ -516,6 +520,8 @@ def _change_store(
     If the text does not mean that, for example because the file is laid out in an unusual way, the
     whole file is written in the standard layout.
     """
+    from vacr.verification import TrustStore, format_trust_store, parse_trust_store
+
     with nullcontext() if is_shared else _hold_settings_lock():
         data = _read_store(path) if path.exists() else b""
         store = parse_trust_store(data, str(path)) if data else TrustStore()

@@ -140,6 +140,15 @@ class ClaudeCode(Agent):
         if isinstance(attachment, dict):
             yield from parse_attachment(attachment)
 
+    def shown_text(self, entry: dict[str, Any]) -> str:
+        """Return the texts of a user message, or of an attachment such as selected lines."""
+        data = entry.get("data")
+        attachment = data.get("attachment") if isinstance(data, dict) else None
+        if not isinstance(attachment, dict):
+            return super().shown_text(entry)
+        texts = (attachment.get(name) for name in ("content", "prompt", "snippet"))
+        return "\n".join(text for text in texts if isinstance(text, str))
+
     def file_report(self, call: ToolCall) -> FileReport:
         """Return the report in `toolUseResult` about the file of a call."""
         from vacr.agents.claude_code.tools import build_file_report
