@@ -124,6 +124,8 @@ def test_texts_of_an_archive_are_searched(browser, searchable):
     page.fill("input[type=search]", "rounded agrees")
     page.wait_for_selector(".hits h2:text-is('1 hit in 1 conversation')")
     assert page.locator(".hit mark").all_inner_texts() == ["rounded", "agrees"]
+    # No other number of conversations, and no chart of all of them.
+    assert page.locator(".count, .days, .charts").count() == 0
     page.click(".hit")
     page.wait_for_selector(".row.assistant.selected")
     assert "claude-code.html" in page.url

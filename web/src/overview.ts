@@ -33,7 +33,7 @@ export function buildOverview(
 
 /** Find the rows that tell what was asked, what came of it, and how it was checked. Sub-agents and repeated rows do not count. */
 function tellStory(rows: PageRow[]): Story {
-  const story: Story = { asked: -1, outcome: -1, unanswered: 0, tests: -1, testRuns: 0, commits: [] };
+  const story: Story = { asked: -1, task: -1, outcome: -1, unanswered: 0, laterCalls: 0, tests: -1, testRuns: 0, commits: [] };
   let firstPrompt = -1;
   let lastPrompt = -1;
   rows.forEach((row, at) => {
@@ -45,13 +45,17 @@ function tellStory(rows: PageRow[]): Story {
       if (firstPrompt < 0) firstPrompt = at;
       lastPrompt = at;
       story.unanswered += 1;
+    } else if (row.kind === "user" && row.speaker === "parent-agent") {
+      if (story.task < 0 && hasText(row)) story.task = at;
     } else if (row.kind !== "event" && row.kind !== "user") {
       // The agent acts: so the prompt before it was a request, and not a command to the program such as /model.
       if (story.asked < 0) story.asked = lastPrompt;
-      if (row.kind === "assistant" && hasText(row)) [story.outcome, story.unanswered] = [at, 0];
+      if (row.kind === "tool") story.laterCalls += 1;
+      if (row.kind === "assistant" && hasText(row)) [story.outcome, story.unanswered, story.laterCalls] = [at, 0, 0];
     }
   });
   if (story.asked < 0) story.asked = firstPrompt;
+  if (story.asked >= 0) story.task = -1;
   return story;
 }
 

@@ -224,8 +224,12 @@ export interface Bucket {
 export interface Story {
   /** The first prompt that got an answer, or else the first prompt. */
   asked: number;
+  /** The first message of a parent agent, if no person wrote a prompt. */
+  task: number;
   /** The last answer. */
   outcome: number;
+  /** The number of tool calls after the last answer. */
+  laterCalls: number;
   /** The number of prompts after the last answer. */
   unanswered: number;
   /** The last run of tests, and the number of runs. */
