@@ -162,7 +162,7 @@ export function ArchiveIndex({ site, title, producer, lines }: Pick<Island, "tit
           />
         )}
         {!typed && <UsageChart days={sumDays(counted)} />}
-        {!typed && (
+        {!matches.found.length && (
           <Charts>
             <Bars title="Tokens by agent" bars={addUpByName(counted.map((page) => ({ name: page.agent, value: page.tokens })))} />
             <Bars
@@ -174,7 +174,7 @@ export function ArchiveIndex({ site, title, producer, lines }: Pick<Island, "tit
             <Bars title="Calls by tool" bars={addUpByName(counted.flatMap((page) => page.tools))} />
           </Charts>
         )}
-        {!typed && lines && <Lines lines={lines} />}
+        {!matches.found.length && lines && <Lines lines={lines} />}
         <p class="note">The verdicts here are from the time when this archive was built. Each page verifies its record again.</p>
         {matches.found.length > 0 && shown.length > 0 && (
           <p class="count">{pluralize(shown.length, "conversation")} with these words in the title, project, agent or model:</p>

@@ -17,13 +17,14 @@ export function buildOverview(
 ): Overview {
   const tools = new Map<string, number>();
   for (const row of rows) if (row.tool) tools.set(row.tool, (tools.get(row.tool) ?? 0) + 1);
-  const [buckets, span] = divideTimeline(rows, collectOutputTokens(records));
+  const [buckets, bucketOfRow, span] = divideTimeline(rows, collectOutputTokens(records));
   return {
     sessions: records.map((record, index) => describeSession(record, names[index], sizes[index])),
     story: tellStory(rows),
     changes: collectFileChanges(records, rows),
     totals: totals ?? NO_TOTALS,
     buckets,
+    bucketOfRow,
     span,
     files: records.flatMap(listAttributedFiles),
     tools: [...tools].sort((left, right) => right[1] - left[1]),

@@ -246,6 +246,8 @@ export interface Overview {
   changes: FileChange[];
   totals: Totals;
   buckets: Bucket[];
+  /** The number of the bucket that shows each row. */
+  bucketOfRow: number[];
   /** The first and the last time, if the buckets are spans of time. Long pauses are shortened in them. */
   span: [string, string] | null;
   files: AttributedFile[];
