@@ -3,6 +3,7 @@
 import fcntl
 import os
 import pty
+import re
 import struct
 import sys
 import termios
@@ -35,7 +36,8 @@ def run_in_terminal(arguments, folder, home, width):
         shown += data
     os.waitpid(child, 0)
     os.close(terminal)
-    return shown.decode().replace("\r\n", "\n").splitlines()
+    without_looks = re.sub(r"\x1b\[[0-9;]*m", "", shown.decode())
+    return without_looks.replace("\r\n", "\n").splitlines()
 
 
 @pytest.fixture(scope="module")
