@@ -121,11 +121,11 @@ check: $(VENV)/dev.stamp $(LOWEST)/stamp $(SITE)/stamp peers web/node_modules/.s
 	$(BIN)/python docs/reference/generate.py --check
 	$(BIN)/python docs/spec-coverage/generate.py --check
 	$(BIN)/python docs/man/generate.py --check
-	$(BIN)/pytest -n $(WORKERS)
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 # Which lines of the source no test runs. Child processes are measured too.
 coverage: $(VENV)/dev.stamp $(LOWEST)/stamp peers web/node_modules/.stamp
-	$(BIN)/pytest -q -n $(WORKERS) --cov --cov-report=term:skip-covered --cov-report=html
+	$(BIN)/pytest -q -n $(WORKERS) --dist worksteal --cov --cov-report=term:skip-covered --cov-report=html
 
 # The permission tests, which root skips because root ignores permissions.
 test-unprivileged: | not-root $(VENV)/dev.stamp

@@ -194,7 +194,14 @@ AGENTS_WITHOUT_EXAMPLE = {
 """The folders of agents whose sessions are only in the fixtures → the agent."""
 FOLDERS = (*AGENTS, *AGENTS_WITHOUT_EXAMPLE)
 """The folders of all agents' sessions."""
-COMPANIONS = (".meta.json", "task_metadata.json", ".settings.json", "workspace.yaml", "index.json")
+COMPANIONS = (
+    ".meta.json",
+    "task_metadata.json",
+    ".settings.json",
+    "workspace.yaml",
+    "index.json",
+    "summary.json",
+)
 """The ends of names of files that belong to a session, but are none."""
 
 

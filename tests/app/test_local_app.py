@@ -16,7 +16,7 @@ import pytest
 
 from tests.conftest import EXAMPLES
 from tests.discovery import homes
-from tests.viewer.browser import AXE, DESKTOP, NEEDS_CHROMIUM, PHONE, start_browser
+from tests.viewer.browser import AXE, DESKTOP, NEEDS_CHROMIUM, PATIENCE, PHONE, start_browser
 from vacr.app import LocalApp
 
 
@@ -255,7 +255,7 @@ def browser():
 
 def open_app(browser, app, session="", size=None, **settings):
     page = browser.new_page(viewport=size or DESKTOP, **settings)
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(PATIENCE)
     page.complaints = []
     page.on("pageerror", lambda error: page.complaints.append(str(error)))
     page.goto(app.make_address(session))
@@ -381,7 +381,7 @@ def test_screen_of_the_app_is_accessible(browser, app, size, show):
         pytest.skip("needs axe-core: run npm ci in web/")
     context = browser.new_context(viewport=size)
     page = context.new_page()
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(PATIENCE)
     page.goto(app.make_address())
     page.wait_for_selector(".tile")
     show(page)

@@ -12,7 +12,7 @@ import pytest
 from tests.app.test_local_app import ask, request
 from tests.conftest import EXAMPLES
 from tests.discovery import homes
-from tests.viewer.browser import AXE, DESKTOP, NEEDS_CHROMIUM, PHONE, start_browser
+from tests.viewer.browser import AXE, DESKTOP, NEEDS_CHROMIUM, PATIENCE, PHONE, start_browser
 from vacr.app import KeepReport, LocalApp, keep_sessions, list_unkept_sessions
 from vacr.workflows import (
     find_named_session,
@@ -289,7 +289,7 @@ def check_accessible(page):
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_conversation_is_kept_with_the_button(browser, app, transcript, size):
     page = browser.new_page(viewport=size, bypass_csp=True)
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(PATIENCE)
     page.goto(app.make_address())
     page.wait_for_selector(".keep button")
     assert "1 conversation will be deleted within 3 days." in page.inner_text(".keep")
@@ -316,7 +316,7 @@ def test_conversation_is_kept_with_the_button(browser, app, transcript, size):
 def test_failure_is_shown_with_the_next_step(browser, app, state):
     (state / "kept").write_text("in the way")
     page = browser.new_page(viewport=PHONE, bypass_csp=True)
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(PATIENCE)
     page.goto(app.make_address())
     page.click("text=Keep it")
     page.wait_for_selector(".keep [role=alert] li")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -350,8 +351,15 @@ def test_project_settings_path(tmp_path):
         load_agent_hooks()["codex-cli"].path(PROJECT_SCOPE, {}, tmp_path)
         == tmp_path / ".codex/hooks.json"
     )
-    with pytest.raises(UsageError, match="--local"):
-        load_agent_hooks()["codex-cli"].path(LOCAL_SCOPE, {}, tmp_path)
+    codex = load_agent_hooks()["codex-cli"]
+    with pytest.raises(UsageError, match="--local") as refused:
+        codex.path(LOCAL_SCOPE, {}, tmp_path)
+    assert "use --project instead" in refused.value.hint
+    without_project = replace(codex, settings=replace(codex.settings, project=""))
+    for scope in (LOCAL_SCOPE, PROJECT_SCOPE):
+        with pytest.raises(UsageError, match=f"--{scope}") as refused:
+            without_project.path(scope, {}, tmp_path)
+        assert refused.value.hint == f"Omit --{scope} to change your own settings."
 
 
 @pytest.mark.parametrize(

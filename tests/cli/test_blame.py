@@ -590,7 +590,7 @@ REFUSED = [
     (["app.py", "--rev", "HEAD...HEAD"], 2, "cannot blame HEAD...HEAD"),
     (["HEAD", "HEAD", "app.py"], 2, "one revision and one file"),
     (["HEAD", "app.py", "--rev", "HEAD"], 2, "one revision and one file"),
-    (["--commit", "HEAD", "-w"], 2, "--commit excludes"),
+    (["--commit", "HEAD", "-w"], 2, "without --commit: vacr blame REVISION FILE"),
     (["-p", "app.py", "--format", "json"], 2, "--porcelain and --format json exclude each other"),
     (["-L", "90,91", "app.py"], 3, "has only 13 lines"),
     (["-L", "/no such line/", "app.py"], 3, "-L parameter"),

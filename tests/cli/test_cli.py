@@ -614,7 +614,7 @@ def test_sessions_with_the_same_name_do_not_overwrite_each_other(vacr, tmp_path)
         shutil.copy(session, tmp_path / folder / "s.jsonl")
     done = vacr("record", "a/s.jsonl", "b/s.jsonl")
     assert done.returncode == 2
-    assert "is already the record of" in done.err
+    assert "b/s.jsonl: it would have the same record file as a/s.jsonl: s.acr.json" in done.err
     assert "not an older record of this session" in vacr("record", "b/s.jsonl").err
     assert (
         json.loads((tmp_path / "s.acr.json").read_bytes())["session"]["agent-meta"]["cli-name"]

@@ -241,7 +241,8 @@ def test_marks_of_costs_are_explained(vacr, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [(None, "there is no such file"), ("{}", "not a price file: KeyError")]
+    ("text", "message"),
+    [(None, "there is no such file"), ("{}", "not a price file: the member 'date' is missing")],
 )
 def test_a_bad_price_file_is_named(vacr, tmp_path, text, message):
     path = tmp_path / "prices.json"

@@ -228,7 +228,7 @@ def test_approval_needs_a_person_or_a_flag(vacr):
 @pytest.mark.parametrize("option", [("-q",), ("--format", "json")])
 def test_approval_is_not_asked_for_parties_that_are_not_shown(vacr, option):
     done = vacr("trust", "approve", *option)
-    assert (done.returncode, "the content is not shown" in done.err) == (2, True)
+    assert (done.returncode, "hide its content" in done.err) == (2, True)
     assert not find_verdict(vacr)["verified"]
 
 

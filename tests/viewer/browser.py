@@ -19,6 +19,10 @@ DESKTOP, PHONE = {"width": 1280, "height": 860}, {"width": 390, "height": 800}
 NEEDS_CHROMIUM = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 
 
+# In milliseconds. A busy machine may take long; the limit only ends a test that would never end.
+PATIENCE = 300_000
+
+
 @contextmanager
 def start_browser():
     """Yield a running browser."""
@@ -67,8 +71,7 @@ def build_record(*entries, **members) -> dict:
 def open_page(browser, address: str, size=None, **settings):
     """Open a page, wait until its rows are there, and collect its error messages and requests."""
     page = browser.new_page(viewport=size or DESKTOP, **settings)
-    # A busy machine may take long. The limit only ends a test that would never end.
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(PATIENCE)
     page.complaints, page.fetched = [], []
     page.on("pageerror", lambda error: page.complaints.append(str(error)))
     page.on(

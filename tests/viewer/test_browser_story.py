@@ -190,6 +190,30 @@ def test_keyboard_opens_a_group_and_enters_it(page):
     page.wait_for_selector('.row[data-anchor="r1"]', state="detached")
 
 
+# Press keys without a pause, and return the anchors of the selected items until the focus arrives.
+PRESS_FAST = """async ([keys, last]) => {
+  const anchors = [];
+  const observer = new MutationObserver(() => {
+    const anchor = document.querySelector(".row.selected")?.dataset.anchor;
+    if (anchor !== anchors.at(-1)) anchors.push(anchor);
+  });
+  observer.observe(document, {attributes: true, childList: true, subtree: true});
+  for (const key of keys) {
+    document.body.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true, cancelable: true}));
+    await Promise.resolve();
+  }
+  while (document.activeElement?.dataset.anchor !== last)
+    await new Promise((resolve) => requestAnimationFrame(resolve));
+  observer.disconnect();
+  return anchors;
+}"""
+
+
+def test_fast_keys_do_not_go_back_to_an_earlier_item(page):
+    selected = page.evaluate(PRESS_FAST, [["]", "]", "j", "k", "["], "u0"])
+    assert selected == ["u0", "u1", "a1", "u1", "u0"]
+
+
 def test_next_failure_opens_its_group(page):
     page.keyboard.press("e")
     page.wait_for_selector('.row.selected.failed[data-anchor="c3"]:focus')

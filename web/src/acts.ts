@@ -1,4 +1,4 @@
-/** What a tool call does, in plain words: it reads, searches, edits, runs a command, and so on. */
+/** The effect of a tool call in plain words: it reads, searches, edits, runs a command, and so on. */
 
 import type { PageRow } from "./protocol";
 import { findEffect } from "./tool-calls";
@@ -76,7 +76,7 @@ const ACTS_BY_NAME: Record<string, Act> = {
 const EDIT_VERBS: Record<string, string> = { edit: "Edited", write: "Wrote", add: "Created", delete: "Deleted", move: "Moved" };
 const VERBS: Partial<Record<Act, string>> = { read: "Read", search: "Searched", command: "Ran" };
 
-/** Return what a tool of an agent does; a tool that nobody knows makes an ordinary call. */
+/** Return the effect of an agent's tool; an unknown tool counts as an ordinary call. */
 export function classifyTool(agent: string, tool: string): Act {
   const effect = findEffect(agent, tool) ?? "";
   if (Object.hasOwn(ACTS_BY_EFFECT, effect)) return ACTS_BY_EFFECT[effect];
@@ -84,7 +84,7 @@ export function classifyTool(agent: string, tool: string): Act {
   return Object.hasOwn(ACTS_BY_NAME, name) ? ACTS_BY_NAME[name] : "call";
 }
 
-/** Return the verb of a call, such as "Edited"; the name of the tool if there is no plain word for it. */
+/** Return the verb of a call, such as "Edited"; or the name of the tool if no plain word is known. */
 export function describeAct(row: PageRow): string {
   if (!row.tool) return "Result without a call";
   if (row.act === "edit" && row.diffs.length) return EDIT_VERBS[row.diffs[0].what] ?? "Edited";

@@ -67,7 +67,7 @@ export function App({ island, worker, openRecords }: { island: Island; worker: W
     select(key);
     setJump((last) => ({ key, count: (last?.count ?? 0) + 1, focus: true }));
   };
-  /** Go to a row; if a filter hides it, remove the filter first, and open what it is folded in. */
+  /** Go to a row; if a filter hides it, remove the filter first. Open the groups around it. */
   const reveal = (row: number | undefined) => {
     if (row === undefined || !rows[row]) return;
     if (!shown.includes(row)) state.setFilter({ ...NO_FILTER, repeated: rows[row].isRepeated });

@@ -1,4 +1,4 @@
-/** The texts of an archive, for the search in its index. They are unpacked when somebody searches for the first time. */
+/** The texts that the index of an archive searches. The first search unpacks them. */
 
 import { fromBase64, gunzip } from "./bytes";
 import type { TileHit } from "./shelves";

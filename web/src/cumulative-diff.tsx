@@ -112,7 +112,7 @@ function previewPrompt(row: PageRow): string {
 /**
  * Return the lines of a hunk side by side, as pairs of indexes: before and after, or -1 where a side has no line.
  *
- * Removed lines stand beside the added lines that follow them.
+ * Removed lines are paired with the added lines that follow them.
  */
 function pairLines(lines: ChangedLine[]): [number, number][] {
   const pairs: [number, number][] = [];
@@ -207,7 +207,7 @@ function Owner({ line, row, turn, attributed, go }: OwnerProps) {
   );
 }
 
-/** Return the attributed range that a call wrote in a file; undefined if there is none. */
+/** Return the attributed range that a call wrote in a file, or undefined. */
 function findRange(file: AttributedFile, row: PageRow): Range | undefined {
   const names = [row.name, row.place, row.result?.name, row.result?.place];
   return file.ranges.find((range) => range.entries.some((entry) => names.includes(entry)));

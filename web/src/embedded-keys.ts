@@ -8,7 +8,7 @@ import { VerificationError } from "./verification-error";
 
 const MAX_CHAIN_LENGTH = 16;
 
-/** Return the key in the kccs header; null if there is none, or if the page cannot read it but it may be the signer's. */
+/** Return the key in the kccs header. Null without such a header, or if the page cannot read a key that may be the signer's. */
 export async function readKccsKey(message: Sign1): Promise<Key | null> {
   const headers = [message.protected, message.unprotected].find((map) => map.has(HEADER.KCCS));
   if (headers === undefined) return null;
@@ -24,7 +24,7 @@ export async function readKccsKey(message: Sign1): Promise<Key | null> {
   return parameters.get(1) === 2 ? null : UNUSABLE_KEY;
 }
 
-/** Return the key of the first certificate; null if there is none. Throws if the x5t header names another certificate. */
+/** Return the key of the first certificate, or null without certificates. Throws if the x5t header names another certificate. */
 export async function readCertificateKey(message: Sign1): Promise<Key | null> {
   if (message.unprotected.has(HEADER.X5T)) throw new VerificationError("The x5t header is not protected", "x5t-unprotected");
   const headers = [message.protected, message.unprotected].find((map) => map.has(HEADER.X5CHAIN));

@@ -1,14 +1,14 @@
-/** What the exit code of a command means, where that is certain. Mirrors `vacr.viewer.exit_codes`, and a test compares both. */
+/** The meaning of exit codes, for commands where it is certain. Mirrors `vacr.viewer.exit_codes`, and a test compares both. */
 
 import tables from "./tables.json";
 
 const MEANINGS: Record<string, string> = tables.exitCodes;
 const QUOTED = /'[^']*'|"[^"\\$`]*"/g;
-/** Whatever may run another program, or change where the exit code comes from. A redirection may fail by itself. */
+/** Syntax that may run another program, or change where the exit code comes from. A redirection may fail by itself. */
 const OTHER_COMMANDS = /[;&`#<>\\\n\r(){}'"]|\$\(|\|\||^\s*!/;
 const MAX_COMMAND_LENGTH = 10_000;
 
-/** Return what the exit code of a command means, or "" if that is not certain. */
+/** Return the meaning of a command's exit code, or "" if it is not certain. */
 export function explainExitCode(command: string, code: number): string {
   if (code !== 1 || [...command].length > MAX_COMMAND_LENGTH) return "";
   const bare = command.trim().replace(QUOTED, "Q");

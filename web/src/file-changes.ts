@@ -1,5 +1,5 @@
 /**
- * What a session did to each file, from its tool calls alone.
+ * The changes of a session to each file, from its tool calls alone.
  *
  * A call shows only the lines that it replaces. So a file is a list of pieces: each has its lines before the session and its lines
  * now, and for each line the call that wrote it. An edit of lines that an earlier call wrote changes that piece, so the diff of a

@@ -57,7 +57,7 @@ interface SessionFile {
   attributed: AttributedFile | null;
 }
 
-/** Return the files that calls changed, then those that only have attributed lines. */
+/** Return the files that calls changed, then the files that only have attributed lines. */
 export function listFiles(overview: Overview): SessionFile[] {
   const left = new Set(overview.files);
   const changed = overview.changes.map((change, number): SessionFile => {

@@ -113,7 +113,7 @@ function Files({ rows, state }: { rows: PageRow[]; state: PageState }) {
   );
 }
 
-/** Context: how many messages of the host and events, and of which kinds. */
+/** Context: the number of messages of the host and events, and their kinds. */
 function ContextLine({ rows }: { rows: PageRow[] }) {
   const kinds = [...new Set(rows.map((row) => (row.kind === "user" ? describeSpeaker(row).toLowerCase() : row.summary)))];
   return (
@@ -127,7 +127,7 @@ function ContextLine({ rows }: { rows: PageRow[] }) {
   );
 }
 
-/** A sub-agent: its name, what it did, and the beginning of its last answer. */
+/** A sub-agent: its name, its actions, and the beginning of its last answer. */
 function AgentLine({ rows }: { rows: PageRow[] }) {
   const answer = rows.findLast((row) => row.kind === "assistant" && row.parts.length);
   const text = answer?.parts.find((part) => part.is === "text");

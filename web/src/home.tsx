@@ -88,7 +88,7 @@ function OpenConversation({ session, startWorker }: { session: string; startWork
       if (now.version === known) return;
       const read = await ask<ConversationData>("/api/conversation", { session });
       if (isEnded) return;
-      // The version was asked for first, so what is written meanwhile is seen the next time.
+      // The version was read first, so the next poll sees later changes.
       known = now.version;
       worker.current?.postMessage({ do: "open", ...read });
       setData(read);
@@ -173,7 +173,7 @@ function ConversationBrowser({ choices, setChoices, open }: BrowserProps) {
       removeEventListener("keydown", focusSearch);
     };
   }, []);
-  // Before the first paint: the list is what the reader waits for.
+  // Before the first paint: the reader waits for the list.
   useLayoutEffect(() => {
     let isCurrent = true;
     const { agent, repo, model, outcome } = choices;
@@ -235,7 +235,7 @@ function ConversationBrowser({ choices, setChoices, open }: BrowserProps) {
   );
 }
 
-/** A list of values to choose from, each with its number of conversations; nothing if there are fewer than two. */
+/** A list of values to choose from, each with its number of conversations. Not shown for fewer than two values. */
 function Select({ label, facets, value, set }: { label: string; facets?: Facet[]; value: string; set: (value: string) => void }) {
   if (!facets || facets.length < 2) return null;
   return (

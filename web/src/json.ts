@@ -65,7 +65,7 @@ export function prettyJson(value: Value, indent = ""): string {
   return canonicalJson(value);
 }
 
-/** Return the value at a JSON Pointer, or undefined if there is none. */
+/** Return the value at a JSON Pointer, or undefined. */
 export function resolvePointer(record: Value, pointer: string): Value {
   return pointer
     .split("/")

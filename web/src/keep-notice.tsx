@@ -13,7 +13,7 @@ interface NoticeProps {
   open: (session: string) => void;
 }
 
-/** What is at risk, the progress of keeping it, and the result; nothing if there is none of them. */
+/** The conversations at risk, the progress of keeping them, and the result. Not shown if all three are empty. */
 export function KeepNotice({ keeping, set, open }: NoticeProps) {
   const [problem, setProblem] = useState("");
   const { count, kept, folder, failed, failures } = keeping;

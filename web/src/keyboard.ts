@@ -5,7 +5,7 @@ import type { PageState } from "./page-state";
 import { isPrompt } from "./rows";
 import type { Item, ItemList } from "./turns";
 
-/** Keys, and what they do. */
+/** Keys and their effects. */
 export const KEYS: [string, string][] = [
   ["j, k", "next item, previous item"],
   ["], [", "next prompt, previous prompt"],
@@ -24,7 +24,7 @@ interface Props {
   /** The key of the selected item, or "". */
   selected: string;
   go: (item: Item | undefined) => void;
-  /** Go to a row, and open what it is folded in. */
+  /** Go to a row, and open the groups around it. */
   reveal: (row: number) => void;
   toggle: (item: Item) => void;
   search: { current: HTMLInputElement | null };

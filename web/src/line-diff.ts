@@ -36,7 +36,7 @@ function indexLines(b: string[]): Map<string, number[]> {
   return positions;
 }
 
-/** Return the longest run of equal lines within a range of both texts; its length is 0 if there is none. */
+/** Return the longest run of equal lines within a range of both texts; its length is 0 if no line is equal. */
 function findLongestMatch(a: string[], b: string[], positions: Map<string, number[]>, [alo, ahi, blo, bhi]: number[]): Block {
   let [besti, bestj, size] = [alo, blo, 0];
   let lengths = new Map<number, number>();

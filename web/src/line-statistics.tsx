@@ -137,7 +137,7 @@ function countLines(counts: LineCounts): number {
   return KINDS.reduce((sum, kind) => sum + counts[kind], 0);
 }
 
-/** Return a part as a percentage, rounded down; a dash if there is no whole. */
+/** Return a part as a percentage, rounded down; a dash if the whole is 0. */
 function formatShare(part: number, whole: number): string {
   const share = Math.floor((100 * part) / whole);
   return !whole ? "–" : part && !share ? "<1%" : `${share}%`;

@@ -7,7 +7,7 @@ import { isPrompt } from "./rows";
 import { formatTime } from "./time";
 import { divideTimeline } from "./timeline-buckets";
 
-/** Build the overview; names and sizes belong to the records, rows are those of all records, totals were counted before. */
+/** Build the overview; names and sizes belong to the records, rows come from all records, totals were counted before. */
 export function buildOverview(
   records: Value[],
   names: string[],
@@ -32,7 +32,7 @@ export function buildOverview(
   };
 }
 
-/** Find the rows that tell what was asked, what came of it, and how it was checked. Sub-agents and repeated rows do not count. */
+/** Find the rows with the request, the outcome and the checks of the outcome. Sub-agents and repeated rows do not count. */
 function tellStory(rows: PageRow[]): Story {
   const story: Story = { asked: -1, task: -1, outcome: -1, unanswered: 0, laterCalls: 0, tests: -1, testRuns: 0, commits: [] };
   let firstPrompt = -1;

@@ -138,7 +138,7 @@ export interface PageRow extends Row {
   session: number;
   /** The fragment of a link to it. */
   anchor: string;
-  /** What a call does; an ordinary call for all other rows. */
+  /** The effect of a call; an ordinary call for all other rows. */
   act: Act;
   /** The tests that a shell call ran, or null. */
   tests: TestRun | null;

@@ -27,12 +27,12 @@ export interface Registration {
   size: bigint | null;
   index: bigint | null;
   root: Bytes;
-  /** The id of the transaction in the tree of CCF, which is signed; "" for other trees. */
+  /** The signed id of the transaction in a tree of CCF; "" for other trees. */
   transaction: string;
   key: Key;
 }
 
-/** The bytes by which proofs name a statement. */
+/** The bytes that name a statement in proofs. */
 export interface LogEntry {
   /** The entry of a log of RFC 9162. */
   entry: Bytes;

@@ -31,7 +31,7 @@ interface Props {
   scroller: { current: HTMLElement | null };
   /** The height of the sticky toolbar, which covers the top of the list. */
   covered: number;
-  /** Set to a function that returns the first and the last row on the screen; null if there are none. */
+  /** Set to a function that returns the first and the last row on the screen; null for an empty list. */
   findVisible: { current: () => [number, number] | null };
   /** The key of the selected item, or "". */
   selected: string;
@@ -88,12 +88,14 @@ export function RowList(props: Props) {
     const position = list.positions.get(jump.key);
     if (position === undefined) return;
     virtual.scrollToIndex(position, { align: "start" });
-    if (jump.focus)
-      requestAnimationFrame(() =>
-        requestAnimationFrame(() =>
-          element.current?.querySelector<HTMLElement>(`[data-key="${jump.key}"]`)?.focus({ preventScroll: true }),
-        ),
+    if (!jump.focus) return;
+    // The item is in the document after two frames. A later jump cancels this one, so that a late focus does not select it again.
+    let frame = requestAnimationFrame(() => {
+      frame = requestAnimationFrame(() =>
+        element.current?.querySelector<HTMLElement>(`[data-key="${jump.key}"]`)?.focus({ preventScroll: true }),
       );
+    });
+    return () => cancelAnimationFrame(frame);
   }, [jump]);
 
   return (

@@ -38,7 +38,7 @@ export interface Row {
   /** How a call ended, as in the record; without a result `no-result` or `denied`. */
   status: string;
   exitCode: number | null;
-  /** What the exit code means, where that is certain; the call then did not fail. */
+  /** The meaning of an exit code that is not a failure, such as "no match" for grep, or "". */
   meaning: string;
   /** Who wrote a user message, as in the record; "" if the record does not tell. */
   speaker: string;

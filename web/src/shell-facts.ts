@@ -10,7 +10,7 @@ export interface TestRun {
   program: string;
   /** Whether they passed; null if neither the exit code nor the output tells. */
   passed: boolean | null;
-  /** The line of the output with the result, such as "3 failed, 12 passed"; "" if there is none. */
+  /** The line of the output with the result, such as "3 failed, 12 passed", or "". */
   line: string;
 }
 
@@ -60,7 +60,7 @@ export function findTestRun(command: string, row: Row): TestRun | null {
   const output = listOutputLines(row.result.parts);
   const failure = matchLast(FAILED_LINES, output);
   const success = matchLast(PASSED_LINES, output);
-  // The exit code of a pipeline is that of its last command, so what the tests printed counts first.
+  // A pipeline has the exit code of its last command, so the output of the tests counts first.
   if (failure) return { program, passed: false, line: failure };
   if (row.isError || row.exitCode) return { program, passed: false, line: "" };
   if (success) return { program, passed: true, line: success };

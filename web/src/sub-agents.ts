@@ -59,7 +59,7 @@ function nameSubAgent(sessionId: unknown): string {
 /**
  * Find the call that started a sub-agent: a call whose result names it, or else the last call before the sub-agent began.
  *
- * Without such a call, return the last row before that time; null if there is none, or if the time is unknown.
+ * Without such a call, return the last row before that time, or null if no row is earlier or the time is unknown.
  */
 function findStartingCall(record: Value, parent: Value, rows: PageRow[]): PageRow | null {
   const agent = nameSubAgent(record?.session?.["session-id"] ?? "");

@@ -95,7 +95,7 @@ interface WordsProps {
   marked?: boolean;
 }
 
-/** The words of a prompt or an answer, cut to some lines at first; null if there are none. */
+/** The words of a prompt or an answer, cut to some lines at first; null without words. */
 function Words({ name, row, go, label, pending, marked = false }: WordsProps) {
   const [whole, setWhole] = useState(false);
   const text = useMemo(() => (row ? makeVisible(truncate(joinTexts(row), MAX_LENGTH)) : ""), [row]);

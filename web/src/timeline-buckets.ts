@@ -12,7 +12,7 @@ const LONGEST_PAUSE = 5 * 60 * 1000;
  * Divide the conversation into equal spans of time or, if most rows have no time, into equal numbers of rows.
  *
  * Also return the number of the bucket of each row, and the first and the last time, or null if the buckets are not spans of time.
- * `outputTokens` are those of each entry.
+ * `outputTokens` has the count of each entry.
  */
 export function divideTimeline(
   rows: PageRow[],

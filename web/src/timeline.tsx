@@ -15,15 +15,15 @@ interface Props {
   rows: PageRow[];
   turns: Turns;
   scroller: { current: HTMLElement | null };
-  /** Returns the first and the last row on the screen; null if there are none. */
+  /** Returns the first and the last row on the screen; null for an empty list. */
   findVisible: { current: () => [number, number] | null };
   /** Scroll to a row as the list shows it, also inside a closed group. */
   scrollTo: (row: number) => void;
-  /** Go to a row, and open what it is folded in. */
+  /** Go to a row, and open the groups around it. */
   go: (row: number) => void;
 }
 
-/** The timeline: a bar for each span of time, marks, and a frame around what is on the screen. Null if there is only one span. */
+/** The timeline: a bar for each span of time, marks, and a frame around the rows on the screen. Null for a single span. */
 export function Timeline({ overview, rows, turns, scroller, findVisible, scrollTo, go }: Props) {
   const { buckets, bucketOfRow, span } = overview;
   const [view, setView] = useState<[number, number]>([0, 0]);

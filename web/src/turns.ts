@@ -130,7 +130,7 @@ class Builder {
     }
   }
 
-  /** Add the rows of one agent: messages as rows, and what is between them folded. */
+  /** Add the rows of one agent: messages as rows, and everything between them folded. */
   private addRuns(members: number[], level: number): void {
     let run: number[] = [];
     for (const at of members) {

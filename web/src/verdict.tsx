@@ -10,7 +10,7 @@ import type { Check, Verdict } from "./verify";
 
 export interface Headline {
   look: "good" | "fair" | "bad" | "none";
-  /** The verdict in a few words, for the chip. */
+  /** The verdict in a few words, shown on the chip. */
   chip: string;
   title: string;
   text: string;
@@ -114,7 +114,7 @@ export function summarizePage(island: Island, state: PageState): Headline | null
   const worst = headlines.reduce((one, other) => (LOOKS.indexOf(other.look) > LOOKS.indexOf(one.look) ? other : one));
   const alike = headlines.filter((headline) => headline.look === worst.look).length;
   if (alike === headlines.length) return worst;
-  // A page of several records is as good as its worst one; the chip says how many there are.
+  // A page of several records is as good as its worst one; the chip counts them.
   return {
     ...worst,
     chip: `${worst.chip} (${alike} of ${pluralize(headlines.length, "record")})`,
@@ -240,7 +240,7 @@ function VerdictBanner({ verdict, stored, hasRoots, name }: VerdictProps) {
   );
 }
 
-/** Return the issuer, and whether it is only claimed; "" if there is none, or if it only repeats the key. */
+/** Return the issuer, and whether it is only claimed; "" without an issuer, or if it only repeats the key. */
 function describeIssuer(verdict: Verdict): string {
   const issuer = verdict.claims?.issuer;
   if (!issuer || issuer === verdict.signer) return "";

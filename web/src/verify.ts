@@ -291,7 +291,7 @@ class Verification {
     return registrations;
   }
 
-  /** Check the proofs of witnesses, of which `required` must have cosigned. */
+  /** Check the proofs of witnesses; at least `required` witnesses must have cosigned. */
   private async checkWitnesses(message: Sign1, registrations: Registration[], required: number): Promise<void> {
     const { policy, now } = this;
     const encoded = listProofs(message);

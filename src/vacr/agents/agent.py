@@ -372,6 +372,8 @@ class Agent:
     def read(self, source: Source) -> Iterator[Reading]:
         """Yield the records of the conversations in a source, without labels.
 
+        `read_labelled` adds the labels.
+
         Raises:
             NotImplementedError: in this class; each agent overrides the method.
         """

@@ -227,7 +227,7 @@ class _UsagePass:
 
 
 def _get_usage(entry: JsonObject) -> JsonObject | None:
-    """Return the usage in the record of a call, or None for another entry."""
+    """Return the usage in the record of a call; None for another entry, or without a usage."""
     if entry.get("event-type") != "session.usage_record":
         return None
     usage = entry["data"].get("usage")

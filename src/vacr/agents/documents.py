@@ -146,7 +146,10 @@ def _continues_after_line(data: bytes, start: int) -> bool:
 
 
 def _parse_lines_or_values(data: bytes) -> Iterator[tuple[int, list[Any]]]:
-    """Parse lines until one of them only opens a value that spans several lines."""
+    """Yield the values of lines, in batches with line numbers; then multiline values.
+
+    These begin with the first line that is only an opening bracket.
+    """
     for number, batch in parse_json_lines(data):
         if batch and type(batch[0]) is UndecodableBytes and batch[0].data in _LONE_BRACKETS:
             rest = data[_find_line_start(data, number) :]
@@ -164,7 +167,11 @@ def _find_line_start(data: bytes, number: int) -> int:
 
 
 def _parse_multiline_values(data: bytes, number: int) -> Iterator[tuple[int, list[Any]]]:
-    """Parse values that span several lines, the first of them line `number`."""
+    """Yield values that span several lines in batches, each with the number of its first line.
+
+    `number` is the line at which `data` begins. Values that cannot be decoded exactly are yielded
+    as `RepairedValue` or `UndecodableBytes`.
+    """
     whole = _decode_exact_document(data)
     if whole:
         yield number, whole

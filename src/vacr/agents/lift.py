@@ -94,13 +94,15 @@ class NativeShape(Lift):
         """Compile the moves.
 
         Raises:
-            ValueError: a known member that stays has the name of a canonical one.
+            ValueError: a known member without a move has the name of a canonical one.
         """
         super().__init__(*moves)
         self.known = known
         clashes = CANONICAL_ENTRY_MEMBERS.intersection(known) - {move.native for move in moves}
         if clashes:
-            raise ValueError(f"members that cannot stay: {sorted(clashes)}")
+            raise ValueError(
+                f"add a move for these members with canonical names: {sorted(clashes)}"
+            )
         self.make_entry: _EntryMaker = _compile_entry_maker(known, moves, self._make_other_entry)
         """Turn an object into an entry of a type; unknown members are counted under a name."""
 

@@ -94,7 +94,10 @@ def check_parts(environment: Mapping[str, str] = os.environ) -> Iterator[Finding
     for name, (_, purpose) in _EXTRAS.items():
         if name not in installed:
             yield Finding(
-                "parts", NOTE, f"not installed: {name}, to {purpose}", f"pip install 'vacr[{name}]'"
+                "parts",
+                NOTE,
+                f"vacr[{name}] is not installed; it is needed to {purpose}",
+                f"pip install 'vacr[{name}]'",
             )
     for program, purpose in _PROGRAMS.items():
         path = shutil.which(program, path=environment.get("PATH"))
@@ -106,7 +109,11 @@ def check_parts(environment: Mapping[str, str] = os.environ) -> Iterator[Finding
 
 
 def check_folders(state: Path, config: Path) -> Iterator[Finding]:
-    """Yield the permissions that let other users read secrets, or change settings and trust."""
+    """Yield the permissions that let other users read secrets, or change settings and trust.
+
+    Also yield the secrets, settings and trust stores that belong to another user. Files that do
+    not exist are skipped. On Windows, nothing is checked.
+    """
     if sys.platform == "win32":
         return
     index = find_index_file(state)

@@ -390,7 +390,10 @@ def _end_last_line(file: FileState, maker: int) -> LineRanges:
 
 
 def _get_line_end(chunk: Chunk, at: int) -> str:
-    """Return the line end of the line at an index, or of the last line: CR LF or LF."""
+    """Return the end of the line at an index: CR LF or LF.
+
+    Behind the last line, its end counts. A chunk without lines, and a line without an end, have LF.
+    """
     near = chunk.lines[min(at, len(chunk.lines) - 1)] if chunk.lines else ""
     return "\r\n" if near.endswith("\r\n") else "\n"
 

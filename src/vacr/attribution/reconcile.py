@@ -428,7 +428,10 @@ def _find_unique_lines(lines: Sequence[str]) -> dict[str, int]:
 
 
 def reformat_line(file: FileState, chunk: Chunk, i: int, line: str) -> None:
-    """Replace a line that was reformatted from outside with its new layout; its maker stays."""
+    """Replace line `i` of a chunk with its new layout, after it was reformatted from outside.
+
+    Its maker stays. A line without a maker gets a new place, but who changed it from outside stays.
+    """
     if not chunk.makers[i]:
         place = chunk.places[i]
         above = chunk.places[i + 1] if i + 1 < len(chunk.places) else chunk.place_next

@@ -421,14 +421,14 @@ def _parse_head(pair: Any) -> ChainHead:
 def _check_digest(value: Any) -> bytes:
     """Return the value if it is of type bytes, or raise TypeError."""
     if type(value) is not bytes:
-        raise TypeError("not a digest")
+        raise TypeError("a hash in the checkpoint is not a byte string")
     return value
 
 
 def _check_whole_number(value: Any) -> int:
     """Return the value if it is an integer of at least 0, or raise TypeError."""
     if type(value) is not int or value < 0:
-        raise TypeError("not a whole number")
+        raise TypeError("a number in the checkpoint is not an integer of at least 0")
     return value
 
 

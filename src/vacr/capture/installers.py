@@ -117,9 +117,11 @@ class AgentSettings:
             return self.folder(environment) / self.settings.file
         name = self.settings.local if scope == LOCAL_SCOPE else self.settings.project
         if not name:
+            can_share = scope == LOCAL_SCOPE and bool(self.settings.project)
+            instead = ", or use --project instead" if can_share else ""
             raise UsageError(
                 f"{self.name} has no settings file for --{scope}",
-                hint="Leave the option out, or use --project.",
+                hint=f"Omit --{scope} to change your own settings{instead}.",
             )
         return here / name
 
@@ -470,7 +472,10 @@ class SettingsChange:
         )
 
     def _compare_texts(self, before: str, after: str) -> str:
-        """Return the unified diff of two texts; a file that does not exist is `/dev/null`."""
+        """Return the unified diff of two texts of the file; empty if they are equal.
+
+        If the plan has no file before or after, the header names `/dev/null` on that side.
+        """
         old_name = "/dev/null" if self.before is None else str(self.path)
         new_name = "/dev/null" if self.after is None else str(self.path)
         lines = difflib.unified_diff(

@@ -165,7 +165,7 @@ class InstanceGenerator:
             message = (
                 f"{name} has no instance in JSON: it needs bytes, tags or keys that are not text"
             )
-            raise CddlError(message, where=self._where, hint="Generate the instance as CBOR.")
+            raise CddlError(message, where=self._where, hint="Generate CBOR instead: --cbor")
         raise CddlError(f"{name} has no finite instance", where=self._where)
 
     def _make_counted(self, node: TypeNode, room: int) -> Any:
@@ -186,7 +186,7 @@ class InstanceGenerator:
             value = make()
             if self._matches(node, value):
                 return value
-        raise NoSampleError(f"no try gave a value of {describe_type(node)}")
+        raise NoSampleError(f"none of the generated values matches {describe_type(node)}")
 
     def _matches(self, node: TypeNode, value: Any) -> bool:
         """Return whether a value matches a type; False if the check takes too long."""
@@ -256,7 +256,8 @@ class InstanceGenerator:
         """
         lowest = min(heights)
         if math.isinf(lowest):
-            raise NoSampleError("no alternative is possible")
+            where = " in JSON" if self.json else ""
+            raise NoSampleError(f"no alternative has a finite instance{where}")
         limit = max(lowest, room)
         return self.random.choice(
             [option for option, height in zip(options, heights, strict=True) if height <= limit]
@@ -285,7 +286,7 @@ class InstanceGenerator:
         `room` is the number of levels left.
 
         Raises:
-            NoSampleError: the number is not an integer of 64 bits, or the content has no sample.
+            NoSampleError: the tag number is out of range, or the content has no sample.
         """
         from cbor2 import CBORTag
 
@@ -295,7 +296,7 @@ class InstanceGenerator:
         elif not isinstance(number, int):
             number = self.make(number, 0)
         if not isinstance(number, int) or not 0 <= number <= LARGEST_UINT:
-            raise NoSampleError("the number of the tag is not an integer of 64 bits")
+            raise NoSampleError("the tag number is not an integer from 0 to 2^64 - 1")
         content = self.make(node.content, room - 1)
         for _ in range(_MAX_TRIES):
             # Decoding drops the leading zeros of a bignum, and with them perhaps the right length.
@@ -519,7 +520,7 @@ def _make_number_in_range(random: Random, node: RangeType) -> int | float:
         return random.choice((low, random.uniform(low, high)))
     last = high if node.inclusive else high - 1
     if last < low:
-        raise NoSampleError("an empty range")
+        raise NoSampleError("a range contains no number")
     return random.choice((low, last, random.randint(low, last)))
 
 
@@ -668,7 +669,7 @@ def _make_sized_value(generator: InstanceGenerator, node: ControlType, _: int) -
     """
     size = generator.make(node.controller, 0)
     if not isinstance(size, int) or not 0 <= size <= _MAX_SAMPLE_SIZE:
-        raise NoSampleError(f"a size has to be a number of bytes up to {_MAX_SAMPLE_SIZE}")
+        raise NoSampleError(f"a sample needs a size of 0 to {_MAX_SAMPLE_SIZE} bytes, not {size!r}")
     random = generator.random
     values: list[Any] = []
     for leaf in flatten_choice(node.target):

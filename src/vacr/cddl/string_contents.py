@@ -408,7 +408,7 @@ def _decode_base45(text: str) -> bytes:
         value = sum(digit * 45**place for place, digit in enumerate(chunk))
         size = len(chunk) - 1
         if value >= 256**size:
-            raise ValueError("a group of characters that encodes no bytes")
+            raise ValueError("a group of Base45 characters encodes no bytes")
         decoded += value.to_bytes(size, "big")
     return _check_exact_form(text, bytes(decoded), _encode_base45)
 

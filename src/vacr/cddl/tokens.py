@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import math
 import re
 from dataclasses import dataclass
 from typing import NoReturn, TypeAlias
@@ -162,13 +163,15 @@ class CddlSource:
         """
         digits = text.removeprefix("-").lower()
         sign = -1 if text.startswith("-") else 1
-        if digits.startswith("0x") and "p" in digits:
+        is_based = digits.startswith(("0x", "0b"))
+        if (is_based and "p" in digits) or (not is_based and ("." in digits or "e" in digits)):
             try:
-                return sign * float.fromhex(digits)
+                number = sign * (float.fromhex(digits) if is_based else float(digits))
             except (OverflowError, ValueError):
+                number = math.inf
+            if math.isinf(number):
                 self.fail("this floating-point number is out of range", at)
-        if not digits.startswith(("0x", "0b")) and ("." in digits or "e" in digits):
-            return float(text)
+            return number
         return sign * self._parse_uint(digits, at)
 
     def _parse_uint(self, text: str, at: int) -> int:

@@ -330,7 +330,7 @@ def evaluate_constant(node: TypeNode) -> Scalar | None:
 
 
 def get_range_bounds(node: RangeType) -> tuple[int | float, int | float]:
-    """Return the low and the high end of a range.
+    """Return the low and the high end of a range; it is empty if the low end is above the high one.
 
     Raises:
         CddlError: when they are not two integers or two floating-point numbers.

@@ -52,7 +52,7 @@ _EXIT_FAILED = 1
 
 
 @click.command(no_args_is_help=True, cls=Verb)
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
+@click.argument("files", nargs=-1, required=True, metavar="FILE|FOLDER...", type=PATH)
 @click.option(
     "--base",
     metavar="REPOSITORY[@REVISION]",
@@ -94,11 +94,11 @@ def command(
 ) -> int:
     """Add to records which lines of files the agent wrote.
 
-    FILE is a record or a native session. vacr replays its edits; several files are replayed
-    together, in order of time. A line counts as the agent's only if an entry proves it. Without
-    --base, vacr knows only the file contents that the session shows. -v lists the lines. --check
-    recomputes the attribution of records, and exits with 1 if one differs. A record that was
-    modified after it was made is refused.
+    FILE is a record or a native session; FOLDER has such files. vacr replays their edits: several
+    files are replayed together, in order of time. A line counts as the agent's only if an entry
+    proves it. Without --base, vacr knows only the file contents that the session shows. -v lists
+    the lines. --check recomputes the attribution of records, and exits with 1 if one differs. A
+    record that was modified after it was made is refused.
 
     \b
     Example:

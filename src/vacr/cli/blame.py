@@ -170,7 +170,8 @@ def _git_blame_options(function: F) -> F:
 @click.option(
     "--commit",
     metavar="REVISION|A..B",
-    help="Count the lines that a commit or a range of commits added, instead of showing a file.",
+    help="Count the lines that a commit or a range of commits added, by writer, instead of showing "
+    "a file.",
 )
 @click.option(
     "--rev", metavar="REVISION", help="Show the file of this revision, instead of the work tree."
@@ -257,7 +258,7 @@ def command(
         if given or rev is not None:
             raise UsageError(
                 "--commit excludes --rev and the flags of git blame",
-                hint="Omit them, or name a file: vacr blame REVISION FILE",
+                hint="Omit them. Or blame a file, without --commit: vacr blame REVISION FILE",
             )
         if notes and ".." in commit:
             raise UsageError(

@@ -63,14 +63,15 @@ _SHORT_THUMBPRINT = 16
     "--passphrase-file",
     metavar="FILE",
     type=PATH,
-    help="File whose first line is the passphrase of the key, or the PIN of its device.",
+    help="File whose first line is the passphrase of the key, or the PIN of the device with "
+    "the key.",
 )
 @click.option("--name", metavar="TEXT", help="Your name in the trust store.  [default: git's]")
 @click.option(
     "--trust-store",
     metavar="FILE",
     type=PATH,
-    help="Trust store of your team, next to your own.  [default: none]",
+    help="Trust store of your team, in addition to your own.  [default: none]",
 )
 @click.option("--service", metavar="URL", help="Transparency log to register in.  [default: none]")
 @log_key_option(
@@ -139,11 +140,11 @@ def _ask(
     """Return the key, the trust store and the log; ask if no option names it.
 
     Raises:
-        UsageError: this is not a terminal.
+        UsageError: the user cannot be asked: there is no terminal, or the output is JSON.
     """
     if voice.json or not sys.stdin.isatty():
         raise UsageError(
-            "cannot ask without a terminal",
+            "cannot ask: --format json is set" if voice.json else "cannot ask without a terminal",
             hint="Add --yes to use the defaults, or options such as --key FILE and --service URL.",
         )
     if key is None:

@@ -143,7 +143,7 @@ def parse_groupings(text: str | None) -> list[str]:
     for name in names:
         if name not in LINE_GROUPINGS:
             raise UsageError(
-                f"--by {name}: lines have no such group",
+                f"lines cannot be grouped by {name}",
                 hint=f"Choose from: {', '.join(LINE_GROUPINGS)}",
             )
     return list(dict.fromkeys(names))

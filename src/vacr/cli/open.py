@@ -64,7 +64,10 @@ def open_app(
     opens: bool = True,
     voice: Voice | None = None,
 ) -> int:
-    """Run the app until Ctrl-C, and return 0; `session` is the name of the one to show first.
+    """Run the app until Ctrl-C, and return 0.
+
+    `session` names the session to show first; without it, the app shows its list. Port 0 is any
+    free port. `opens` shows the app in the browser; otherwise its address is printed.
 
     Raises:
         UnreadableInput: no session has that name, or the port is in use.
@@ -83,7 +86,7 @@ def open_app(
             hint="Choose another port with --port.",
         ) from error
     signal.signal(signal.SIGTERM, _end_process)
-    with app:
+    with app, suppress(KeyboardInterrupt):
         address = app.make_address(session_id)
         redirect = app.write_redirect_file(session_id)
         try:
@@ -92,8 +95,7 @@ def open_app(
                 voice.result(f"Open this address in a browser: {address}")
             else:
                 voice.result("The app is open in your browser. Ctrl-C ends it.")
-            with suppress(KeyboardInterrupt):
-                app.serve_forever()
+            app.serve_forever()
         finally:
             redirect.unlink(missing_ok=True)
     return 0

@@ -301,7 +301,8 @@ def trust_options(function: F) -> F:
             metavar="FILE",
             type=PATH,
             multiple=True,
-            help="Trusted public key or root certificate, without a name; repeatable.",
+            help="Public key or root certificate to trust; the result shows no name for it. "
+            "Repeatable.",
         ),
         trust_store_option(
             help="Trust store: people and services by name; repeatable.  [default: if there is no "
@@ -522,7 +523,8 @@ def key_options(
             "--passphrase-file",
             metavar="FILE",
             type=PATH,
-            help="File whose first line is the passphrase of the key, or the PIN of its device.",
+            help="File whose first line is the passphrase of the key, or the PIN of the device "
+            "with the key.",
         ),
         click.option("--force", is_flag=True, help=force_help),
     )
@@ -645,7 +647,7 @@ def service_options(function: F) -> F:
             "--token-file",
             metavar="FILE",
             type=PATH,
-            help="File with your access token for the service.",
+            help="File whose first line is your access token for the service.",
         ),
         certificate_options,
         click.option(

@@ -89,8 +89,8 @@ _CANCEL_ANSWERS = ("", "q")
 @click.option(
     "--sub-agents/--no-sub-agents",
     default=True,
-    help="Also record the session's sub-agents. Not for a FILE of Codex: there, name the FOLDER "
-    "with all sessions.  [default: yes]",
+    help="Also record the session's sub-agents. For Codex, name the FOLDER with all sessions: a "
+    "single FILE is recorded without them.  [default: yes]",
 )
 @click.option(
     "--overwrite",

@@ -63,7 +63,11 @@ _DEFAULT_WAIT_SECONDS = 60.0
 @click.command(no_args_is_help=True, cls=Verb)
 @click.argument("files", nargs=-1, metavar="[FILE|FOLDER]...", type=PATH)
 @click.option("--service", metavar="URL", help="Address of the transparency log.")
-@click.option("--pending", is_flag=True, help="Register the statements in the outbox.")
+@click.option(
+    "--pending",
+    is_flag=True,
+    help="Register the statements that wait in the outbox because a service was unreachable.",
+)
 @click.option(
     "--again", is_flag=True, help="Register even if the statement already has a receipt of the log."
 )
@@ -142,7 +146,9 @@ def command(
         )
     check_single_output(files, output)
     if wait is not None and not refresh and output == STDIN:
-        raise UsageError("--wait cannot print the statement", hint="Name a file: -o FILE")
+        raise UsageError(
+            "--wait cannot write the statement to standard output", hint="Name a file: -o FILE"
+        )
     emit = (lambda data: write_bytes([data])) if output == STDIN else None
     target = RegistrationTarget(output, files, overwrite, emit)
     collector = None

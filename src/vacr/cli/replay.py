@@ -173,8 +173,8 @@ def _make_formatter_runner(voice: Voice) -> FormatterRunner:
         if source is not ParameterSource.COMMANDLINE:
             raise UsageError(
                 "--run-formatters: neither bwrap nor unshare can isolate a program here",
-                hint="Install bubblewrap. To run formatters with network all the same, set the "
-                "option on the command line, not in the environment.",
+                hint="Install bubblewrap. To run formatters with network all the same, write the "
+                "option on the command line, not in the environment or the settings.",
             )
         voice.notice(
             "Formatters run with network: neither bwrap nor unshare works here. To isolate them, "

@@ -66,7 +66,9 @@ _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
     help="Only conversations of this agent.",
 )
 @click.option("--repo", metavar="TEXT", help="Only repositories whose address has this text.")
-@click.option("--project", metavar="FOLDER", type=PATH, help="Only sessions in this folder.")
+@click.option(
+    "--project", metavar="FOLDER", type=PATH, help="Only sessions that worked in this folder."
+)
 @click.option("--tool", metavar="NAME", help="Only calls of this tool.")
 @click.option("--only", type=click.Choice((*ROW_KINDS, PROMPTS)), help="Only entries of this kind.")
 @click.option(
@@ -99,7 +101,7 @@ _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
     metavar="FILE|FOLDER",
     type=PATH,
     multiple=True,
-    help="Search the records or sessions at this path instead; repeatable.",
+    help="Search the records or sessions at this path, not those of this machine; repeatable.",
 )
 @streaming_voice_options
 def command(

@@ -39,7 +39,10 @@ def selection_options(function: F, *, times: bool = True, agent: bool = True) ->
     """
     options: list[Callable[[Any], Any]] = [
         click.option(
-            "--project", metavar="FOLDER", type=PATH, help="Only sessions that worked in it."
+            "--project",
+            metavar="FOLDER",
+            type=PATH,
+            help="Only sessions that worked in this folder.",
         ),
         click.option(
             "--repo", metavar="TEXT", help="Only repositories whose address has this text."

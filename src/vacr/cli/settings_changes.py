@@ -78,7 +78,7 @@ class SettingsChanger(Generic[S]):
         `uninstalled`. A failure for one agent does not stop the others.
 
         Raises:
-            UsageError: confirmation is needed, and there is no terminal.
+            UsageError: confirmation is needed, and the user cannot be asked.
         """
         documents, worst = [], 0
         for agent in agents:
@@ -132,14 +132,15 @@ class SettingsChanger(Generic[S]):
         """Return whether `--yes` is set, or the user answers yes to the question.
 
         Raises:
-            UsageError: there is no terminal to ask on.
+            UsageError: the user cannot be asked: there is no terminal, or the output is JSON.
         """
         if self.yes:
             return True
         if self.voice.json or not sys.stdin.isatty():
+            reason = "--format json is set" if self.voice.json else "no terminal"
             hint = "Add --yes to make the change, or --dry-run to see it."
             raise UsageError(
-                f"{agent.name}: cannot ask before changing {change.path}: no terminal",
+                f"{agent.name}: cannot ask before changing {change.path}: {reason}",
                 hint=hint,
             )
         return click.confirm(f"Change {change.path}?", err=True)

@@ -54,7 +54,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
     metavar="FILE|FOLDER",
     type=PATH,
     multiple=True,
-    help="Ask about the records or sessions at this path instead; repeatable.",
+    help="Ask about the records or sessions at this path, not those of this machine; repeatable.",
 )
 @click.option(
     "--format",

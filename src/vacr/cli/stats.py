@@ -136,7 +136,10 @@ def _complete_grouping(
     help="Only sessions in repositories whose address has this text; not with --lines.",
 )
 @click.option(
-    "--project", metavar="FOLDER", type=PATH, help="Only sessions in this folder; not with --lines."
+    "--project",
+    metavar="FOLDER",
+    type=PATH,
+    help="Only sessions that worked in this folder; not with --lines.",
 )
 @click.option(
     "--model",
@@ -235,7 +238,8 @@ def command(
     if lines is not None:
         if prices is not None:
             raise UsageError(
-                "--lines and --prices exclude each other", hint="Omit --prices: lines have no cost."
+                "--lines and --prices exclude each other",
+                hint="Omit --prices: sessions have costs, single lines of code do not.",
             )
         options = LineOptions(lines, repository, since, until, no_index)
         return show_line_statistics(options, by, paths, voice)
@@ -281,7 +285,7 @@ def _show_index_totals(
         )
     if prices is not None:
         raise UsageError(
-            "--prices works only with paths: without them, costs are those of the index",
+            "--prices works only with paths: without paths, the costs come from the index",
             hint="Name the sessions: vacr stats FOLDER --prices FILE",
         )
     now = datetime.now().astimezone()

@@ -269,7 +269,9 @@ def _find_target(trust_store: str | None, *, project: bool) -> Path:
     """
     if trust_store is not None:
         if project:
-            raise UsageError("--project and --trust-store exclude each other")
+            raise UsageError(
+                "--project and --trust-store exclude each other", hint="Omit one of them."
+            )
         return Path(trust_store)
     if not project:
         return find_own_store()
@@ -453,7 +455,11 @@ def remove(
     voice = Voice(format, quiet, verbose)
     path = _find_target(trust_store, project=project)
     if not path.exists():
-        raise UsageError("there is no such trust store", where=str(path))
+        raise UsageError(
+            "there is no such trust store",
+            where=str(path),
+            hint="Name one with --trust-store. To see the stores in use: vacr trust list",
+        )
     before = _read_before_change(path) if project else None
     change = remove_trusted_party(path, name, is_shared=project or trust_store is not None)
     if project and not renew_approval(path, before, change):
@@ -569,11 +575,16 @@ def _find_project_files(file: str | None) -> list[Path]:
     if file is not None:
         paths = [path for path in paths if path.resolve() == Path(file).resolve()]
     if not paths:
+        if file is not None:
+            raise UsageError(
+                f"not the trust store or the settings of a project: {file}",
+                hint=f"They are the files {PROJECT_STORE} and {PROJECT_SETTINGS} at the top of a "
+                "git repository.",
+            )
         raise UsageError(
-            f"not the trust store or the settings of a project: {file}"
-            if file is not None
-            else "this project has no trust store and no settings",
-            hint=f"They are the files {PROJECT_STORE} and {PROJECT_SETTINGS} in a git repository.",
+            "this project has no trust store and no settings",
+            hint=f"They would be {PROJECT_STORE} and {PROJECT_SETTINGS}. To make a trust "
+            "store: vacr trust add NAME --key FILE --project",
         )
     return paths
 
@@ -582,13 +593,14 @@ def _approve_file(file: TrustStoreFile, kind: str, voice: Voice, *, yes: bool) -
     """Show a file of a project, ask unless `yes`, and remember the approval.
 
     Raises:
-        UsageError: the user declines, or there is no terminal to ask.
+        UsageError: the user declines, or cannot be asked: there is no terminal, or the output
+            hides the content.
         UnreadableInput: the file is malformed, or cannot be read.
     """
     if not yes and (voice.quiet or voice.json):
         raise UsageError(
-            "with --quiet or --format json, the content is not shown before the question",
-            hint="Leave the option out, or add --yes.",
+            f"cannot ask to approve {file.path}: --quiet and --format json hide its content",
+            hint="Omit the option to read the content first, or add --yes to approve it unread.",
         )
     if file.state == STORE_REFUSED:
         file.parse()

@@ -155,7 +155,7 @@ def command(
     if og and (serve or output == STDIN):
         raise UsageError(
             "--og writes a picture beside the page, and here no page is written",
-            hint="Name a file: -o page.html",
+            hint="Write the page to a file: -o page.html, without --serve",
         )
     options = VerificationOptions(
         trust=trust,

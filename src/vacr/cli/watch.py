@@ -130,7 +130,7 @@ _MINUTES_FROM_SECONDS, _HOURS_FROM_SECONDS = 120, 7200
     type=NumberRange(0),
     default=60,
     show_default=True,
-    help="Time between two registered checkpoints, with --service.",
+    help="With --service, register a checkpoint of the journal at this interval.",
 )
 @click.option(
     "--keep",

@@ -121,7 +121,9 @@ class Hunk:
 def parse_apply_patch(text: str) -> list[FilePatch]:
     """Parse the first `apply_patch` patch in a text into the changes of each file.
 
-    The text around the patch is ignored. The list is empty when the text has no patch.
+    The text around the patch is ignored. The list is empty when the text has no patch. Malformed
+    lines do not raise an error: lines before the first file header are ignored, and a patch without
+    an end mark extends to the end of the text.
     """
     start = text.find(_PATCH_BEGIN)
     if start < 0:

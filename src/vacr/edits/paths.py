@@ -69,7 +69,7 @@ def _replace_shell_drive(path: str) -> str:
 def _normalize_path(path: str) -> str:
     """Return a path without `.` and `..`, and with the letter of its drive in upper case.
 
-    `..` never leads above a drive or a root.
+    `..` never leads above a drive or a root; a relative path keeps a leading `..`.
     """
     drive = _DRIVE_PREFIX.match(path)
     if drive is None:

@@ -295,9 +295,9 @@ def attach_message(statement: bytes, wrapped: WrappedMessage, record: bytes) -> 
 
 
 def find_attached_message(message: Sign1) -> bytes | None:
-    """Return the wrapped message in a statement's unprotected header as CBOR, or None.
+    """Return the wrapped message in a statement's unprotected header as CBOR; None without one.
 
-    Its signature is not verified.
+    Neither the statement nor the message is verified.
 
     Raises:
         InvalidStatement: the message is malformed, or in the protected header.
@@ -531,8 +531,8 @@ def _build_cmw_json(wrapped: WrappedMessage) -> Any:
     if isinstance(wrapped, CmwRecord):
         if not isinstance(wrapped.type, str):
             raise UsageError(
-                f"the type is the number {wrapped.type}, which JSON cannot express",
-                hint="Use the media type instead.",
+                f"the type of a message is the number {wrapped.type}, which only CBOR can express",
+                hint="Write CBOR, or use a media type, such as application/eat+cwt.",
             )
         indicators = [] if wrapped.indicator is None else [wrapped.indicator]
         return [wrapped.type, encode_base64url(wrapped.value), *indicators]
@@ -542,8 +542,9 @@ def _build_cmw_json(wrapped: WrappedMessage) -> Any:
     for name, member in wrapped.members.items():
         if not isinstance(name, str):
             raise UsageError(
-                f"a name is the number {name}, which JSON cannot express",
-                hint="Use a text as the name.",
+                f"a message in the collection has the number {name} as its name, which only CBOR "
+                "can express",
+                hint="Write CBOR, or name the message with text.",
             )
         value[name] = _build_cmw_json(member)
     return value

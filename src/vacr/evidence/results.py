@@ -508,7 +508,7 @@ def _parse_vector(vector: dict[Any, Any]) -> dict[str, int]:
     """
     names = {number: name for name, number in TRUST_VECTOR_CLAIMS.items()}
     if not all(type(number) is int for item in vector.items() for number in item):
-        raise ValueError("a number in the vector has the wrong type")
+        raise ValueError("a label or a value in the trust vector is not an integer")
     return {names[number]: value for number, value in vector.items()}
 
 

@@ -230,7 +230,8 @@ class Tpm:
 def _make_tcti_absolute(tcti: str) -> str:
     """Make the path in a TCTI absolute, because the programs run in another folder.
 
-    For example, `swtpm:path=tpm.sock` becomes `swtpm:path=/home/me/tpm.sock`.
+    For example, `swtpm:path=tpm.sock` becomes `swtpm:path=/home/me/tpm.sock`. A TCTI without a
+    path, or with an absolute one, stays the same.
     """
     return _TCTI_PATH.sub(lambda match: match[1] + make_absolute(match[2]), tcti)
 

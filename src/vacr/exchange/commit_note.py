@@ -160,9 +160,10 @@ def make_noted_claim(
 def build_commit_note(
     commit: str, lines: Mapping[str, Mapping[int, NotedClaim]], carried_from: Collection[str] = ()
 ) -> CommitNote:
-    """Return the note of a commit, from the claims about its lines.
+    """Return the note of a commit, from the claims about its lines by path and line number.
 
-    `carried_from` are the commits whose notes the claims were taken from, if any.
+    A path that is not Unicode text is left out, and listed in `unnamed`. Without lines, the note
+    has no claims. `carried_from` are the commits whose notes the claims were taken from, if any.
     """
     attested: list[tuple[str, list[AttestedLines]]] = []
     other_lines: dict[str, dict[str, str]] = {}

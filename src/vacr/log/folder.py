@@ -107,7 +107,7 @@ class LogFolder:
 
     @property
     def log_file(self) -> Path:
-        """The file that names the database."""
+        """The file `log.json`, which has the PostgreSQL address; null if the folder has the log."""
         return self.path / _LOG_FILE_NAME
 
     @property
@@ -122,7 +122,7 @@ class LogFolder:
 
     @property
     def witnessed(self) -> Path:
-        """The folder of the last checkpoint that each witness cosigned."""
+        """The folder with one file for each witness: the last checkpoint that it cosigned."""
         return self.path / "witnessed"
 
     def list_checkpoints(self) -> list[Path]:

@@ -118,7 +118,10 @@ class Witness:
         self.keys_by_origin: dict[str, list[VerifierKey]] = {}
         for key in logs:
             if key.kind != NOTE_KEY_ED25519:
-                raise UsageError(f"not the key of a log, but of a witness: {key}")
+                raise UsageError(
+                    f"not the key of a log, but of a witness: {key}",
+                    hint="Pass the checkpoint key of the log, which vacr log init prints.",
+                )
             self.keys_by_origin.setdefault(key.name, []).append(key)
 
     def handle_submission(self, body: bytes) -> WitnessAnswer:

@@ -428,7 +428,10 @@ class _RepeatedMemberCollector:
     repeated: list[tuple[dict[str, Any], list[str]]] = field(default_factory=list)
 
     def build_map(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        """Return a map of members in the order of the text; the last of repeated ones counts."""
+        """Return the members as a map in their order; of repeated ones, the last value counts.
+
+        Add a map with repeated members to `repeated`.
+        """
         members = dict(pairs)
         if len(members) != len(pairs):
             counts = Counter(name for name, _ in pairs)

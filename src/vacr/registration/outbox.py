@@ -346,7 +346,11 @@ class Registrar:
         return RegistrationOutcome(path, STATE_REGISTERED, result.logged, result.has_unpinned_key)
 
     def _find_receipt(self, message: Sign1) -> VerifiedReceipt | None:
-        """Return the first valid receipt of this service's log in a statement, or None."""
+        """Return the first valid receipt of this service's log in a statement, or None.
+
+        Raises:
+            Unreachable: the statement has receipts, but `_list_trusted_keys` cannot list the keys.
+        """
         receipts = list_encoded_receipts(message)
         keys = self._list_trusted_keys() if receipts else ()
         for receipt in receipts:

@@ -141,7 +141,11 @@ class ProofCollector:
         return RegistrationOutcome(path, STATE_WITNESSED, witnesses=verified)
 
     def add_proof(self, statement: bytes, proof: TlogProof) -> bytes:
-        """Return a statement with a collected proof, which replaces older ones of the same log."""
+        """Return a statement with a collected proof, which replaces older ones of the same log.
+
+        Raises:
+            InvalidStatement: the statement is malformed, or has too many proofs of other logs.
+        """
         return add_tlog_proof(statement, proof, self.log_keys, self.entry_rule)
 
     def collect_proof(self, message: Sign1) -> tuple[TlogProof, VerifiedWitnesses]:

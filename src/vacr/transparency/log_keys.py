@@ -181,6 +181,7 @@ def _parse_description_entry(
         raise InvalidStatement(
             f"entry {position} is a malformed description of the log: {problem}",
             reason="log-description",
+            hint="Report it to the operator of the log.",
         ) from error
 
 
@@ -244,11 +245,12 @@ class LogKeyChain:
     def read(self, index: int, entry: bytes) -> None:
         """Take over the keys if the entry at `index` is a valid description of this log.
 
-        Call it for every entry, in order. Other entries change nothing.
+        Call it for every entry, in order. The first sets the identity of the log. Any other entry
+        that is not a description of this log changes nothing.
 
         Raises:
-            InvalidStatement: the first entry describes a log of another name; or it is not a
-                description, and no key is known.
+            InvalidStatement: the first entry describes a log of another name, or is not a
+                description although no key is known.
         """
         if index == 0:
             self._read_first(entry)

@@ -120,7 +120,10 @@ def build_log_entry(message: Sign1, rule: str = ENTRY_RULE_STATEMENT) -> bytes:
         UsageError: the rule is unknown.
     """
     if rule not in ENTRY_RULES:
-        raise UsageError(f"unknown entry rule {rule!r}", hint=f"Known: {', '.join(ENTRY_RULES)}.")
+        raise UsageError(
+            f"there is no rule for log entries named {rule!r}",
+            hint=f"Choose from: {', '.join(ENTRY_RULES)}.",
+        )
     payload = _CBOR_NULL if message.payload is None else encode_byte_string(message.payload)
     entry = b"".join(
         (
@@ -545,7 +548,8 @@ def encode_entry_bundle(entries: Sequence[bytes]) -> bytes:
         if len(entry) > MAX_ENTRY_SIZE:
             raise UsageError(
                 f"the entry is too large: {len(entry)} bytes, at most {MAX_ENTRY_SIZE} allowed",
-                hint="Sign a hash envelope instead: its size does not depend on the file.",
+                hint="Sign a hash envelope, the default of vacr sign: its size does not depend on "
+                "the file.",
             )
     return b"".join(len(entry).to_bytes(_LENGTH_PREFIX_SIZE, "big") + entry for entry in entries)
 

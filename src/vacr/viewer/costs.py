@@ -212,10 +212,28 @@ def parse_price_table(data: bytes, where: str) -> PriceTable:
         return PriceTable(json.loads(data))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, re.error) as error:
         raise UnreadableInput(
-            f"not a price file: {type(error).__name__}: {error}",
+            f"not a price file: {_describe_problem(error)}",
             where=where,
             hint="See docs/costs.md for the smallest price file.",
         ) from error
+
+
+def _describe_problem(error: Exception) -> str:
+    """Return why a price file cannot be read, from the exception that reading it raised."""
+    match error:
+        case json.JSONDecodeError():
+            return f"invalid JSON: {error}"
+        case UnicodeDecodeError():
+            return "its text is not UTF-8"
+        case KeyError():
+            return f"the member {error} is missing"
+        case RecursionError():
+            return "it nests too deeply"
+        case re.error():
+            return f"a regular expression is invalid: {error}"
+        case ValueError():
+            return str(error)
+    return "a member has a value of the wrong type"
 
 
 def count_cost(
@@ -380,11 +398,12 @@ def _read_model(model: JsonObject) -> ModelPrice:
     """Return the prices of a model in a price file.
 
     Raises:
-        KeyError, TypeError, ValueError, AttributeError: it does not have the form, or no price.
+        KeyError, TypeError, ValueError, AttributeError: it does not have the form, or its list of
+            prices is empty.
     """
     prices = tuple(_check_price(price) for price in model["prices"])
     if not prices:
-        raise ValueError(f"the model {model['id']!r} has no price")
+        raise ValueError(f"the list of prices of the model {model['id']!r} is empty")
     return ModelPrice(str(model["id"]), _compile_match(model["match"]), prices)
 
 
@@ -403,7 +422,7 @@ def _check_price(price: JsonObject) -> JsonObject:
         else:
             is_valid = name in _TOKEN_KINDS and _is_amount(value)
         if not is_valid:
-            raise ValueError(f"the member {name!r} of a price has no valid form")
+            raise ValueError(f"the member {name!r} of a price is unknown, or its value is invalid")
     return price
 
 
@@ -432,6 +451,8 @@ def _compile_match(clause: JsonObject | None) -> Callable[[str], bool]:
     """
     if clause is None:
         return lambda _: False
+    if len(clause) != 1:
+        raise ValueError(f"a condition must have exactly one member, not {len(clause)}")
     ((kind, value),) = clause.items()
     match kind:
         case "equals":

@@ -170,7 +170,10 @@ class _ClaimMaker:
         return self.inputs.get(record_id)
 
     def _build(self, blame: LineBlame) -> NotedClaim:
-        """Build the claim for the lines of one proof."""
+        """Build the claim for a line; all lines with the same proof share it.
+
+        `self.inputs` must have the record of the claim: `make` checks that.
+        """
         claim = blame.claim
         record = self.inputs[claim.record].record
         meta = record["session"].get("agent-meta", {})

@@ -187,8 +187,9 @@ def find_one_conversation(connection: sqlite3.Connection, session: str) -> dict[
     """
     if len(session) < _MIN_NAME_LENGTH:
         raise UsageError(
-            f"the id of a session has at least {_MIN_NAME_LENGTH} characters",
-            hint="Take it from a hit of search_conversations.",
+            f"{session!r} is too short for a session id: write {_MIN_NAME_LENGTH} or more "
+            "characters of the id",
+            hint="Take the id from a hit of search_conversations.",
         )
     found = find_conversations(connection, session)
     if not found:
@@ -201,7 +202,7 @@ def find_one_conversation(connection: sqlite3.Connection, session: str) -> dict[
     if len(ids) > 1:
         shown = ", ".join(ids[:_MAX_CANDIDATES])
         raise UsageError(
-            f"{len(ids)} sessions have an id that begins like this",
+            f"{len(ids)} sessions have an id that begins with {session}",
             hint=f"Use more of the id: {shown}",
         )
     return found[0]

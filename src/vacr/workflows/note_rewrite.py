@@ -85,8 +85,9 @@ def rewrite_stated_notes(
 ) -> list[NoteResult]:
     """Carry notes to new commits that replace old ones, and write them all at once.
 
-    `olds` has the old commits of each new one, the oldest first. `force` replaces notes of other
-    tools.
+    `olds` has the old commits of each new one, the oldest first. An old commit that does not
+    exist is ignored. Return a result for each new commit. A note of another tool is refused, unless
+    `force` is set.
 
     Raises:
         UnreadableInput: a new commit does not exist.

@@ -53,7 +53,7 @@ from vacr.workflows.sealed_source import (
 
 _BUG_EXIT_CODE = 70
 _REPLACE_HINT = "Write elsewhere with -o, or add --overwrite to replace it."
-_SEPARATE_HINT = "Record them into different folders."
+_SEPARATE_HINT = "Record them one by one, into different folders: -o FOLDER/"
 
 
 @dataclass(frozen=True)
@@ -265,7 +265,8 @@ def _check_output_clash(task: RecordingTask) -> None:
     """Raise a UsageError if another place of the run has a record of the same name."""
     if task.clashes_with:
         raise UsageError(
-            f"{task.output}{task.options.suffix} is already the record of {task.clashes_with}",
+            f"it would have the same record file as {task.clashes_with}: "
+            f"{task.output}{task.options.suffix}",
             where=task.path,
             hint=_SEPARATE_HINT,
         )
@@ -283,7 +284,9 @@ def _reserve_record_path(task: RecordingTask, session: OpenedSession, reserved: 
         )
     path = _choose_record_path(task, session.label)
     if path in reserved:
-        raise UsageError(f"{path} is already the record of another session", hint=_SEPARATE_HINT)
+        raise UsageError(
+            f"two sessions would have the same record file: {path}", hint=_SEPARATE_HINT
+        )
     reserved.add(path)
     return path
 

@@ -86,7 +86,8 @@ class SettingsFile:
                 raise UsageError(
                     f"{word!r} is a verb, so it needs a table with its options",
                     where=self.get_place(names),
-                    hint=f"Write [{'.'.join(names)}] in a line of its own, and the options below.",
+                    hint=f"Write [{'.'.join(names)}] on a line of its own, and its options "
+                    "on the lines below.",
                 )
         return [
             Setting(name, value, self.get_place((*words, name)))

@@ -125,7 +125,10 @@ def _find_whole_files(text: str) -> list[FoundEdit]:
 
 
 def _find_diff_blocks(text: str) -> list[FoundEdit]:
-    """Return the hunks of the diffs in fences, each as the text that it replaces."""
+    """Return the hunks of the diffs in fences, each as its old text and its new text.
+
+    Hunks before a `+++ ` line with a path are left out, and so are hunks without a change.
+    """
     edits: list[FoundEdit] = []
     in_fence, path, hunk = False, "", [""][:0]
 

@@ -215,9 +215,9 @@ def _apply_edit(edit: Edit, text: str) -> str | None:
 
 
 def find_project_folder(entries: Sequence[Any]) -> str:
-    """Return the folder that relative paths of calls start from, or an empty text.
+    """Return the folder that relative paths of calls start from, or an empty text if unknown.
 
-    A result states the whole path of a file that its call names by a relative one.
+    The evidence is a call with a relative path whose result states the whole path of the file.
     """
     named: dict[str, str] = {}
     for entry in entries:

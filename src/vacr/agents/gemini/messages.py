@@ -319,7 +319,8 @@ def _are_same(first: JsonObject, second: JsonObject) -> bool:
 def _build_usage(message: JsonObject, session: SessionBuilder) -> JsonObject | None:
     """Return the canonical counters of a message, or None if it has none.
 
-    Gemini counts thoughts apart from the output, and the prompts of tools apart from the input.
+    Gemini counts thoughts apart from the output, and the prompts of tools apart from the input. So
+    the output and the input here include them. Unknown counters are reported as drift of `session`.
     """
     tokens = message.get("tokens")
     if type(tokens) is not dict:

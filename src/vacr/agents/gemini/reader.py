@@ -202,7 +202,10 @@ class _ChatReader:
         self.has_header = False
 
     def read(self, source: Source) -> Reading:
-        """Return the record of the session, once all its values were added."""
+        """Return the record of the session; `add_value` added its values before.
+
+        It can be called only once: it clears the steps.
+        """
         session = self.session
         session.entries = [make_entry(*arguments) for make_entry, arguments in self.steps]
         # The steps refer to this chat, and would keep it alive until the next garbage collection.

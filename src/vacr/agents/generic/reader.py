@@ -284,7 +284,11 @@ class _Conversation:
         return add_remaining_members(entry, message)
 
     def _make_event(self, message: JsonObject, kind: str | None) -> JsonObject:
-        """Make the event that keeps an object as it is, named by its role."""
+        """Make the event that keeps an object as it is.
+
+        `event-type` is the role, or `unknown` if the object has none. `kind` is None if the role
+        is missing or unknown to the map; then the object is counted as drift.
+        """
         role = self.map.role.find(message)
         entry: JsonObject = {
             "type": "system-event",

@@ -40,7 +40,7 @@ class Grok(Agent):
     separate_call_formats = formats
     stores = (SessionStore(("*/*/chat_history.jsonl",), "~/.grok", "GROK_HOME", "sessions"),)
     attached = ("summary.json", "signals.json")
-    part_name = re.compile(r"[^/]+/chat_history\.jsonl$")
+    part_name = re.compile(r"[0-9a-f-]{36}/chat_history\.jsonl$")
     # The names of the tools that change files are not known.
     tools: ClassVar[Mapping[str, ToolEffect]] = {
         "read_file": ToolEffect.READ,

@@ -193,7 +193,10 @@ class _SessionSplitter:
 
 
 def _split_export(export: JsonObject) -> OpenCodeConversation:
-    """Take the session and its messages out of an export."""
+    """Turn an export into a conversation: its session, its messages, and what remains.
+
+    The export and its messages are changed: what moves into the conversation is removed from them.
+    """
     messages = [
         OpenCodeMessage(
             message.pop("info"),

@@ -194,7 +194,10 @@ class _ChatReader:
             del entry["message"]
 
     def make_system_event(self, line: JsonObject) -> JsonObject:
-        """Turn a line of the host into an event that is named by its subtype."""
+        """Turn a `system` line of the host into an event whose type is the subtype of the line.
+
+        It is `system` if the line has no subtype, or a reserved one.
+        """
         entry = QWEN_LINE_SHAPE.make_entry(
             "system-event", line, self.session.drift, QWEN_EVENT_TYPE
         )

@@ -102,7 +102,10 @@ class _Trajectory(JsonSession):
         """The id of the last call, if its result is missing."""
 
     def learn_header(self, header: JsonObject) -> None:
-        """Learn the version, the model, the folder and the commit."""
+        """Learn the version, the model, the folder and the commit, as far as the header has them.
+
+        A commit that is only `HEAD` is not learned.
+        """
         info = dict_or_empty(header.get("info"))
         if type(info.get("swe_agent_version")) is str:
             self.session.cli_version = info["swe_agent_version"]

@@ -91,7 +91,9 @@ def open_log(folder: str | None, database: str | None, *, create: bool = False) 
     if folder is not None:
         return open_log_folder(folder, database)
     if database is None:
-        raise UsageError("no log named", hint="Name the folder of the log, or add --database URL.")
+        raise UsageError(
+            "no log named", hint="Name its folder, or its database with --database URL."
+        )
     return open_database_log(database, create=create)
 
 

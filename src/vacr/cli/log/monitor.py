@@ -55,7 +55,8 @@ from vacr.workflows import format_count
     "--interval",
     metavar="SECONDS",
     type=click.IntRange(1),
-    help="Check the log again at this interval, until a check fails.",
+    help="Check the log at this interval until it misbehaves; if it cannot be reached, try again.  "
+    "[default: check once]",
 )
 @certificate_options
 @voice_options

@@ -41,7 +41,7 @@ _BAD_RECEIPT_HINT = "The receipt proves nothing. Ask the operator of the log for
     "--entry",
     metavar="N",
     type=click.IntRange(0),
-    help="Prove that entry N is in the log. This or --consistency is required.",
+    help="Prove that entry N is in the log; the first is 0. This or --consistency is required.",
 )
 @click.option(
     "--consistency",
@@ -135,7 +135,8 @@ _MAX_INPUT_BYTES = 1 << 18
     "--statement",
     metavar="FILE",
     type=PATH,
-    help="Statement whose entry the receipt proves; required for a receipt of an entry.",
+    help="Statement that the receipt proves to be in the log. Required, unless the receipt is one "
+    "of growth.",
 )
 @click.option(
     "--older",
