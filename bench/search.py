@@ -41,7 +41,9 @@ QUESTIONS = {
 
 def search() -> None:
     """Print how fast the index is built from records, and how fast it answers."""
-    records = _read_records()
+    begun = time.process_time()
+    records, native_size = _read_records()
+    reading = time.process_time() - begun
     record_size = sum(len(encode_canonical_json(record)) for record in records)
     with tempfile.TemporaryDirectory() as folder:
         index = SearchIndex.open(Path(folder))
@@ -53,6 +55,8 @@ def search() -> None:
             f"search              {megabytes / seconds:5.1f} MB of records indexed per CPU second "
             f"({copies * len(records):,} conversations, {megabytes:,.0f} MB)"
         )
+        native_rate = native_size / 1e6 / (reading + seconds / copies)
+        print(f"  native sessions   {native_rate:5.1f} MB read and indexed per CPU second")
         size = index.path.stat().st_size
         print(f"  size              {size / total:5.2f} x the records")
         print(f"  one session       {1e3 * slowest:5.1f} ms CPU at the median")
@@ -71,16 +75,18 @@ def _make_question(path: Path, question: str) -> Callable[[], object]:
     return lambda: run_select(path, question)
 
 
-def _read_records() -> list[dict[str, Any]]:
-    """Return the records of all real sessions, or of the examples."""
+def _read_records() -> tuple[list[dict[str, Any]], int]:
+    """Return the records of all real sessions, or of the examples, and the bytes of their files."""
     folder = CORPUS if CORPUS.is_dir() else ROOT / "examples"
     records: list[Any] = []
+    size = 0
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         try:
             records += vacr.read(path)
         except VacrError:
             continue
-    return records
+        size += path.stat().st_size
+    return records, size
 
 
 def _build_index(

@@ -29,6 +29,7 @@ TARGET = Path(__file__).parent / "src" / "tables.json"
 def build_tables() -> str:
     """Return the text of the file."""
     tables = {
+        "agents": {name: agent.title for name, agent in load_agents().items() if agent.title},
         "tools": {
             name: {tool: effect.value for tool, effect in load_agents()[name].tools.items()}
             for name in load_agents()

@@ -106,13 +106,20 @@ class Voice:
         With `--quiet`, nothing is printed.
         """
         if not self.quiet and self.verbose >= level:
-            print_message(escape_unprintable(text))
+            _print_wrapped_message(text)
 
     def error(self, text: str, hint: str = "") -> None:
         """Print an error and a hint about the next step on standard error, even with `--quiet`."""
-        print_message(
-            escape_unprintable(text) + (f"\n  {escape_unprintable(hint)}" if hint else "")
-        )
+        _print_wrapped_message(text)
+        if hint:
+            # In one line, so that a command can be copied.
+            print_message(f"  {escape_unprintable(hint)}")
+
+
+def _print_wrapped_message(text: str) -> None:
+    """Print a text on standard error; a terminal breaks it between words."""
+    for line in wrap_to_width(escape_unprintable(text), get_terminal_width(sys.stderr)):
+        print_message(line)
 
 
 def encode_output_document(document: dict[str, Any]) -> bytes:
@@ -278,10 +285,11 @@ def align_columns(
     ]
 
 
-def wrap_to_width(text: str, width: int | None) -> list[str]:
+def wrap_to_width(text: str, width: int | None, *, hanging: int = 2) -> list[str]:
     """Return a text as lines that fit a width, broken between words; one line without a width.
 
-    Further lines are indented by two blanks more than the first one. A longer word stays whole.
+    Further lines are indented by `hanging` blanks more than the first one. A longer word stays
+    whole.
     """
     from rich.cells import cell_len
 
@@ -289,12 +297,12 @@ def wrap_to_width(text: str, width: int | None) -> list[str]:
         return [text]
     indent = " " * (len(text) - len(text.lstrip()))
     lines, line = [], indent
-    for word in text.split():
+    for blanks, word in re.findall(r"(\s*)(\S+)", text.lstrip()):
         begun = line.strip() != ""
-        if begun and cell_len(line) + 1 + cell_len(word) > width:
+        if begun and cell_len(line) + len(blanks) + cell_len(word) > width:
             lines.append(line)
-            line, begun = f"{indent}  ", False
-        line += f" {word}" if begun else word
+            line, begun = indent + " " * hanging, False
+        line += f"{blanks}{word}" if begun else word
     return [*lines, line]
 
 

@@ -32,6 +32,7 @@ from vacr.archive import (
 from vacr.blame import ClaimIndex
 from vacr.errors import UnreadableInput, UsageError
 from vacr.files import find_index_file
+from vacr.record import walk_entries
 from vacr.viewer import build_rows
 from vacr.workflows import refresh_search_index
 
@@ -95,6 +96,41 @@ def test_rows_have_the_counts_of_stats(name):
     assert rows.record["failed"] == sum(call["is_error"] for call in rows.calls)
     assert rows.record["output"] == sum(usage["output"] for usage in rows.usage)
     assert rows.record["cost"] == pytest.approx(sum(usage["cost"] for usage in rows.usage))
+
+
+def test_cost_of_a_session_without_tokens_counts(index):
+    record = read_example()
+    record["session"]["agent-meta"]["cli-name"] = "hermes"
+    record["session"]["estimated_cost_usd"] = 0.25
+    for entry in walk_entries(record["session"]["entries"]):
+        entry.pop("token-usage", None)
+    add(index, record)
+    (totals,) = sum_totals(index.connection, TotalsQuery("model")).values()
+    assert (totals.cost.stated, totals.sessions) == (0.25, 1)
+    listed = list_conversations(index.connection, ConversationQuery())
+    assert (listed.totals["cost"], listed.totals["is_unpriced"]) == (0.25, False)
+
+
+def test_sum_says_that_prices_are_missing(index):
+    record = read_example()
+    meta = record["session"]["agent-meta"]
+    meta["model-id"], meta["models"] = "model-x", ["model-x"]
+    for entry in walk_entries(record["session"]["entries"]):
+        if "model-id" in entry:
+            entry["model-id"] = "model-x"
+    add(index, record)
+    listed = list_conversations(index.connection, ConversationQuery())
+    assert listed.totals["is_unpriced"]
+
+
+def test_value_in_a_result_is_searched_as_json():
+    call = {"type": "tool-call", "call-id": "1", "name": "T", "input": {}}
+    value = {"query": "a", "rows": [{"error": "no such file"}]}
+    result = {"type": "tool-result", "call-id": "1", "output": [value]}
+    record = read_example()
+    record["session"]["entries"] = [call, result]
+    texts = [row["text"] for row in build_record_rows(record).entries]
+    assert '"rows":[{"error":"no such file"}]' in "".join(texts)
 
 
 def test_secrets_are_in_no_row():

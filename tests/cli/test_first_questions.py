@@ -99,6 +99,7 @@ def test_cost_of_a_model_is_found_in_one_command(vacr):
     assert done.returncode == 0, done.err
     assert "claude-opus-4-6" in done.out
     assert "$" in done.out
+    assert "models, by" not in done.out
     assert vacr("stats", "--model", "gpt", "--since", "7d").returncode == 1
     assert vacr("stats", "--model", "opus", "--by", "agent").returncode == 2
     document = json.loads(vacr("stats", "--model", "opus", "--format", "json").out)

@@ -46,6 +46,26 @@ def test_filters_select_rows(vacr):
     assert vacr(*show, "--grep", "no such words").returncode == 1
 
 
+def test_request_and_outcome_come_first(vacr):
+    lines = vacr("show", EXAMPLES / "claude-code.jsonl").out.splitlines()
+    assert lines[0] == "Fix invoice rounding"
+    asked, outcome = lines.index("Asked"), lines.index("Outcome")
+    assert asked < outcome < next(at for at, line in enumerate(lines) if line.startswith("User"))
+    assert lines[asked + 1].startswith("  The invoice total is off by a cent")
+    assert lines[outcome + 1].startswith("  Each line is now rounded to the cent")
+    assert lines[outcome + 2] == "  (the last test run failed: python -m pytest)"
+
+
+def test_title_that_repeats_the_request_is_left_out(vacr, tmp_path):
+    text = (EXAMPLES / "claude-code.jsonl").read_text()
+    kept = [line for line in text.splitlines() if "Fix invoice rounding" not in line]
+    (tmp_path / "untitled.jsonl").write_text("\n".join(kept) + "\n")
+    shown = vacr("show", "untitled.jsonl")
+    assert shown.out.startswith("claude-code 2.1.72, claude-opus-4-6\n")
+    only = vacr("show", "untitled.jsonl", "--only", "tool")
+    assert only.out.startswith("The invoice total is off by a cent for some orders.")
+
+
 def test_hostile_text_cannot_control_the_terminal(vacr, tmp_path):
     entry = {
         "type": "user",
@@ -120,7 +140,7 @@ def two_records(vacr, tmp_path):
 def test_folder_is_searched(vacr, two_records):
     done = vacr("show", two_records, "--grep", "RM -RF", "--only", "tool", "-v")
     assert done.returncode == 0
-    head, _, _, call, place, found, *_ = done.out.splitlines()
+    head, _, _, _, call, place, found, *_ = done.out.splitlines()
     assert head == str(two_records / "long.acr.json")
     assert call.startswith("  → Bash true x x")
     assert "rm -rf" not in call

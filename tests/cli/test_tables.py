@@ -2,7 +2,7 @@
 
 import pytest
 
-from vacr.console import align_columns, get_terminal_width, truncate_start
+from vacr.console import align_columns, get_terminal_width, truncate_start, wrap_to_width
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,18 @@ def test_end_of_a_path_is_kept():
 def test_only_a_terminal_has_a_width(tmp_path):
     with (tmp_path / "file").open("w") as file:
         assert get_terminal_width(file) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("  one two three", ["  one two", "    three"]),
+        ("a  = b  | c  d", ["a  = b  |", "  c  d"]),
+        ("/a/path/that/is/long x", ["/a/path/that/is/long", "  x"]),
+        ("  日本 日本 日本", ["  日本", "    日本", "    日本"]),
+    ],
+)
+def test_lines_are_broken_between_words(text, lines):
+    assert wrap_to_width(text, 10) == lines
+    assert wrap_to_width(text, None) == [text]
+    assert wrap_to_width(text, 10, hanging=0)[1].startswith(" ") == text.startswith(" ")

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import pty
+import re
 import struct
 import sys
 import termios
@@ -35,7 +36,8 @@ def run_in_terminal(arguments, folder, home, width):
         shown += data
     os.waitpid(child, 0)
     os.close(terminal)
-    return shown.decode().replace("\r\n", "\n").splitlines()
+    without_looks = re.sub(r"\x1b\[[0-9;]*m", "", shown.decode())
+    return without_looks.replace("\r\n", "\n").splitlines()
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +71,9 @@ def screen(tmp_path_factory):
         "mcp status",
         "trust list",
         "doctor",
+        "search rounding",
+        "show 6f0d1c52",
+        "seal examples/claude-code.jsonl -o sealed-in-a-folder-with-a-long-name/ --overwrite",
         "--help",
         "stats --help",
     ],

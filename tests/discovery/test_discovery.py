@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import FIXTURES
+import vacr
+from tests.conftest import EXAMPLES, FIXTURES
 from tests.discovery import cursor_databases as cursor
 from tests.discovery import homes
 from tests.discovery.opencode_database import CHILD, SESSION, OpenCode, conversation
@@ -316,6 +317,31 @@ def test_large_store_is_not_read_whole(tmp_path, put):
     assert one.title
     if one.agent == "claude-code":
         assert one.updated - one.start == 118 * 60_000
+
+
+def test_large_session_without_an_id_is_listed_with_the_id_of_its_record(tmp_path):
+    home = tmp_path / "home"
+    folder = home / ".config/Code/User/workspaceStorage/w/chatSessions"
+    folder.mkdir(parents=True)
+    chat = json.loads((FIXTURES / "copilot-vscode" / "chat.json").read_text())
+    chat.pop("sessionId", None)
+    chat["requests"] *= 200
+    (folder / "chat.json").write_text(json.dumps(chat, indent=1))
+    (record,) = vacr.read(str(folder / "chat.json"))
+    (listed,) = found(home)
+    assert listed.session_id == record["session"]["session-id"]
+
+
+def test_project_is_the_path_that_a_folder_of_sessions_stands_for(tmp_path):
+    home = tmp_path / "home"
+    folder = home / ".grok/sessions/%2Fhome%2Fnora%2Ftill/s1"
+    folder.mkdir(parents=True)
+    line = {"type": "user", "content": "Add a test", "prompt_index": 0}
+    (folder / "chat_history.jsonl").write_text(json.dumps(line) + "\n")
+    chats = home / ".gemini/tmp" / ("0123456789abcdef" * 4) / "chats"
+    homes.put(EXAMPLES / "gemini-cli.jsonl", chats / "session-2026-05-02T08-15-b6b1f0f4.jsonl")
+    projects = {session.agent: session.project for session in found(home)}
+    assert projects == {"grok": "/home/nora/till", "gemini-cli": ""}
 
 
 def test_ends_of_a_file_are_whole_lines(tmp_path):

@@ -228,7 +228,7 @@ def test_modified_record_is_shown_in_red(browser, tmp_path, sample, signer, is_s
     look, text = read_verdict(page)
     assert look == "bad"
     assert text.startswith("Record was modified")
-    assert "the record was modified: its id is 'X'. Do not rely on the conversation" in text
+    assert "The record was modified: its id is 'X'. Do not rely on the conversation" in text
     assert page.inner_text(".top.bad .why[role=alert]") == (
         "The record was modified: its id does not match its content. "
         "Do not rely on the conversation below."

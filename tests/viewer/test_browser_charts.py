@@ -124,6 +124,8 @@ def test_texts_of_an_archive_are_searched(browser, searchable):
     page.fill("input[type=search]", "rounded agrees")
     page.wait_for_selector(".hits h2:text-is('1 hit in 1 conversation')")
     assert page.locator(".hit mark").all_inner_texts() == ["rounded", "agrees"]
+    # No other number of conversations, and no chart of all of them.
+    assert page.locator(".count, .days, .charts").count() == 0
     page.click(".hit")
     page.wait_for_selector(".row.assistant.selected")
     assert "claude-code.html" in page.url
@@ -177,13 +179,13 @@ def test_usage_of_an_archive_is_charted_over_time(browser, tmp_path, records):
     cards = [card | {"name": f"n{at}"} | change for at, change in enumerate(changes)]
     (tmp_path / "index.html").write_bytes(b"".join(render_site_index(TEMPLATE, "Archive", cards)))
     page = open_page(browser, (tmp_path / "index.html").as_uri())
-    page.wait_for_selector(".days svg[aria-label='Tokens by day']")
+    page.wait_for_selector(".days svg[aria-label='Tokens per day']")
     # The day between has a place of its own.
     assert page.locator(".days .area").count() == 3
     heights = "bars => bars.map(bar => bar.getAttribute('height'))"
     assert page.locator(".days rect.tokens").evaluate_all(heights) == ["1", "0.5"]
     page.click(".metrics button:has-text('Cost')")
-    page.wait_for_selector(".days svg[aria-label='Cost by day']")
+    page.wait_for_selector(".days svg[aria-label='Cost per day']")
     assert page.locator(".days rect.cost").evaluate_all(heights) == ["0.5", "1"]
     page.click(".metrics button:has-text('Failures')")
     page.wait_for_selector(".days rect.failed")

@@ -155,3 +155,16 @@ def test_rows_without_times_are_divided_evenly():
     buckets, span = divide(entries)
     assert span is None
     assert [bucket["rows"] for bucket in buckets] == [1] * 30
+
+
+def test_row_with_a_late_time_moves_no_frame():
+    entries = list(build_turns(10))
+    late = {**entries[-1], "id": "copied", "type": "system-event", "event-type": "x"}
+    viewer = Viewer()
+    record = build_record(entries[0], late, *entries[1:])
+    overview = viewer.open_records(encode(record))["overview"]["overview"]
+    viewer.close()
+    numbers, buckets = overview["bucketOfRow"], overview["buckets"]
+    assert numbers == sorted(numbers)
+    assert numbers[1] == numbers[0] == 0
+    assert 1 not in [bucket["first"] for bucket in buckets]

@@ -339,3 +339,12 @@ def test_every_call_with_tokens_has_a_cost_or_is_listed(agent, path: Path):
             tokens += 0 if model in cost.priced_as else used
         assert sum(cost.unpriced.values()) == tokens
         assert bool(cost.stated) == bool(stated)
+
+
+def test_models_without_a_price_are_cut_to_the_largest():
+    cost = Cost()
+    for number in range(9):
+        cost.unpriced[f"model-{number}"] = 10 - number
+    (fact,) = list_cost_facts(cost, "2026-11-18")
+    assert fact.startswith("not priced: model-0 (10 tokens), model-1 (9 tokens), ")
+    assert fact.endswith(", model-5 (5 tokens), and 3 more (9 tokens)")

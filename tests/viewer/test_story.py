@@ -54,6 +54,21 @@ def test_words_of_sub_agents_do_not_count_but_their_tests_do():
     assert story.tests.passed
 
 
+def test_task_of_a_parent_agent_counts_only_without_a_prompt():
+    task = say("user", "Look around.", vacr={"speaker": "parent-agent"})
+    story = tell_story([build_record(task, say("assistant", "Seen."))])
+    assert (story.asked, story.task, story.outcome) == ("", "Look around.", "Seen.")
+    story = tell_story([build_record(task, say("user", "Fix it."), say("assistant", "Fixed."))])
+    assert (story.asked, story.task) == ("Fix it.", "")
+
+
+def test_calls_after_the_last_answer_are_counted():
+    calls = [*run_command("ls", "a"), *run_command("ls", "b")]
+    entries = [say("user", "go"), *calls, say("assistant", "Next I look."), *calls]
+    assert tell_story([build_record(*entries)]).later_calls == 2
+    assert tell_story([build_record(*entries, say("assistant", "Done."))]).later_calls == 0
+
+
 @pytest.mark.parametrize(
     ("command", "output", "members", "expected"),
     [
@@ -104,7 +119,9 @@ def test_page_tells_the_same_story(agent):
             rows, found = replies["rows"], replies["overview"]["overview"]["story"]
             story = tell_story([record])
             assert (story.asked != "") == (found["asked"] >= 0)
+            assert (story.task != "") == (found["task"] >= 0)
             assert (story.outcome != "") == (found["outcome"] >= 0)
+            assert story.later_calls == found["laterCalls"]
             commits = [rows[at]["commit"]["id"] for at in found["commits"]]
             assert story.commits == commits
             tests = rows[found["tests"]]["tests"] if found["tests"] >= 0 else None

@@ -38,7 +38,7 @@ export interface Facet {
 export interface ConversationList {
   conversations: Conversation[];
   count: number;
-  totals: { input: number; output: number; cost: number; is_estimated: boolean };
+  totals: { input: number; output: number; cost: number; is_estimated: boolean; is_unpriced: boolean };
   facets: Record<"agent" | "repo" | "project" | "model", Facet[]>;
   days: Day[];
 }

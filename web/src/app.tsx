@@ -224,7 +224,7 @@ export function App({ island, worker, openRecords }: { island: Island; worker: W
                 Search
               </button>
             )}
-            {tab === "files" && <LayoutSwitch {...{ layout, setLayout }} />}
+            {tab === "files" && overview && overview.changes.length > 0 && <LayoutSwitch {...{ layout, setLayout }} />}
             {tab === "conversation" && <RowCount state={state} prefiltered={island.filter !== null} />}
           </div>
           {tab === "conversation" && <Toolbar state={state} search={search} />}

@@ -147,7 +147,7 @@ export function ArchiveIndex({ site, title, producer, lines }: Pick<Island, "tit
             ))}
           </select>
         </div>
-        {(shown.length > 0 || !matches.found.length) && (
+        {!matches.found.length && (
           <p class="count" role="status">
             {shown.length} of {pluralize(site.pages.length, "conversation")} · {pluralize(sum("prompts"), "prompt")} ·{" "}
             {pluralize(sum("calls"), "call")}, {sum("failed").toLocaleString("en")} failed · {pluralize(sum("tokens"), "token")}
@@ -162,19 +162,24 @@ export function ArchiveIndex({ site, title, producer, lines }: Pick<Island, "tit
           />
         )}
         {!typed && <UsageChart days={sumDays(counted)} />}
-        <Charts>
-          <Bars title="Tokens by agent" bars={addUpByName(counted.map((page) => ({ name: page.agent, value: page.tokens })))} />
-          <Bars
-            days
-            title="Tokens by day"
-            bars={addUpByName(counted.map((page) => ({ name: page.start.slice(0, 10), value: page.tokens })))}
-          />
-          <Bars title="Output tokens by model" bars={addUpByName(counted.flatMap((page) => page.spent))} />
-          <Bars title="Calls by tool" bars={addUpByName(counted.flatMap((page) => page.tools))} />
-        </Charts>
-        {lines && <Lines lines={lines} />}
+        {!matches.found.length && (
+          <Charts>
+            <Bars title="Tokens by agent" bars={addUpByName(counted.map((page) => ({ name: page.agent, value: page.tokens })))} />
+            <Bars
+              days
+              title="Tokens by day"
+              bars={addUpByName(counted.map((page) => ({ name: page.start.slice(0, 10), value: page.tokens })))}
+            />
+            <Bars title="Output tokens by model" bars={addUpByName(counted.flatMap((page) => page.spent))} />
+            <Bars title="Calls by tool" bars={addUpByName(counted.flatMap((page) => page.tools))} />
+          </Charts>
+        )}
+        {!matches.found.length && lines && <Lines lines={lines} />}
         <p class="note">The verdicts here are from the time when this archive was built. Each page verifies its record again.</p>
-        <Shelves tiles={shown.slice(0, limit).map(makeTile)} grouped={sort === "start"} />
+        {matches.found.length > 0 && shown.length > 0 && (
+          <p class="count">{pluralize(shown.length, "conversation")} with these words in the title, project, agent or model:</p>
+        )}
+        <Shelves tiles={shown.slice(0, limit).map(makeTile)} grouped={sort === "start"} cut={shown.length > limit} />
         {!shown.length && !matches.found.length && (
           <p class="empty">
             {texts ? (

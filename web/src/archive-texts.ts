@@ -6,7 +6,8 @@ import type { TileHit } from "./shelves";
 /** A text of a conversation: the link to its entry, who speaks or the tool, whether it failed, and the words. */
 type ArchiveText = [place: string, label: string, isError: number, text: string];
 
-const AROUND = 70;
+const BEFORE = 40;
+const AFTER = 140;
 const LETTER = /[\p{L}\p{N}]/u;
 
 export interface ArchiveHits {
@@ -45,9 +46,9 @@ function findWord(text: string, word: string, from: number): number {
 
 /** Return the text around the first word, with the words marked. */
 function cutSnippet(text: string, lower: string, words: string[]): TileHit["snippet"] {
-  if (text.length !== lower.length) return [{ text: text.slice(0, 2 * AROUND), isWord: false }];
+  if (text.length !== lower.length) return [{ text: text.slice(0, AFTER), isWord: false }];
   const at = Math.min(...words.map((word) => findWord(lower, word, 0)));
-  const [start, end] = [Math.max(0, at - AROUND), Math.min(text.length, at + 2 * AROUND)];
+  const [start, end] = [Math.max(0, at - BEFORE), Math.min(text.length, at + AFTER)];
   const pieces: TileHit["snippet"] = [];
   const add = (from: number, to: number, isWord: boolean) => {
     if (to > from) pieces.push({ text: text.slice(from, to).replaceAll("\n", " "), isWord });

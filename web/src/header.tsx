@@ -5,24 +5,10 @@ import type { PageState } from "./page-state";
 import type { Island, Session } from "./protocol";
 import { makeVisible } from "./text";
 import { formatDay, formatDuration } from "./time";
+import tables from "./tables.json";
 import { type Headline, VerdictChip } from "./verdict";
 
-const AGENT_NAMES: Record<string, string> = {
-  "claude-code": "Claude Code",
-  "codex-cli": "Codex",
-  "gemini-cli": "Gemini CLI",
-  opencode: "OpenCode",
-  cursor: "Cursor",
-  crush: "Crush",
-  hermes: "Hermes",
-  aider: "Aider",
-  "swe-agent": "SWE-agent",
-  openhands: "OpenHands",
-  copilot: "GitHub Copilot CLI",
-  "copilot-vscode": "VS Code Copilot Chat",
-  "visualstudio-copilot": "Visual Studio Copilot",
-  windsurf: "Windsurf",
-};
+const AGENT_NAMES: Record<string, string> = tables.agents;
 const REVISION_LENGTH = 7;
 
 /** Return the name of the agent of a session as people write it; an unknown one as in the record. */

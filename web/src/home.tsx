@@ -275,7 +275,7 @@ function Totals({ list, state }: { list: ConversationList; state: AppState | nul
   const facts = [
     pluralize(list.count, "conversation"),
     totals.output ? `${shortenNumber(totals.input + totals.output)} tokens` : "",
-    formatCost(totals.cost, totals.is_estimated, false),
+    formatCost(totals.cost, totals.is_estimated, totals.is_unpriced),
   ];
   const isReading = state && !state.is_ready;
   return (
@@ -312,7 +312,7 @@ function Groups({ list, open, more, isReady }: GroupsProps) {
     );
   return (
     <>
-      <Shelves tiles={list.conversations.map(makeTile)} grouped open={open} />
+      <Shelves tiles={list.conversations.map(makeTile)} grouped cut={list.count > list.conversations.length} open={open} />
       {list.count > list.conversations.length && (
         <button type="button" class="more" onClick={more}>
           Show more of {list.count.toLocaleString("en")}

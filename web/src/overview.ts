@@ -17,13 +17,14 @@ export function buildOverview(
 ): Overview {
   const tools = new Map<string, number>();
   for (const row of rows) if (row.tool) tools.set(row.tool, (tools.get(row.tool) ?? 0) + 1);
-  const [buckets, span] = divideTimeline(rows, collectOutputTokens(records));
+  const [buckets, bucketOfRow, span] = divideTimeline(rows, collectOutputTokens(records));
   return {
     sessions: records.map((record, index) => describeSession(record, names[index], sizes[index])),
     story: tellStory(rows),
     changes: collectFileChanges(records, rows),
     totals: totals ?? NO_TOTALS,
     buckets,
+    bucketOfRow,
     span,
     files: records.flatMap(listAttributedFiles),
     tools: [...tools].sort((left, right) => right[1] - left[1]),
@@ -33,7 +34,7 @@ export function buildOverview(
 
 /** Find the rows with the request, the outcome and the checks of the outcome. Sub-agents and repeated rows do not count. */
 function tellStory(rows: PageRow[]): Story {
-  const story: Story = { asked: -1, outcome: -1, unanswered: 0, tests: -1, testRuns: 0, commits: [] };
+  const story: Story = { asked: -1, task: -1, outcome: -1, unanswered: 0, laterCalls: 0, tests: -1, testRuns: 0, commits: [] };
   let firstPrompt = -1;
   let lastPrompt = -1;
   rows.forEach((row, at) => {
@@ -45,13 +46,17 @@ function tellStory(rows: PageRow[]): Story {
       if (firstPrompt < 0) firstPrompt = at;
       lastPrompt = at;
       story.unanswered += 1;
+    } else if (row.kind === "user" && row.speaker === "parent-agent") {
+      if (story.task < 0 && hasText(row)) story.task = at;
     } else if (row.kind !== "event" && row.kind !== "user") {
       // The agent acts: so the prompt before it was a request, and not a command to the program such as /model.
       if (story.asked < 0) story.asked = lastPrompt;
-      if (row.kind === "assistant" && hasText(row)) [story.outcome, story.unanswered] = [at, 0];
+      if (row.kind === "tool") story.laterCalls += 1;
+      if (row.kind === "assistant" && hasText(row)) [story.outcome, story.unanswered, story.laterCalls] = [at, 0, 0];
     }
   });
   if (story.asked < 0) story.asked = firstPrompt;
+  if (story.asked >= 0) story.task = -1;
   return story;
 }
 

@@ -226,8 +226,12 @@ export interface Bucket {
 export interface Story {
   /** The first prompt that got an answer, or else the first prompt. */
   asked: number;
+  /** The first message of a parent agent, if no person wrote a prompt. */
+  task: number;
   /** The last answer. */
   outcome: number;
+  /** The number of tool calls after the last answer. */
+  laterCalls: number;
   /** The number of prompts after the last answer. */
   unanswered: number;
   /** The last run of tests, and the number of runs. */
@@ -244,6 +248,8 @@ export interface Overview {
   changes: FileChange[];
   totals: Totals;
   buckets: Bucket[];
+  /** The number of the bucket that shows each row. */
+  bucketOfRow: number[];
   /** The first and the last time, if the buckets are spans of time. Long pauses are shortened in them. */
   span: [string, string] | null;
   files: AttributedFile[];

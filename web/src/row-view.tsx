@@ -190,7 +190,10 @@ function describeDuration(row: PageRow): string {
 /** Return the beginning of a thought or a message; "" if it has no text. A thought without text was encrypted. */
 function previewText(row: PageRow): string {
   const text = row.parts.find((part) => part.is === "text");
-  return text?.is === "text" ? makeVisible(text.text.slice(0, 160)).replaceAll("\n", " ") : "";
+  if (text?.is !== "text") return "";
+  // Some models write their thoughts between tags.
+  const words = text.text.replace(/^\s*<think(?:ing)?>\s*/, "");
+  return makeVisible(words.slice(0, 160)).replaceAll("\n", " ");
 }
 
 /** Marks of a row: changed lines, commit, tests, failure, missing result, origin, duration. */

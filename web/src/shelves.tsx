@@ -43,12 +43,14 @@ interface Props {
   tiles: Tile[];
   /** Whether there is a heading for each project. */
   grouped: boolean;
+  /** Whether more conversations would follow: then nobody knows how many a project has. */
+  cut?: boolean;
   /** Opens a conversation without leaving the page; otherwise the link does. */
   open?: (key: string) => void;
 }
 
 /** The conversations by project, the project of the first one first. */
-export function Shelves({ tiles, grouped, open }: Props) {
+export function Shelves({ tiles, grouped, cut = false, open }: Props) {
   const groups = new Map<string, Tile[]>();
   for (const tile of tiles) {
     const name = grouped ? tile.project || "No project" : "";
@@ -61,7 +63,7 @@ export function Shelves({ tiles, grouped, open }: Props) {
         <section class="shelf" aria-label={makeVisible(name) || "Conversations"}>
           {name && (
             <h2 title={makeVisible(name)}>
-              {shortenName(makeVisible(name))} <small>{pluralize(group.length, "conversation")}</small>
+              {shortenName(makeVisible(name))} {!cut && <small>{pluralize(group.length, "conversation")}</small>}
             </h2>
           )}
           <ul>
@@ -172,8 +174,7 @@ function HitGroup({ tile, hits, open }: { tile: Tile; hits: TileHit[]; open?: Hi
           onClick={(event) => open && followHere(event, () => open(tile.key, hit.place))}
         >
           <span class="label">
-            {makeVisible(hit.label)}
-            {hit.isError && <span class="bad"> failed</span>}
+            <span class="tool">{makeVisible(hit.label)}</span> {hit.isError && <span class="bad">failed</span>}
           </span>
           <span class="snippet">
             {hit.snippet.map(({ text, isWord }) => (isWord ? <mark>{makeVisible(text)}</mark> : makeVisible(text)))}

@@ -32,14 +32,24 @@ export function SummaryCard({ island, state, go, showFile, showFiles, children }
   const story = overview?.story;
   // Until all rows are read, the first prompt is a good guess of the request.
   const asked = story?.asked ?? rows.findIndex((row) => isPrompt(row) && !row.agent && joinTexts(row) !== "");
+  const request = asked < 0 ? (story?.task ?? -1) : asked;
   const outcome = story?.outcome ?? -1;
   return (
     <section class="card" aria-label="Summary">
       <h2 class="hidden">Summary</h2>
       <dl class="story">
-        <Words name="Asked" row={rows[asked]} go={() => go(asked)} label="Go to the prompt" pending={!overview} />
+        <Words
+          name={request === asked ? "Asked" : "Task"}
+          row={rows[request]}
+          go={() => go(request)}
+          label="Go to the prompt"
+          pending={!overview}
+        />
         <Words name="Outcome" row={rows[outcome]} go={() => go(outcome)} label="Go to the answer" pending={!overview} marked />
       </dl>
+      {story && story.outcome >= 0 && story.laterCalls > 0 && (
+        <p class="note">{pluralize(story.laterCalls, "tool call")} followed this answer, and no other answer.</p>
+      )}
       {story && story.outcome >= 0 && story.unanswered > 0 && (
         <p class="note">
           {story.unanswered === 1 ? "1 later prompt has" : `${story.unanswered.toLocaleString("en")} later prompts have`} no
@@ -130,7 +140,7 @@ function Figures({ island, state, go, showFiles }: Pick<Props, "island" | "state
   const story = overview?.story;
   return (
     <ul class="figures">
-      {totals && <li>{pluralize(totals.prompts, "prompt")}</li>}
+      {totals && <li>{totals.prompts ? pluralize(totals.prompts, "prompt") : <span class="soft">no prompt</span>}</li>}
       {totals && (
         <li>
           {totals.files ? (
@@ -145,7 +155,7 @@ function Figures({ island, state, go, showFiles }: Pick<Props, "island" | "state
       )}
       {totals && (
         <li>
-          {pluralize(totals.calls, "tool call")}
+          {totals.calls ? pluralize(totals.calls, "tool call") : <span class="soft">no tool call</span>}
           {totals.failed > 0 && (
             <>
               , <span class="minus">{totals.failed.toLocaleString("en")} failed</span>
@@ -192,7 +202,7 @@ function LastTests({ row, go }: { row: PageRow | undefined; go: () => void }) {
 function Commits({ commits, rows, go }: { commits: number[]; rows: PageRow[]; go: (row: number) => void }) {
   return (
     <>
-      {pluralize(commits.length, "commit")}{" "}
+      {pluralize(commits.length, "commit")} {commits.length > MAX_COMMITS && <span class="soft">last: </span>}
       {commits.slice(-MAX_COMMITS).map((at) => {
         const { id, subject } = rows[at]?.commit ?? { id: "", subject: "" };
         return (

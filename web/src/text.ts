@@ -30,6 +30,11 @@ export function pluralize(count: number, noun: string): string {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
+/** Return a text with its first letter in upper case. */
+export function capitalize(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
+
 /** Replace control characters by visible escapes, so that they have no effect: terminal escapes, bidirectional controls. */
 export function makeVisible(text: string): string {
   return text.replaceAll("\r\n", "\n").replace(CONTROLS, (character) => {

@@ -25,7 +25,7 @@ interface Props {
 
 /** The timeline: a bar for each span of time, marks, and a frame around the rows on the screen. Null for a single span. */
 export function Timeline({ overview, rows, turns, scroller, findVisible, scrollTo, go }: Props) {
-  const { buckets, span } = overview;
+  const { buckets, bucketOfRow, span } = overview;
   const [view, setView] = useState<[number, number]>([0, 0]);
   /** The bucket under the pointer, or -1. */
   const [pointed, setPointed] = useState(-1);
@@ -41,7 +41,9 @@ export function Timeline({ overview, rows, turns, scroller, findVisible, scrollT
     const follow = () => {
       frame = 0;
       const visible = findVisible.current();
-      if (visible) setView([findBucket(buckets, visible[0]), findBucket(buckets, visible[1])]);
+      if (!visible) return;
+      const [from, to] = visible.map((row) => bucketOfRow[row] ?? 0);
+      setView([Math.min(from, to), Math.max(from, to)]);
     };
     const onScroll = () => (frame ||= requestAnimationFrame(follow));
     main.addEventListener("scroll", onScroll, { passive: true });
@@ -173,14 +175,6 @@ function Key({ look, name }: { look: string; name: string }) {
 /** Return the place of a bucket from the left, in percent. */
 function place(at: number, buckets: Bucket[]): string {
   return `${((at + 0.5) / buckets.length) * 100}%`;
-}
-
-/** Return the bucket that shows a row: the last bucket that begins at or before the row. */
-function findBucket(buckets: Bucket[], row: number): number {
-  return Math.max(
-    0,
-    buckets.findLastIndex((bucket) => bucket.first >= 0 && bucket.first <= row),
-  );
 }
 
 /** Return a bucket, or the last one before it with rows, or else the first with rows. */

@@ -44,10 +44,10 @@ export function UsageChart({ days }: { days: Day[] }) {
           ))}
         </span>
         <span>
-          by {unit}, at most {format(largest)}
+          per {unit} · max {format(largest)}
         </span>
       </figcaption>
-      <svg viewBox={`0 0 ${bars.length} 1`} preserveAspectRatio="none" role="img" aria-label={`${METRICS[metric]} by ${unit}`}>
+      <svg viewBox={`0 0 ${bars.length} 1`} preserveAspectRatio="none" role="img" aria-label={`${METRICS[metric]} per ${unit}`}>
         {bars.map((bar, at) => (
           <g>
             <rect class="area" x={at} y={0} width={1} height={1}>

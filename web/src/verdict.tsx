@@ -5,7 +5,7 @@
 import { useState } from "preact/hooks";
 import type { PageState } from "./page-state";
 import type { Island, Overview, Session, StoredVerification } from "./protocol";
-import { makeVisible, pluralize } from "./text";
+import { capitalize, makeVisible, pluralize } from "./text";
 import type { Check, Verdict } from "./verify";
 
 export interface Headline {
@@ -34,7 +34,7 @@ export function summarizeVerdict(verdict: Verdict, stored: StoredVerification | 
       look: "bad",
       chip: "✗ Modified",
       title: "Record was modified",
-      text: `${stored.modified}. ${failed ? `${failed.name}: ${failed.told}. ` : ""}${DO_NOT_RELY}`,
+      text: `${capitalize(stored.modified)}. ${failed ? `${capitalize(failed.told)}. ` : ""}${DO_NOT_RELY}`,
       why: `${failed ? failed.told : "The record was modified: its id does not match its content"}. ${DO_NOT_RELY}`,
     };
   if (verdict.state === "unsigned")
@@ -49,7 +49,7 @@ export function summarizeVerdict(verdict: Verdict, stored: StoredVerification | 
       look: "bad",
       chip: "✗ Not verified",
       title: "Verification failed",
-      text: `${failed.name}: ${failed.told}. ${DO_NOT_RELY}`,
+      text: `${capitalize(failed.told)}. ${DO_NOT_RELY}`,
       why: `${failed.told}. ${DO_NOT_RELY}`,
     };
   if (stored && !stored.verified)

@@ -344,6 +344,8 @@ class Agent:
 
     name: str = ""
     """The name of the agent, as `--agent` and the record's `cli-name` have it."""
+    title: str = ""
+    """The name as people write it; if it is empty, `name` is shown."""
     short_name: str = ""
     """The name that other tools use for the agent, where it is shorter."""
     formats: Sequence[str] = ()
@@ -547,6 +549,10 @@ class Agent:
     def project_folder(self, record: dict[str, Any]) -> str:
         """Return the folder that a session worked in, or an empty text where it is unknown."""
         return str(record["session"].get("environment", {}).get("working-dir") or "")
+
+    def project_of_store_folder(self, folder: str) -> str:
+        """Return the project that the name of a folder with sessions stands for, or empty."""
+        return folder
 
     def model_of(self, entry: dict[str, Any]) -> str | None:
         """Return the model that an entry names for itself and the entries after it, or `None`."""

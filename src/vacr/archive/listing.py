@@ -92,9 +92,10 @@ def list_conversations(
 ) -> ConversationList:
     """Return the conversations that a query selects, the last used first."""
     where, values = _build_conditions(query)
-    count, tokens_in, tokens_out, cost, estimated = connection.execute(
+    count, tokens_in, tokens_out, cost, estimated, unpriced = connection.execute(
         "SELECT count(*), ifnull(sum(input), 0), ifnull(sum(output), 0), ifnull(sum(cost), 0), "
-        f"ifnull(max(is_estimated), 0) FROM records WHERE {where}",
+        "ifnull(max(is_estimated), 0), ifnull(max(is_unpriced), 0) "
+        f"FROM records WHERE {where}",
         values,
     ).fetchone()
     rows = connection.execute(
@@ -107,6 +108,7 @@ def list_conversations(
         "output": tokens_out,
         "cost": cost,
         "is_estimated": bool(estimated),
+        "is_unpriced": bool(unpriced),
     }
     listed = [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
     return ConversationList(listed, count, totals)

@@ -203,7 +203,8 @@ def _list_touched_files(number: int, row: Row, agent: str, folder: str) -> Itera
 def _sum_usage_by_day(record: JsonObject, prices: PriceTable | None) -> list[dict[str, Any]]:
     """Return the tokens and cost of each model on each day, in UTC.
 
-    If the agent states only the cost of the whole session, it is divided by output tokens.
+    If the agent states only the cost of the whole session, it is divided by output tokens; without
+    tokens, it counts for the session's model on its first day.
     """
     session = record["session"]
     default_model = str(session.get("agent-meta", {}).get("model-id", _UNKNOWN_MODEL))
@@ -230,7 +231,11 @@ def _sum_usage_by_day(record: JsonObject, prices: PriceTable | None) -> list[dic
             "is_estimated": bool(cost.estimated_calls),
             "unpriced": sum(cost.unpriced.values()),
         }
-    if whole.stated and not any(row["stated"] for row in rows):
+    if whole.stated and not rows:
+        day = _format_day(session.get("session-start"))
+        tokens = dict.fromkeys(COUNTED_TOKENS, 0)
+        rows.append({"day": day, "model": default_model, "turns": 0, **tokens, "unpriced": 0})
+    if whole.stated and not any(row.get("stated") for row in rows):
         _divide_stated_cost(rows, whole.stated)
     return rows
 

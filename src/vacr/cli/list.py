@@ -9,8 +9,8 @@ The newest session comes first. Sub-agents are counted with the session that sta
     ... )
     >>> for line in format_session_table([(session, [session])], 100):
     ...     print(line)
-    id  agent   project   start     size  title
-    a   parrot  /src/app  –      12.2 kB  (+1 sub-agent) Fix the tests
+    id  agent   project   last used     size  title
+    a   parrot  /src/app  –          12.2 kB  (+1 sub-agent) Fix the tests
 """
 
 from __future__ import annotations
@@ -212,14 +212,13 @@ def format_session_table(sessions: list[SessionWithSubAgents], width: int | None
     is_wide = width is None or width >= _WIDE_TERMINAL
     is_narrow = width is not None and width < _NARROW_TERMINAL
     sizes = [] if is_narrow else ["size"]
-    # A narrow table has the time that it is sorted by.
-    heads = ["last used"] if is_narrow else ["start", *(["last used"] if is_wide else [])]
+    # A table that is not wide has only the time that it is sorted by.
+    heads = [*(["start"] if is_wide else []), "last used"]
     rows = [("id", "agent", "project", *heads, *sizes, "title")]
     short_ids = _shorten_ids([session.session_id for session, _ in sessions])
     for session, sub_agents in sessions:
         more = f"(+{format_count(len(sub_agents), 'sub-agent')}) " if sub_agents else ""
-        times = [session.updated] if is_narrow else [session.start]
-        times += [session.updated] if is_wide else []
+        times = [*([session.start] if is_wide else []), session.updated]
         project = abbreviate_home(session.project) or _UNKNOWN
         if width is not None:
             project_width = max(_MIN_PROJECT_WIDTH, width // 5)

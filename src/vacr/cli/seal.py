@@ -166,7 +166,7 @@ def _report_group(
         return build_failure_documents(group, result)
     documents = []
     for sealed in result:
-        voice.result(sealed.describe())
+        voice.prose(sealed.describe())
         document = sealed.build_document(service)
         if sealed.outcome is not None and service is not None:
             report_registration(sealed.outcome, document, voice)

@@ -2,6 +2,7 @@
 
     >>> from vacr.cli import run_command_line
     >>> run_command_line(["show", "examples/claude-code.jsonl", "--only", "user"])
+    Fix invoice rounding
     claude-code 2.1.72, claude-opus-4-6
     6f0d1c52-8a3e-4b57-9c1d-2e7a90b4d113 · /home/mira/invoice · 2026-03-14 09:26:01
     <BLANKLINE>
@@ -11,7 +12,7 @@
     1 prompt, 4 tool calls, 1 failed, 1 file (+6 -1), 97,316 tokens in, 606 out, ~0.07 $ ...
     0
 
-Each row is printed as soon as it is read, so a large session starts to show at once.
+Without a filter, the request and the outcome come first.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from vacr.cli.options import (
     streaming_voice_options,
 )
 from vacr.cli.selection import Selection, selection_options
-from vacr.console import Voice, print_text
+from vacr.console import Voice, get_terminal_width, print_text, wrap_to_width
 from vacr.errors import VacrError
 from vacr.record import format_timestamp
 from vacr.viewer import (
@@ -48,15 +49,18 @@ from vacr.viewer import (
     Row,
     RowFilter,
     RowFormatter,
+    Story,
     TerminalLine,
     Totals,
     add_usage,
     build_rows,
     count_passing_rows,
+    format_record_title,
     get_working_folder,
     join_texts,
     list_cost_facts,
     make_visible_line,
+    tell_story,
 )
 from vacr.workflows import InputRecord, format_count, read_input_records
 
@@ -68,6 +72,8 @@ _ANSI_STYLES = {
     "removed": "31",
     "call": "36",
 }
+_PROSE_LOOKS = frozenset(("text", "dim"))
+_DIFF_LOOKS = frozenset(("added", "removed"))
 _MESSAGE_ROWS = (USER_ROW, ASSISTANT_ROW, REASONING_ROW)
 _EXIT_NO_MATCH = 1
 
@@ -110,13 +116,13 @@ def command(
 ) -> int:
     """Show a conversation in the terminal.
 
-    The rows are prompts, answers, tool calls and edits as diffs; totals follow. Without paths,
-    --agent, --project, --repo, --since and --until choose among all sessions on this machine. Of
-    several records, or of a FOLDER, all conversations are shown; with a filter, only those with a
-    match. -v shows the place of each row in the record, for --entry and for links. Control
-    characters are escaped, so a session cannot affect your terminal. No signature is verified; use
-    `vacr verify` for that. If a record was modified after it was made, a warning comes first, and
-    the exit code is 1.
+    Request and outcome come first, then prompts, answers, tool calls and edits as diffs, and the
+    totals. Without paths, --agent, --project, --repo, --since and --until choose among all sessions
+    on this machine. Of several records, or of a FOLDER, all conversations are shown; with a filter,
+    only those with a match. -v shows the place of each row in the record, for --entry and for
+    links. Control characters are escaped, so a session cannot affect your terminal. No signature is
+    verified; use `vacr verify` for that. If a record was modified after it was made, a warning
+    comes first, and the exit code is 1.
 
     \b
     Example:
@@ -139,11 +145,12 @@ def command(
             row_filter.text,
             places=bool(verbose),
         )
+        width = get_terminal_width(sys.stdout)
         coloured = color == "always" or (
             color == "auto" and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         )
         _print_paged(
-            (_colorize_lines(lines, coloured=coloured) for lines in run.lines(formatter)),
+            (_style_lines(lines, coloured=coloured, width=width) for lines in run.lines(formatter)),
             coloured=coloured,
             paged=not no_pager,
         )
@@ -193,10 +200,12 @@ class _ShowRun:
             self._warn_if_modified(recording)
             totals = Totals(sessions=1)
             head = [*between, *self._format_warning(recording)]
-            head += _format_session_head(recording, named=self.are_several)
             has_head = self.row_filter == RowFilter()
+            story = tell_story([recording.record]) if has_head else Story()
+            head += _format_session_head(recording, story.asked, named=self.are_several)
             if has_head:
-                yield head
+                summary = list(formatter.summarize(story))
+                yield [*head, TerminalLine(""), *summary] if summary else head
             shown = formatter.conversation(self._select_rows(recording, totals))
             for lines in shown:
                 if not has_head:
@@ -285,26 +294,42 @@ def _print_paged(text: Iterator[str], *, coloured: bool, paged: bool) -> None:
     click.echo_via_pager(text, color=None if coloured else False)
 
 
-def _colorize_lines(lines: Iterable[TerminalLine], *, coloured: bool) -> str:
-    """Return lines as text, with ANSI colours for their looks if `coloured`."""
-    looks = ((line.text, _ANSI_STYLES.get(line.look) if coloured else None) for line in lines)
-    return "".join(f"\033[{look}m{text}\033[0m\n" if look else f"{text}\n" for text, look in looks)
+def _style_lines(lines: Iterable[TerminalLine], *, coloured: bool, width: int | None) -> str:
+    """Return lines as text, with ANSI colours for their looks if `coloured`.
+
+    Lines that are wider than a `width` are broken between words, except for those of a diff.
+    """
+    styled = []
+    for text, look in lines:
+        style = _ANSI_STYLES.get(look) if coloured else None
+        if look in _DIFF_LOOKS:
+            pieces = [text]
+        else:
+            pieces = wrap_to_width(text, width, hanging=0 if look in _PROSE_LOOKS else 2)
+        for piece in pieces:
+            styled.append(f"\033[{style}m{piece}\033[0m\n" if style else f"{piece}\n")
+    return "".join(styled)
 
 
-def _format_session_head(recording: InputRecord, *, named: bool) -> Iterator[TerminalLine]:
-    """Yield a line with agent and models, and a line with id, folder and start of a session.
+def _format_session_head(
+    recording: InputRecord, asked: str, *, named: bool
+) -> Iterator[TerminalLine]:
+    """Yield the title, agent and models, and a line with id, folder and start of a session.
 
-    If `named`, the path of the record comes first.
+    If `named`, the path of the record comes first. A title that repeats what was asked is left out.
     """
     if named:
-        yield TerminalLine(make_visible_line(recording.path), "head")
+        yield TerminalLine(make_visible_line(recording.path), "dim")
+    title = format_record_title(recording.record, "")
+    if title and not " ".join(asked.split()).startswith(title.removesuffix("…")):
+        yield TerminalLine(title, "head")
     session = recording.record["session"]
     meta = session.get("agent-meta", {})
     agent = " ".join(str(meta[name]) for name in ("cli-name", "cli-version") if name in meta)
     models = map(str, meta.get("models") or [meta.get("model-id", "")])
     where = session.get("environment", {}).get("working-dir", "")
     known = ", ".join(name for name in (agent, *models) if name not in ("", "unknown"))
-    yield TerminalLine(make_visible_line(known), "head")
+    yield TerminalLine(make_visible_line(known))
     session_id = session.get("session-id", "")
     shown_id = session_id.hex() if isinstance(session_id, bytes) else session_id
     start = format_timestamp(session["session-start"]) if "session-start" in session else None

@@ -460,7 +460,8 @@ def _format_stats_table(
         rows.append([shown_key, *cells, bar])
     lines = _align_to_width(rows, width)
     for name, counts in (("models, by tokens out", total.models), ("tools", total.tools)):
-        if counts:
+        # A table by model has the models already.
+        if counts and not (by == BY_MODEL and counts is total.models):
             parts = [
                 f"{key} {count:,}{_format_failed_count(total, key) if name == 'tools' else ''}"
                 for key, count in counts.most_common(_MAX_NAMES_SHOWN)

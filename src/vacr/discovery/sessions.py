@@ -15,6 +15,7 @@ middle is missed, and nothing here is evidence.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import sys
@@ -241,7 +242,7 @@ def _list_agent_sessions(
                 if is_folder(path):
                     folders[real_path] = path
                     continue
-                project = find_project_folder(path, root, pattern)
+                project = agent.project_of_store_folder(find_project_folder(path, root, pattern))
                 for session in _list_file_sessions(path, agent, project, errors):
                     if session.session is not None:
                         ids_in_databases.add(session.session_id)
@@ -374,7 +375,7 @@ def _summarise_source(
             agent=agent.name,
             path=str(path),
             session=None,
-            session_id=str(trace["session-id"]),
+            session_id=_resolve_session_id(str(trace["session-id"]), source, path, status.st_size),
             project=flatten_to_line(working_dir) or project,
             start=_parse_milliseconds(trace.get("session-start")),
             updated=_parse_milliseconds(trace.get("session-end")) or modified,
@@ -382,6 +383,14 @@ def _summarise_source(
             title=find_session_title(trace),
             parent=find_parent_session(reading.record),
         )
+
+
+def _resolve_session_id(session_id: str, source: Source, path: Path, size: int) -> str:
+    """Return the id of a session; if it is the digest of these ends, that of the whole file."""
+    if session_id != source.main.sha256 or len(source.main.data) == size:
+        return session_id
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _summarise_listed_session(listed: ListedSession, agent: Agent, path: Path) -> SessionSummary:

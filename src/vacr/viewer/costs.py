@@ -41,6 +41,7 @@ from vacr.record import get_epoch_milliseconds, walk_entries
 _MILLION = 1_000_000
 # A larger cost counts as this one, so that the sum stays a finite number.
 _MAX_COST = 1e15
+_MAX_UNPRICED_SHOWN = 6
 _SMALLEST_WITH_TWO_DECIMALS = 0.005
 _MAX_DECIMALS = 9
 _UNKNOWN = "unknown"
@@ -304,16 +305,18 @@ def list_cost_facts(cost: Cost, date: str) -> list[str]:
         calls = "1 call" if cost.zero_calls == 1 else f"{cost.zero_calls:,} calls"
         worth = f", ~{_format_dollars(cost.free_estimated)} by list prices of {date}"
         facts.append(f"{calls} stated as free{worth if cost.free_estimated_calls else ''}")
-    others = sorted(
+    renamed = sorted(
         f"{model} as {priced}" for model, priced in cost.priced_as.items() if model != priced
     )
-    if others:
-        facts.append(f"priced: {', '.join(others)}")
+    if renamed:
+        facts.append(f"priced: {', '.join(renamed)}")
     if cost.unpriced:
-        models = ", ".join(
-            f"{model} ({tokens:,} tokens)" for model, tokens in cost.unpriced.most_common()
-        )
-        facts.append(f"not priced: {models}")
+        ranked = cost.unpriced.most_common()
+        models = [f"{model} ({tokens:,} tokens)" for model, tokens in ranked[:_MAX_UNPRICED_SHOWN]]
+        if others := ranked[_MAX_UNPRICED_SHOWN:]:
+            rest = sum(tokens for _, tokens in others)
+            models.append(f"and {len(others):,} more ({rest:,} tokens)")
+        facts.append(f"not priced: {', '.join(models)}")
     return facts
 
 

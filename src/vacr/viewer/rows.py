@@ -524,12 +524,12 @@ def list_row_bodies(row: Row) -> Iterator[str]:
 
 
 def _list_part_texts(parts: Iterable[ContentPart]) -> Iterator[str]:
-    """Yield the text of each part; other values as Python prints them, and images not at all."""
+    """Yield the text of each part; other values as JSON, and images not at all."""
     for part in parts:
         if isinstance(part, TextPart):
             yield part.text
         elif isinstance(part, OtherPart):
-            yield str(part.value)
+            yield format_json(part.value)
 
 
 # Tool calls: a summary in one line, the inputs as texts, the requested changes as diffs

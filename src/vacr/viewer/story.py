@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from vacr.agents import ToolEffect, extract_command, find_tool_effect
+from vacr.agents import PARENT_AGENT, ToolEffect, extract_command, find_tool_effect
 from vacr.model import JsonObject
 from vacr.viewer.content import ContentPart, TextPart
 from vacr.viewer.rows import ASSISTANT_ROW, EVENT_ROW, TOOL_ROW, USER_ROW, Row, build_rows
@@ -117,8 +117,12 @@ class Story:
 
     asked: str = ""
     """The first prompt that got an answer, or else the first prompt."""
+    task: str = ""
+    """The first message of a parent agent, if no person wrote a prompt."""
     outcome: str = ""
     """The last answer."""
+    later_calls: int = 0
+    """The number of tool calls after the last answer."""
     tests: SuiteRun | None = None
     """The last run of tests."""
     commits: list[str] = field(default_factory=list)
@@ -143,12 +147,16 @@ def tell_story(records: Sequence[JsonObject]) -> Story:
             text = _join_texts(row.shown_parts)
             if row.is_prompt and text:
                 first, latest = first or text, text
+            elif row.kind == USER_ROW and row.speaker == PARENT_AGENT:
+                story.task = story.task or text
             elif row.kind not in (EVENT_ROW, USER_ROW):
                 # The agent acts: so the prompt before it was a request, not a command to the host.
                 story.asked = story.asked or latest
+                story.later_calls += row.kind == TOOL_ROW
                 if row.kind == ASSISTANT_ROW and text:
-                    story.outcome = text
+                    story.outcome, story.later_calls = text, 0
     story.asked = story.asked or first
+    story.task = "" if story.asked else story.task
     return story
 
 

@@ -41,6 +41,7 @@ from vacr.viewer.rows import (
     list_row_bodies,
     make_text_matcher,
 )
+from vacr.viewer.story import Story
 
 BRIEF_DETAIL = "brief"
 NORMAL_DETAIL = "normal"
@@ -60,6 +61,9 @@ _MAX_SHOWN_LINES = {BRIEF_DETAIL: 0, NORMAL_DETAIL: 12, FULL_DETAIL: None}
 # How many lines with a match are shown, and how many characters around it.
 _MAX_MATCH_LINES = 3
 _MATCH_CONTEXT_LENGTH = 60
+# How many lines of a request and of an answer a summary has, and letters of a commit's id.
+_MAX_SUMMARY_LINES = 4
+_COMMIT_LENGTH = 7
 
 
 class TerminalLine(NamedTuple):
@@ -79,6 +83,19 @@ class RowFormatter:
     """The text that rows were filtered by; lines with a match are shown."""
     places: bool = False
     """Whether to show where in the record each row is."""
+
+    def summarize(self, story: Story) -> Iterator[TerminalLine]:
+        """Yield the summary of a conversation: request, outcome, the last test run, commits."""
+        request = ("Asked", story.asked) if story.asked else ("Task", story.task)
+        for name, text in (request, ("Outcome", story.outcome)):
+            lines = [line for line in make_visible(text).split("\n") if _is_summary_line(line)]
+            if lines:
+                yield TerminalLine(name, "head")
+            for line in lines[:_MAX_SUMMARY_LINES]:
+                yield TerminalLine(f"  {line}")
+            yield from _format_hidden_lines(len(lines), _MAX_SUMMARY_LINES, "  ")
+        if checks := list(_list_checks(story)):
+            yield TerminalLine(f"  ({'; '.join(checks)})")
 
     def conversation(self, rows: Iterable[Row]) -> Iterator[list[TerminalLine]]:
         """Yield the lines of each row, an empty list for a row that is left out.
@@ -212,6 +229,26 @@ class RowFormatter:
     def _format_place(self, row: Row) -> str:
         """Return two blanks and the JSON Pointer of a row; empty if places are not shown."""
         return f"  {make_visible_line(row.place)}" if self.places else ""
+
+
+def _is_summary_line(line: str) -> bool:
+    """Return whether a line has text that a summary needs: it is neither blank nor a fence."""
+    return line.strip() != "" and not line.lstrip().startswith("```")
+
+
+def _list_checks(story: Story) -> Iterator[str]:
+    """Yield what a story says about the work: its end, the last test run, and commits."""
+    if story.outcome and story.later_calls:
+        plural = "" if story.later_calls == 1 else "s"
+        yield f"{story.later_calls:,} tool call{plural} after this answer"
+    if story.tests is not None:
+        result = {True: "passed", False: "failed", None: "has an unknown result"}
+        program = make_visible_line(story.tests.program)
+        yield f"the last test run {result[story.tests.passed]}: {program}"
+    if story.commits:
+        ids = " ".join(commit[:_COMMIT_LENGTH] for commit in story.commits if commit)
+        count = len(story.commits)
+        yield f"{count:,} commit{'' if count == 1 else 's'} {ids}".strip()
 
 
 def _format_call_line(row: Row) -> TerminalLine:

@@ -360,7 +360,7 @@ class PageRun:
         ):
             raise UsageError(
                 f"an archive needs a folder, but {output} ends in {_PAGE_SUFFIX}",
-                hint="Name a folder: -o site/",
+                hint=f"Name a folder: -o site/. For one of them: vacr view ID -o {output}",
             )
         if folder.is_file():
             raise UsageError(

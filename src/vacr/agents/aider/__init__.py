@@ -36,6 +36,7 @@ class Aider(Agent):
     """The open-source agent Aider."""
 
     name = reader.name
+    title = "Aider"
     formats = reader.formats
     separate_call_formats = reader.formats
     stores = reader.STORES

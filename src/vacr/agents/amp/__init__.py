@@ -27,6 +27,7 @@ class Amp(Agent):
     """Amp, on the command line and in editors."""
 
     name = reader.name
+    title = "Amp"
     formats = reader.formats
     stores = reader.STORES
     tools: ClassVar[Mapping[str, ToolEffect]] = {

@@ -37,6 +37,7 @@ class ClaudeCode(Agent):
     """Anthropic's Claude Code."""
 
     name = reader.name
+    title = "Claude Code"
     short_name = "claude"
     formats = reader.formats
     stores = reader.STORES

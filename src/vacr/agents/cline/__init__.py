@@ -28,6 +28,7 @@ class Cline(Agent):
     """Cline: the SDK, the command line, and the editor extension."""
 
     name = reader.name
+    title = "Cline"
     formats: Sequence[str] = reader.formats
     separate_call_formats = (reader.TASK_FORMAT,)
     stores = reader.STORES
@@ -141,6 +142,7 @@ class RooCode(Cline):
     """Roo Code, and Kilo Code before version 5, in their tasks from source alone."""
 
     name = "roo-code"
+    title = "Roo Code"
     formats = (reader.TASK_FORMAT, reader.UI_FORMAT)
     stores = reader.make_extension_stores("rooveterinaryinc.roo-cline", "kilocode.kilo-code")
     described_by = ""

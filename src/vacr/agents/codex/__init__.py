@@ -37,6 +37,7 @@ class Codex(Agent):
     """OpenAI's Codex CLI."""
 
     name = reader.name
+    title = "Codex"
     short_name = "codex"
     formats: Sequence[str] = reader.formats
     stores: Sequence[SessionStore] = reader.STORES

@@ -30,6 +30,7 @@ class Continue(Agent):
     """Continue, in editors and on the command line."""
 
     name = reader.name
+    title = "Continue"
     formats = reader.formats
     separate_call_formats = (reader.SESSION_FORMAT,)
     stores = reader.STORES

@@ -36,6 +36,7 @@ class Copilot(Agent):
     """GitHub Copilot CLI, and programs made with its SDK."""
 
     name = "copilot"
+    title = "GitHub Copilot CLI"
     formats = ("copilot-jsonl",)
     separate_call_formats = formats
     stores = (

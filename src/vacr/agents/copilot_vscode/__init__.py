@@ -39,6 +39,7 @@ class CopilotChat(Agent):
     """GitHub Copilot in VS Code and its forks."""
 
     name = "copilot-vscode"
+    title = "VS Code Copilot Chat"
     formats = ("vscode-chat-json", "vscode-chat-jsonl", "vscode-copilot-jsonl")
     separate_call_formats = formats
     stores = (

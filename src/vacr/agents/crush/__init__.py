@@ -29,6 +29,7 @@ class Crush(Agent):
     """Charm's agent Crush."""
 
     name = reader.name
+    title = "Crush"
     formats = reader.formats
     separate_call_formats = reader.formats
     stores = reader.STORES

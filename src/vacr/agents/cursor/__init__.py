@@ -38,6 +38,7 @@ class Cursor(Agent):
     """The editor Cursor and its command-line agent."""
 
     name = reader.name
+    title = "Cursor"
     formats = reader.formats
     separate_call_formats = ("cursor-vscdb",)
     stores = reader.STORES

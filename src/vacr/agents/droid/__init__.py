@@ -28,6 +28,7 @@ class Droid(Agent):
     """Factory's Droid."""
 
     name = reader.name
+    title = "Droid"
     formats = reader.formats
     stores = reader.STORES
     attached = reader.ATTACHED

@@ -33,11 +33,14 @@ if TYPE_CHECKING:
     from vacr.agents.lift import Reading
     from vacr.edits import FileAction, Hunk
 
+_HASHED_FOLDER = re.compile("[0-9a-f]{64}")
+
 
 class Gemini(Agent):
     """Google's Gemini CLI."""
 
     name = reader.name
+    title = "Gemini CLI"
     short_name = "gemini"
     formats: Sequence[str] = reader.formats
     separate_call_formats: Sequence[str] = reader.formats
@@ -64,6 +67,10 @@ class Gemini(Agent):
     def recognises(self, sample: Sequence[Any]) -> float:
         """Return the share of a sample that is Gemini CLI's, from 0 to 1."""
         return reader.recognises(sample)
+
+    def project_of_store_folder(self, folder: str) -> str:
+        """Return the project; older versions name the folder by a hash, which says nothing."""
+        return "" if _HASHED_FOLDER.fullmatch(folder) else folder
 
     def read(self, source: Source) -> Iterator[Reading]:
         """Yield the records of the conversations in a chat or a log."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import unquote
 
 from vacr.agents.agent import Agent, SessionStore, Source, load_function
 from vacr.agents.labels import HOST, HUMAN, STATED, Speaker, infer_speaker
@@ -34,6 +35,7 @@ class Grok(Agent):
     """xAI's Grok in the terminal."""
 
     name = "grok"
+    title = "Grok"
     formats = ("grok-jsonl",)
     separate_call_formats = formats
     stores = (SessionStore(("*/*/chat_history.jsonl",), "~/.grok", "GROK_HOME", "sessions"),)
@@ -58,6 +60,10 @@ class Grok(Agent):
         """Yield the record of the conversation in a history."""
         readings: Iterator[Reading] = load_function("vacr.agents.grok.reader", "read")(source)
         return readings
+
+    def project_of_store_folder(self, folder: str) -> str:
+        """Return the project: a folder is named after its path, as in a URL."""
+        return unquote(folder)
 
     def speaker(self, entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
         """Return who wrote a user message: the host states a reason for its own texts."""

@@ -28,6 +28,7 @@ class Hermes(Agent):
     """Nous Research's agent Hermes."""
 
     name = reader.name
+    title = "Hermes"
     formats = reader.formats
     separate_call_formats = reader.formats
     stores = reader.STORES

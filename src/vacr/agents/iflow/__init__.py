@@ -42,6 +42,7 @@ class IFlow(Gemini):
     """iFlow CLI, whose tools descend from Gemini CLI's."""
 
     name = name
+    title = "iFlow"
     short_name = ""
     formats = formats
     separate_call_formats: Sequence[str] = ()

@@ -63,6 +63,7 @@ class KimiCli(Agent):
     """Moonshot's Kimi CLI."""
 
     name = name
+    title = "Kimi CLI"
     short_name = ""
     formats = formats
     separate_call_formats = formats

@@ -62,6 +62,7 @@ class KimiCode(Agent):
     """Moonshot's Kimi Code."""
 
     name = name
+    title = "Kimi Code"
     short_name = ""
     formats = formats
     separate_call_formats = formats

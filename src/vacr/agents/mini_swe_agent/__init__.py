@@ -26,6 +26,7 @@ class MiniSweAgent(Agent):
     """The small sibling of SWE-agent."""
 
     name = reader.name
+    title = "mini-swe-agent"
     formats = reader.formats
     separate_call_formats = reader.formats
     stores = reader.STORES

@@ -41,6 +41,7 @@ class OpenClaw(Pi):
     """OpenClaw, a personal assistant that is built on Pi."""
 
     name = name
+    title = "OpenClaw"
     formats = formats
     stores = STORES
     tools: ClassVar[Mapping[str, ToolEffect]] = {

@@ -25,6 +25,7 @@ class OpenCode(Agent):
     """The open-source agent OpenCode."""
 
     name = reader.name
+    title = "OpenCode"
     formats = reader.formats
     separate_call_formats = reader.formats
     stores = reader.STORES

@@ -26,6 +26,7 @@ class OpenHands(Agent):
     """The open-source agent OpenHands, and its software agent SDK."""
 
     name = reader.name
+    title = "OpenHands"
     formats = reader.formats
     separate_call_formats = reader.formats
     stores = reader.STORES

@@ -83,6 +83,7 @@ class Pi(Agent):
     """Pi, the coding agent of the pi-mono project."""
 
     name = name
+    title = "Pi"
     formats: Sequence[str] = formats
     stores: Sequence[SessionStore] = STORES
     tools: ClassVar[Mapping[str, ToolEffect]] = {

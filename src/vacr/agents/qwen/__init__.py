@@ -75,6 +75,7 @@ class QwenCode(Agent):
     """Qwen Code, a descendant of Gemini CLI."""
 
     name = name
+    title = "Qwen Code"
     short_name = "qwen"
     formats = formats
     separate_call_formats = formats[1:]

@@ -27,6 +27,7 @@ class SweAgent(Agent):
     """SWE-agent of Princeton and Stanford."""
 
     name = reader.name
+    title = "SWE-agent"
     formats = reader.formats
     separate_call_formats = reader.formats
     stores = reader.STORES

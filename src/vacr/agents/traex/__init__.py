@@ -28,6 +28,7 @@ class TraeX(Codex):
     """Trae's command line."""
 
     name = name
+    title = "TraeX"
     short_name = ""
     formats = formats
     stores = STORES

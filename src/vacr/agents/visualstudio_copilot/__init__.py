@@ -26,6 +26,7 @@ class VisualStudioCopilot(Agent):
     """GitHub Copilot in Visual Studio."""
 
     name = "visualstudio-copilot"
+    title = "Visual Studio Copilot"
     formats = ("visualstudio-otlp",)
     stores = (
         SessionStore(

@@ -27,6 +27,7 @@ class Windsurf(Agent):
     """Windsurf, by the transcripts of its hooks."""
 
     name = "windsurf"
+    title = "Windsurf"
     formats = ("windsurf-jsonl",)
     stores = (SessionStore(("transcripts/*.jsonl",), "~/.windsurf"),)
     # Antigravity, by the authors of Windsurf, encrypts its conversations as Cascade does.
