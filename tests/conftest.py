@@ -175,6 +175,7 @@ AGENTS_WITHOUT_EXAMPLE = {
     "copilot-vscode": "copilot-vscode",
     "crush": "crush",
     "droid": "droid",
+    "goose": "goose",
     "hermes": "hermes",
     "iflow": "iflow",
     "kimi": "kimi-code",

@@ -592,6 +592,85 @@ HERMES_FILE = objects(
     platform=some("cli", "cron", None),
     system_prompt=TEXT | JSON,
 )
+GOOSE_VALUE = objects(
+    name=some("shell", None, 7), arguments=objects(command=TEXT) | st.none(), more=JSON
+)
+GOOSE_RESULT = objects(
+    status=some("success", "error", None),
+    value=objects(
+        content=st.lists(objects(type=some("text"), text=TEXT) | JSON, max_size=2) | JSON,
+        isError=some(True, None),
+        structuredContent=objects(exit_code=some(0, 1, "x"), timed_out=some(True, None)) | JSON,
+    )
+    | JSON,
+    error=TEXT | st.none(),
+)
+GOOSE_BLOCK = (
+    objects(type=some("text", "image", 5), text=TEXT)
+    | objects(
+        type=some("toolRequest", "frontendToolRequest"),
+        id=some("c1", "c2", None, 7),
+        toolCall=objects(status=some("success", None), value=GOOSE_VALUE | JSON) | JSON,
+        metadata=JSON,
+        name=TEXT,
+    )
+    | objects(type=some("toolResponse"), id=some("c1", "c2", None), toolResult=GOOSE_RESULT | JSON)
+    | objects(
+        type=some("thinking", "reasoning", "redactedThinking"),
+        thinking=TEXT | st.none(),
+        text=TEXT | st.none(),
+        data=TEXT | JSON,
+        signature=some("s", "", None, 3),
+    )
+    | JSON
+)
+GOOSE_BLOCKS = st.lists(GOOSE_BLOCK, max_size=3)
+GOOSE_ROW = objects(
+    role=some("user", "assistant", "assistant", "system", 5, None),
+    content_json=GOOSE_BLOCKS.map(json.dumps) | GOOSE_BLOCKS | TEXT | JSON,
+    message_id=some("m1", "m2", "m2", "", None, 7),
+    created_timestamp=STAMPS,
+    metadata_json=some('{"userVisible":false,"agentVisible":true}', "{", None, 7),
+    id=some(1, 2, 2, "m1", None),
+)
+GOOSE_EXPORT = st.builds(
+    lambda head, rows: head + rows,
+    some(
+        [{"vacr-export": "goose-sqlite", "session": "s1"}],
+        [{"vacr-export": "goose-sqlite", "session": "s1", "more": 1}],
+        [{"vacr-export": "goose-sqlite", "session": ""}],
+    ),
+    st.lists(
+        st.builds(lambda row: {"table": "messages", "row": row}, GOOSE_ROW)
+        | st.builds(
+            lambda row: {"table": "sessions", "row": row},
+            objects(
+                id=some("s1", "s1", None),
+                created_at=some("2026-07-25 17:20:00", "x", 3, None),
+                session_type=some("user", "sub_agent", None, 3),
+                model_config_json=some('{"model_name":"m"}', "{", None) | JSON,
+                working_dir=TEXT | JSON,
+            ),
+        )
+        | JSON,
+        max_size=4,
+    ),
+)
+GOOSE_FILE = st.builds(
+    lambda head, lines: [head, *lines],
+    objects({"working_dir": TEXT, "description": TEXT}, id=some("s1", "", None), more=JSON),
+    st.lists(
+        objects(
+            role=some("user", "assistant", "assistant", 5),
+            content=GOOSE_BLOCKS | JSON,
+            created=some(1785000000, 1785000001),
+            id=some("m1", "m1", "", None, 7),
+            metadata=some({"userVisible": False, "agentVisible": True}, None, 7),
+        )
+        | JSON,
+        max_size=3,
+    ),
+)
 CRUSH_EXPORT = st.builds(
     lambda head, rows: [*head, *rows],
     some(

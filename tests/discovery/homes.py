@@ -5,9 +5,11 @@ import os
 import shutil
 from pathlib import Path
 
-from tests.conftest import EXAMPLES, FIXTURES
+from tests.conftest import EXAMPLES, FIXTURES, jsonl
 from tests.discovery import cursor_databases as cursor
 from tests.discovery.crush_database import filled as filled_crush
+from tests.discovery.goose_database import build_session_file as build_goose_file
+from tests.discovery.goose_database import filled as filled_goose
 from tests.discovery.hermes_database import build_session_file
 from tests.discovery.hermes_database import filled as filled_hermes
 from tests.discovery.opencode_database import filled
@@ -115,6 +117,12 @@ def cursor_editor(folder: Path) -> None:
 
 def crush(folder: Path) -> None:
     filled_crush(folder / "crush.db").close()
+
+
+def goose(folder: Path) -> None:
+    """Write a database, and a session file of an older version."""
+    filled_goose(folder / "sessions.db").close()
+    (folder / "20260725_184500.jsonl").write_bytes(jsonl(*build_goose_file()))
 
 
 def hermes(folder: Path) -> None:

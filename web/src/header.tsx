@@ -14,6 +14,7 @@ const AGENT_NAMES: Record<string, string> = {
   opencode: "OpenCode",
   cursor: "Cursor",
   crush: "Crush",
+  goose: "Goose",
   hermes: "Hermes",
   aider: "Aider",
   "swe-agent": "SWE-agent",

@@ -50,6 +50,7 @@ _BUILT_IN_FOLDERS = {
     "kimi-cli": "kimi_cli",
     "acp": "acp",
     "crush": "crush",
+    "goose": "goose",
     "hermes": "hermes",
     "aider": "aider",
     "swe-agent": "swe_agent",

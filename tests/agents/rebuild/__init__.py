@@ -18,6 +18,7 @@ from tests.agents.rebuild import (
     droid,
     gemini_cli,
     generic,
+    goose,
     grok,
     hermes,
     json_sessions,
@@ -54,6 +55,7 @@ LINES = {
     "pi-jsonl": pi_entries.line,
     "qwen-jsonl": qwen_code.line,
     "traex-jsonl": codex_line,
+    "goose-jsonl": goose.line,
     "grok-jsonl": grok.line,
 }
 # Format → functions that return the values of a record, and a native value without nulls.
@@ -71,6 +73,7 @@ WHOLE = {
     "opencode-json": (open_code.values, open_code.native),
     "acp-jsonl": (acp_talks.values, acp_talks.native),
     "crush-sqlite": (session_rows.values, session_rows.native),
+    "goose-sqlite": (goose.rows, goose.native_row),
     "hermes-sqlite": (hermes.rows, hermes.native_row),
     "hermes-json": (hermes.session_file, chat_documents.native),
     "openhands-events": (openhands.events, openhands.native),
@@ -86,6 +89,7 @@ WHOLE = {
 }
 UNORDERED = {"opencode-json", "crush-sqlite", "swe-agent-traj", "mini-swe-agent-json"}
 UNORDERED |= {"openhands-events", "openhands-history", "hermes-sqlite", "hermes-json"}
+UNORDERED |= {"goose-sqlite"}
 
 TEXTS = {
     "cursor-text": lambda *records: cursor_transcripts.text(*records).encode(),
@@ -146,7 +150,7 @@ def assert_same(records: list[dict], native: list, *, with_bytes: bool = False) 
     assert back == there
 
 
-NORMAL = {"kimi-code-jsonl": kimi.native}
+NORMAL = {"kimi-code-jsonl": kimi.native, "goose-jsonl": goose.native_line}
 """Format of lines → the function that removes the nulls of a native value, if it is special."""
 
 
