@@ -176,6 +176,7 @@ AGENTS_WITHOUT_EXAMPLE = {
     "crush": "crush",
     "droid": "droid",
     "goose": "goose",
+    "gptme": "gptme",
     "hermes": "hermes",
     "iflow": "iflow",
     "kimi": "kimi-code",
@@ -196,6 +197,7 @@ AGENTS_WITHOUT_EXAMPLE = {
 FOLDERS = (*AGENTS, *AGENTS_WITHOUT_EXAMPLE)
 """The folders of all agents' sessions."""
 COMPANIONS = (".meta.json", "task_metadata.json", ".settings.json", "workspace.yaml", "index.json")
+COMPANIONS += ("config.toml",)
 """The ends of names of files that belong to a session, but are none."""
 
 

@@ -39,6 +39,8 @@ SESSIONS = [
     *(FIXTURES / "cursor" / name for name in ("drifted.jsonl", "transcript.txt")),
     FIXTURES / "crush" / "crush-session.jsonl",
     *(FIXTURES / "goose" / name for name in ("goose-session.jsonl", "20260725_184500.jsonl")),
+    FIXTURES / "gptme" / "2026-07-25-till" / "conversation.jsonl",
+    FIXTURES / "gptme" / "gptme-calls.jsonl",
     *(FIXTURES / "hermes" / name for name in ("hermes-session.jsonl", "session_till.json")),
     FIXTURES / "aider" / "aider-chat.md",
     FIXTURES / "swe-agent" / "calls.traj",

@@ -671,6 +671,40 @@ GOOSE_FILE = st.builds(
         max_size=3,
     ),
 )
+GPTME_TEXT = TEXT | some(
+    "```shell\nls\n```",
+    "```save a.md\n```py\n1\n```\n```",
+    '@save(c1): {"path": "a", "content": "b"}',
+    "@shell(c1): {",
+    "<tool-use><save args='a'>b</save></tool-use>",
+    "<think>\nHm.\n</think>\n```patch a\nx\n```",
+    "```python\n1\n```",
+    "Saved to a.md",
+    "Ran command: `ls`",
+    "(content was edited by user)",
+)
+GPTME_FILE = st.builds(
+    lambda head, lines: [head, *lines],
+    some({"role": "system", "content": "You are gptme v0.3, it.", "timestamp": "2026-07-25T17:00"}),
+    st.lists(
+        objects(
+            role=some("user", "assistant", "assistant", "system", "system", "tool", 5, None),
+            content=GPTME_TEXT | JSON,
+            timestamp=some("2026-07-25T17:20:00.25", "2026-07-25T17:20:00Z", None, 7),
+            call_id=some("c1", "c2", None, 7),
+            hide=some(True, None),
+            metadata=objects(
+                model=TEXT | JSON,
+                usage=objects(input_tokens=some(1, -1, None), output_tokens=some(2, "x")) | JSON,
+                cost=some(0.5, -1, None, "x"),
+            )
+            | JSON,
+            vacr=JSON,
+        )
+        | JSON,
+        max_size=4,
+    ),
+)
 CRUSH_EXPORT = st.builds(
     lambda head, rows: [*head, *rows],
     some(

@@ -10,7 +10,7 @@ COUNTERS = {"claude": "count_claude", "codex": "count_codex", "opencode": "count
 COUNTERS |= {"gemini": "count_gemini", "cursor": "count_cursor", "crush": "count_crush"}
 COUNTERS |= {"aider": "count_aider", "swe-agent": "count_swe_agent"}
 COUNTERS |= {"mini-swe-agent": "count_mini_swe_agent", "openhands": "count_openhands"}
-COUNTERS |= {"hermes": "count_hermes", "goose": "count_goose"}
+COUNTERS |= {"hermes": "count_hermes", "goose": "count_goose", "gptme": "count_gptme"}
 """Agent → the function of this module that counts a native file without code of the package."""
 
 
@@ -114,6 +114,15 @@ def count_goose(data, actual):
     """Count an export or a session file."""
     del actual
     return independent.goose_labels(data)
+
+
+# --- gptme ---
+
+
+def count_gptme(data, actual):
+    """Count a conversation."""
+    del actual
+    return independent.gptme_labels(data)
 
 
 # --- Aider ---

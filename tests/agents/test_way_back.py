@@ -371,6 +371,12 @@ def test_goose_session_files_come_back(native, layout):
 
 
 @settings(max_examples=300)
+@given(natives.GPTME_FILE, LAYOUTS)
+def test_gptme_conversations_come_back(native, layout):
+    check_all(native, "gptme", layout)
+
+
+@settings(max_examples=300)
 @given(natives.AIDER_CHAT, st.sampled_from(["\n", "\r\n"]), st.sampled_from([b"", b"\n\xff\n"]))
 def test_aider_histories_come_back_byte_for_byte(text, newline, more):
     data = text.replace("\n", newline).encode() + more or b"-"

@@ -125,6 +125,10 @@ def goose(folder: Path) -> None:
     (folder / "20260725_184500.jsonl").write_bytes(jsonl(*build_goose_file()))
 
 
+def gptme(folder: Path) -> None:
+    put(FIXTURES / "gptme" / "2026-07-25-till", folder / "2026-07-25-till")
+
+
 def hermes(folder: Path) -> None:
     """Write a database, and the file of a session that it does not have."""
     filled_hermes(folder / "state.db").close()

@@ -15,6 +15,7 @@ const AGENT_NAMES: Record<string, string> = {
   cursor: "Cursor",
   crush: "Crush",
   goose: "Goose",
+  gptme: "gptme",
   hermes: "Hermes",
   aider: "Aider",
   "swe-agent": "SWE-agent",

@@ -51,6 +51,7 @@ _BUILT_IN_FOLDERS = {
     "acp": "acp",
     "crush": "crush",
     "goose": "goose",
+    "gptme": "gptme",
     "hermes": "hermes",
     "aider": "aider",
     "swe-agent": "swe_agent",

@@ -22,6 +22,7 @@ from tests.agents.independent.crush import crush, crush_labels
 from tests.agents.independent.cursor_transcripts import cursor, cursor_labels
 from tests.agents.independent.gemini_cli import gemini, gemini_labels
 from tests.agents.independent.goose import goose, goose_labels
+from tests.agents.independent.gptme import gptme, gptme_labels
 from tests.agents.independent.hermes import hermes, hermes_labels
 from tests.agents.independent.json_sessions import amp, cline, continue_, droid, roo
 from tests.agents.independent.kimi import kimi, kimi_cli, kimi_code, kimi_code_labels
@@ -59,6 +60,8 @@ __all__ = [
     "gemini_labels",
     "goose",
     "goose_labels",
+    "gptme",
+    "gptme_labels",
     "hermes",
     "hermes_labels",
     "iflow",

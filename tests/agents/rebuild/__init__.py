@@ -19,6 +19,7 @@ from tests.agents.rebuild import (
     gemini_cli,
     generic,
     goose,
+    gptme,
     grok,
     hermes,
     json_sessions,
@@ -56,6 +57,7 @@ LINES = {
     "qwen-jsonl": qwen_code.line,
     "traex-jsonl": codex_line,
     "goose-jsonl": goose.line,
+    "gptme-jsonl": gptme.line,
     "grok-jsonl": grok.line,
 }
 # Format → functions that return the values of a record, and a native value without nulls.
