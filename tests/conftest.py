@@ -190,6 +190,7 @@ AGENTS_WITHOUT_EXAMPLE = {
     "roo": "roo-code",
     "swe-agent": "swe-agent",
     "traex": "traex",
+    "vibe": "vibe",
     "visualstudio-copilot": "visualstudio-copilot",
     "windsurf": "windsurf",
 }
@@ -197,7 +198,7 @@ AGENTS_WITHOUT_EXAMPLE = {
 FOLDERS = (*AGENTS, *AGENTS_WITHOUT_EXAMPLE)
 """The folders of all agents' sessions."""
 COMPANIONS = (".meta.json", "task_metadata.json", ".settings.json", "workspace.yaml", "index.json")
-COMPANIONS += ("config.toml",)
+COMPANIONS += ("config.toml", "meta.json")
 """The ends of names of files that belong to a session, but are none."""
 
 

@@ -41,6 +41,8 @@ SESSIONS = [
     *(FIXTURES / "goose" / name for name in ("goose-session.jsonl", "20260725_184500.jsonl")),
     FIXTURES / "gptme" / "2026-07-25-till" / "conversation.jsonl",
     FIXTURES / "gptme" / "gptme-calls.jsonl",
+    FIXTURES / "vibe" / "session_20260725_172000_5e0a7f1c" / "messages.jsonl",
+    FIXTURES / "vibe" / "session_20251212_101500_7a11ed00.json",
     *(FIXTURES / "hermes" / name for name in ("hermes-session.jsonl", "session_till.json")),
     FIXTURES / "aider" / "aider-chat.md",
     FIXTURES / "swe-agent" / "calls.traj",

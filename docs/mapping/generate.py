@@ -33,6 +33,7 @@ from pages import (
     pi,
     qwen,
     swe_agent,
+    vibe,
     visualstudio_copilot,
     windsurf,
 )
@@ -55,6 +56,7 @@ PAGES = {
     "goose": goose.render_page,
     "gptme": gptme.render_page,
     "hermes": hermes.render_page,
+    "vibe": vibe.render_page,
     "aider": aider.render_page,
     "swe-agent": swe_agent.render_page,
     "mini-swe-agent": mini_swe_agent.render_page,

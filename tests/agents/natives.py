@@ -705,6 +705,37 @@ GPTME_FILE = st.builds(
         max_size=4,
     ),
 )
+VIBE_MESSAGE = objects(
+    role=some("user", "assistant", "assistant", "tool", "tool", "system", 5, None),
+    content=TEXT | JSON | some("<tool_error>x</tool_error>", "path: a\nbytes_written: 1"),
+    tool_calls=st.lists(HERMES_CALL | JSON, max_size=2) | JSON,
+    tool_call_id=some("c1", "c2", None, 7),
+    name=some("bash", None, 7),
+    reasoning_content=TEXT | st.none(),
+    message_id=some("m1", "m2", "m2", "", None, 7),
+    injected=some(True, False, None),
+    id=some("x", None, 7),
+)
+VIBE_LINES = st.builds(
+    lambda head, lines: [head, *lines],
+    some({"role": "user", "content": "Hello", "injected": False, "message_id": "m0"}),
+    st.lists(VIBE_MESSAGE | JSON, max_size=4),
+)
+VIBE_FILE = objects(
+    {
+        "metadata": st.builds(
+            lambda facts: {"session_id": "s1", "environment": {}, "username": "nora"} | facts,
+            objects(
+                start_time=STAMPS,
+                git_commit=TEXT | JSON,
+                parent_session_id=some("p1", "", None, 7),
+                agent_config=objects(active_model=TEXT | JSON, models=JSON) | JSON,
+            ),
+        ),
+        "messages": st.lists(VIBE_MESSAGE | JSON, max_size=3),
+    },
+    more=JSON,
+)
 CRUSH_EXPORT = st.builds(
     lambda head, rows: [*head, *rows],
     some(

@@ -377,6 +377,18 @@ def test_gptme_conversations_come_back(native, layout):
 
 
 @settings(max_examples=300)
+@given(natives.VIBE_LINES, LAYOUTS)
+def test_vibe_messages_come_back(native, layout):
+    check_all(native, "vibe", layout)
+
+
+@settings(max_examples=300)
+@given(natives.VIBE_FILE, LAYOUTS)
+def test_vibe_session_files_come_back(native, layout):
+    check_all([native], "vibe", layout)
+
+
+@settings(max_examples=300)
 @given(natives.AIDER_CHAT, st.sampled_from(["\n", "\r\n"]), st.sampled_from([b"", b"\n\xff\n"]))
 def test_aider_histories_come_back_byte_for_byte(text, newline, more):
     data = text.replace("\n", newline).encode() + more or b"-"

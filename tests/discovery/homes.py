@@ -129,6 +129,11 @@ def gptme(folder: Path) -> None:
     put(FIXTURES / "gptme" / "2026-07-25-till", folder / "2026-07-25-till")
 
 
+def vibe(folder: Path) -> None:
+    """Write a folder with a sub-agent's, and a session file of an older version."""
+    put(FIXTURES / "vibe", folder / "logs" / "session")
+
+
 def hermes(folder: Path) -> None:
     """Write a database, and the file of a session that it does not have."""
     filled_hermes(folder / "state.db").close()

@@ -43,6 +43,7 @@ def fill_home(home: Path) -> Path:
     homes.aider(home / "till")
     homes.goose(home / "goose")
     homes.gptme(home / "gptme")
+    homes.vibe(home / "vibe")
     homes.hermes(home / "hermes")
     homes.openhands(home / "till" / "conversations" / "0e0000001111")
     run = home / "till" / "runs" / "till-7.traj.json"

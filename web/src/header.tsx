@@ -17,6 +17,7 @@ const AGENT_NAMES: Record<string, string> = {
   goose: "Goose",
   gptme: "gptme",
   hermes: "Hermes",
+  vibe: "Vibe",
   aider: "Aider",
   "swe-agent": "SWE-agent",
   openhands: "OpenHands",

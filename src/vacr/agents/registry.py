@@ -53,6 +53,7 @@ _BUILT_IN_FOLDERS = {
     "goose": "goose",
     "gptme": "gptme",
     "hermes": "hermes",
+    "vibe": "vibe",
     "aider": "aider",
     "swe-agent": "swe_agent",
     "mini-swe-agent": "mini_swe_agent",

@@ -31,6 +31,7 @@ from tests.agents.independent.openhands import openhands, openhands_labels
 from tests.agents.independent.pi_entries import pi, pi_labels
 from tests.agents.independent.qwen_code import qwen, qwen_labels
 from tests.agents.independent.small_formats import visualstudio_copilot, windsurf
+from tests.agents.independent.vibe import vibe, vibe_labels
 from tests.agents.independent.vscode_chats import copilot_vscode
 
 openclaw, iflow, traex = pi, claude, codex
@@ -86,6 +87,8 @@ __all__ = [
     "swe_agent_labels",
     "traex",
     "values",
+    "vibe",
+    "vibe_labels",
     "visualstudio_copilot",
     "windsurf",
 ]

@@ -29,6 +29,7 @@ from tests.agents.rebuild import (
     pi_entries,
     qwen_code,
     session_rows,
+    vibe,
     vscode_chats,
     windsurf_steps,
 )
@@ -56,6 +57,7 @@ LINES = {
     "pi-jsonl": pi_entries.line,
     "qwen-jsonl": qwen_code.line,
     "traex-jsonl": codex_line,
+    "vibe-jsonl": vibe.line,
     "goose-jsonl": goose.line,
     "gptme-jsonl": gptme.line,
     "grok-jsonl": grok.line,
@@ -76,6 +78,7 @@ WHOLE = {
     "acp-jsonl": (acp_talks.values, acp_talks.native),
     "crush-sqlite": (session_rows.values, session_rows.native),
     "goose-sqlite": (goose.rows, goose.native_row),
+    "vibe-json": (vibe.session_file, chat_documents.native),
     "hermes-sqlite": (hermes.rows, hermes.native_row),
     "hermes-json": (hermes.session_file, chat_documents.native),
     "openhands-events": (openhands.events, openhands.native),
@@ -91,7 +94,7 @@ WHOLE = {
 }
 UNORDERED = {"opencode-json", "crush-sqlite", "swe-agent-traj", "mini-swe-agent-json"}
 UNORDERED |= {"openhands-events", "openhands-history", "hermes-sqlite", "hermes-json"}
-UNORDERED |= {"goose-sqlite"}
+UNORDERED |= {"goose-sqlite", "vibe-json"}
 
 TEXTS = {
     "cursor-text": lambda *records: cursor_transcripts.text(*records).encode(),
@@ -153,6 +156,7 @@ def assert_same(records: list[dict], native: list, *, with_bytes: bool = False) 
 
 
 NORMAL = {"kimi-code-jsonl": kimi.native, "goose-jsonl": goose.native_line}
+NORMAL |= {"vibe-jsonl": chat_documents.chat_message}
 """Format of lines → the function that removes the nulls of a native value, if it is special."""
 
 

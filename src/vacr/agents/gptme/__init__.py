@@ -38,6 +38,7 @@ class Gptme(Agent):
     separate_call_formats = reader.formats
     stores = reader.STORES
     attached = (reader.CONFIG_FILE,)
+    described_by = reader.CONFIG_FILE
     part_name = re.compile(r"[^/]+/conversation\.jsonl$")
     shell = ShellBehaviour(keeps_folder=True)
     tools: ClassVar[Mapping[str, ToolEffect]] = {
