@@ -193,6 +193,7 @@ AGENTS_WITHOUT_EXAMPLE = {
     "vibe": "vibe",
     "visualstudio-copilot": "visualstudio-copilot",
     "windsurf": "windsurf",
+    "zed": "zed",
 }
 """The folders of agents whose sessions are only in the fixtures → the agent."""
 FOLDERS = (*AGENTS, *AGENTS_WITHOUT_EXAMPLE)

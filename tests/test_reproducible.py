@@ -43,6 +43,7 @@ SESSIONS = [
     FIXTURES / "gptme" / "gptme-calls.jsonl",
     FIXTURES / "vibe" / "session_20260725_172000_5e0a7f1c" / "messages.jsonl",
     FIXTURES / "vibe" / "session_20251212_101500_7a11ed00.json",
+    FIXTURES / "zed" / "zed-thread.jsonl",
     *(FIXTURES / "hermes" / name for name in ("hermes-session.jsonl", "session_till.json")),
     FIXTURES / "aider" / "aider-chat.md",
     FIXTURES / "swe-agent" / "calls.traj",

@@ -36,6 +36,7 @@ from pages import (
     vibe,
     visualstudio_copilot,
     windsurf,
+    zed,
 )
 
 FOLDER = Path(__file__).parent
@@ -57,6 +58,7 @@ PAGES = {
     "gptme": gptme.render_page,
     "hermes": hermes.render_page,
     "vibe": vibe.render_page,
+    "zed": zed.render_page,
     "aider": aider.render_page,
     "swe-agent": swe_agent.render_page,
     "mini-swe-agent": mini_swe_agent.render_page,

@@ -736,6 +736,79 @@ VIBE_FILE = objects(
     },
     more=JSON,
 )
+ZED_RESULT = objects(
+    tool_use_id=some("c1", "c2", None, 7),
+    tool_name=TEXT | st.none(),
+    is_error=some(True, False, None, "x"),
+    content=st.lists(objects(Text=TEXT) | JSON, max_size=2) | TEXT | JSON,
+    output=objects(old_text=TEXT, new_text=TEXT) | JSON,
+)
+ZED_BLOCK = (
+    objects({"Text": TEXT | JSON})
+    | objects({"Mention": objects(uri=JSON, content=TEXT) | JSON})
+    | objects({"Thinking": objects(text=TEXT | st.none(), signature=TEXT | st.none()) | JSON})
+    | objects({"RedactedThinking": TEXT | JSON})
+    | objects(
+        {
+            "ToolUse": objects(
+                id=some("c1", "c2", None, 7),
+                name=some("terminal", None, 7),
+                input=objects(type=some("json", "text"), value=JSON) | JSON,
+                raw_input=TEXT,
+                type=TEXT,
+            )
+            | JSON
+        }
+    )
+    | JSON
+)
+ZED_MESSAGE = (
+    objects(
+        {"User": objects(id=some("u1", "u1", None, 7), content=st.lists(ZED_BLOCK, max_size=3))}
+    )
+    | objects(
+        {
+            "Agent": objects(
+                content=st.lists(ZED_BLOCK, max_size=3) | JSON,
+                tool_results=st.dictionaries(some("c1", "c2"), ZED_RESULT | JSON, max_size=2)
+                | JSON,
+            )
+        }
+    )
+    | objects({"Compaction": JSON})
+    | some("Resume")
+    | JSON
+)
+ZED_THREAD = objects(
+    messages=st.lists(ZED_MESSAGE, max_size=3) | JSON,
+    version=some("0.3.0", None),
+    model=objects(provider=TEXT | JSON, model=TEXT | JSON) | JSON,
+    initial_project_snapshot=JSON,
+    id=JSON,
+)
+ZED_EXPORT = st.builds(
+    lambda head, rows: head + rows,
+    some(
+        [{"vacr-export": "zed-sqlite", "session": "t1"}],
+        [{"vacr-export": "zed-sqlite", "session": "t1", "more": 1}],
+        [{"vacr-export": "zed-sqlite", "session": ""}],
+    ),
+    st.lists(
+        st.builds(
+            lambda row, data: {"table": "threads", "row": row | {"data": data}},
+            objects(
+                id=some("t1", None),
+                created_at=STAMPS,
+                parent_id=some("t0", "", None, 7),
+                folder_paths=some("/w", "/w\n/v", None, 7),
+                data_type=some("zstd", "json", None),
+            ),
+            ZED_THREAD.map(json.dumps) | TEXT | JSON,
+        )
+        | JSON,
+        max_size=2,
+    ),
+)
 CRUSH_EXPORT = st.builds(
     lambda head, rows: [*head, *rows],
     some(

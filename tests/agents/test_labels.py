@@ -11,7 +11,7 @@ COUNTERS |= {"gemini": "count_gemini", "cursor": "count_cursor", "crush": "count
 COUNTERS |= {"aider": "count_aider", "swe-agent": "count_swe_agent"}
 COUNTERS |= {"mini-swe-agent": "count_mini_swe_agent", "openhands": "count_openhands"}
 COUNTERS |= {"hermes": "count_hermes", "goose": "count_goose", "gptme": "count_gptme"}
-COUNTERS |= {"vibe": "count_vibe"}
+COUNTERS |= {"vibe": "count_vibe", "zed": "count_zed"}
 """Agent → the function of this module that counts a native file without code of the package."""
 
 
@@ -133,6 +133,15 @@ def count_vibe(data, actual):
     """Count a file of messages, or an older session file."""
     del actual
     return independent.vibe_labels(data)
+
+
+# --- Zed ---
+
+
+def count_zed(data, actual):
+    """Count an export."""
+    del actual
+    return independent.zed_labels(data)
 
 
 # --- Aider ---

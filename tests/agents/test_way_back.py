@@ -389,6 +389,12 @@ def test_vibe_session_files_come_back(native, layout):
 
 
 @settings(max_examples=300)
+@given(natives.ZED_EXPORT, LAYOUTS)
+def test_zed_threads_come_back(native, layout):
+    check_all(native, "zed", layout)
+
+
+@settings(max_examples=300)
 @given(natives.AIDER_CHAT, st.sampled_from(["\n", "\r\n"]), st.sampled_from([b"", b"\n\xff\n"]))
 def test_aider_histories_come_back_byte_for_byte(text, newline, more):
     data = text.replace("\n", newline).encode() + more or b"-"

@@ -15,6 +15,7 @@ from tests.discovery.hermes_database import filled as filled_hermes
 from tests.discovery.opencode_database import filled
 from tests.discovery.test_cursor_command_line import MESSAGES, META, ROOT
 from tests.discovery.test_cursor_editor import FORMS
+from tests.discovery.zed_database import filled as filled_zed
 
 CURSOR_USER = {
     "linux": ".config",
@@ -132,6 +133,10 @@ def gptme(folder: Path) -> None:
 def vibe(folder: Path) -> None:
     """Write a folder with a sub-agent's, and a session file of an older version."""
     put(FIXTURES / "vibe", folder / "logs" / "session")
+
+
+def zed(folder: Path) -> None:
+    filled_zed(folder / "threads" / "threads.db").close()
 
 
 def hermes(folder: Path) -> None:

@@ -44,6 +44,7 @@ def fill_home(home: Path) -> Path:
     homes.goose(home / "goose")
     homes.gptme(home / "gptme")
     homes.vibe(home / "vibe")
+    homes.zed(home / "zed")
     homes.hermes(home / "hermes")
     homes.openhands(home / "till" / "conversations" / "0e0000001111")
     run = home / "till" / "runs" / "till-7.traj.json"

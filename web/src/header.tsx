@@ -18,6 +18,7 @@ const AGENT_NAMES: Record<string, string> = {
   gptme: "gptme",
   hermes: "Hermes",
   vibe: "Vibe",
+  zed: "Zed",
   aider: "Aider",
   "swe-agent": "SWE-agent",
   openhands: "OpenHands",

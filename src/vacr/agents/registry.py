@@ -54,6 +54,7 @@ _BUILT_IN_FOLDERS = {
     "gptme": "gptme",
     "hermes": "hermes",
     "vibe": "vibe",
+    "zed": "zed",
     "aider": "aider",
     "swe-agent": "swe_agent",
     "mini-swe-agent": "mini_swe_agent",

@@ -33,6 +33,7 @@ from tests.agents.independent.qwen_code import qwen, qwen_labels
 from tests.agents.independent.small_formats import visualstudio_copilot, windsurf
 from tests.agents.independent.vibe import vibe, vibe_labels
 from tests.agents.independent.vscode_chats import copilot_vscode
+from tests.agents.independent.zed import zed, zed_labels
 
 openclaw, iflow, traex = pi, claude, codex
 
@@ -91,4 +92,6 @@ __all__ = [
     "vibe_labels",
     "visualstudio_copilot",
     "windsurf",
+    "zed",
+    "zed_labels",
 ]

@@ -32,6 +32,7 @@ from tests.agents.rebuild import (
     vibe,
     vscode_chats,
     windsurf_steps,
+    zed,
 )
 from tests.agents.rebuild.claude_code import claude_line
 from tests.agents.rebuild.codex_cli import codex_line
@@ -78,6 +79,7 @@ WHOLE = {
     "acp-jsonl": (acp_talks.values, acp_talks.native),
     "crush-sqlite": (session_rows.values, session_rows.native),
     "goose-sqlite": (goose.rows, goose.native_row),
+    "zed-sqlite": (zed.rows, zed.native),
     "vibe-json": (vibe.session_file, chat_documents.native),
     "hermes-sqlite": (hermes.rows, hermes.native_row),
     "hermes-json": (hermes.session_file, chat_documents.native),
@@ -94,7 +96,7 @@ WHOLE = {
 }
 UNORDERED = {"opencode-json", "crush-sqlite", "swe-agent-traj", "mini-swe-agent-json"}
 UNORDERED |= {"openhands-events", "openhands-history", "hermes-sqlite", "hermes-json"}
-UNORDERED |= {"goose-sqlite", "vibe-json"}
+UNORDERED |= {"goose-sqlite", "vibe-json", "zed-sqlite"}
 
 TEXTS = {
     "cursor-text": lambda *records: cursor_transcripts.text(*records).encode(),
