@@ -175,6 +175,8 @@ AGENTS_WITHOUT_EXAMPLE = {
     "copilot-vscode": "copilot-vscode",
     "crush": "crush",
     "droid": "droid",
+    "goose": "goose",
+    "gptme": "gptme",
     "hermes": "hermes",
     "iflow": "iflow",
     "kimi": "kimi-code",
@@ -188,19 +190,22 @@ AGENTS_WITHOUT_EXAMPLE = {
     "roo": "roo-code",
     "swe-agent": "swe-agent",
     "traex": "traex",
+    "vibe": "vibe",
     "visualstudio-copilot": "visualstudio-copilot",
     "windsurf": "windsurf",
+    "zed": "zed",
 }
 """The folders of agents whose sessions are only in the fixtures → the agent."""
 FOLDERS = (*AGENTS, *AGENTS_WITHOUT_EXAMPLE)
 """The folders of all agents' sessions."""
 COMPANIONS = (
-    ".meta.json",
+    "meta.json",
     "task_metadata.json",
     ".settings.json",
     "workspace.yaml",
     "index.json",
     "summary.json",
+    "config.toml",
 )
 """The ends of names of files that belong to a session, but are none."""
 

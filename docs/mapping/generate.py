@@ -22,6 +22,8 @@ from pages import (
     cursor,
     droid,
     gemini,
+    goose,
+    gptme,
     grok,
     hermes,
     kimi,
@@ -31,8 +33,10 @@ from pages import (
     pi,
     qwen,
     swe_agent,
+    vibe,
     visualstudio_copilot,
     windsurf,
+    zed,
 )
 
 FOLDER = Path(__file__).parent
@@ -50,7 +54,11 @@ PAGES = {
     "kimi-code": kimi.render_kimi_code_page,
     "kimi-cli": kimi.render_kimi_cli_page,
     "crush": crush.render_page,
+    "goose": goose.render_page,
+    "gptme": gptme.render_page,
     "hermes": hermes.render_page,
+    "vibe": vibe.render_page,
+    "zed": zed.render_page,
     "aider": aider.render_page,
     "swe-agent": swe_agent.render_page,
     "mini-swe-agent": mini_swe_agent.render_page,

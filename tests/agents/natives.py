@@ -592,6 +592,223 @@ HERMES_FILE = objects(
     platform=some("cli", "cron", None),
     system_prompt=TEXT | JSON,
 )
+GOOSE_VALUE = objects(
+    name=some("shell", None, 7), arguments=objects(command=TEXT) | st.none(), more=JSON
+)
+GOOSE_RESULT = objects(
+    status=some("success", "error", None),
+    value=objects(
+        content=st.lists(objects(type=some("text"), text=TEXT) | JSON, max_size=2) | JSON,
+        isError=some(True, None),
+        structuredContent=objects(exit_code=some(0, 1, "x"), timed_out=some(True, None)) | JSON,
+    )
+    | JSON,
+    error=TEXT | st.none(),
+)
+GOOSE_BLOCK = (
+    objects(type=some("text", "image", 5), text=TEXT)
+    | objects(
+        type=some("toolRequest", "frontendToolRequest"),
+        id=some("c1", "c2", None, 7),
+        toolCall=objects(status=some("success", None), value=GOOSE_VALUE | JSON) | JSON,
+        metadata=JSON,
+        name=TEXT,
+    )
+    | objects(type=some("toolResponse"), id=some("c1", "c2", None), toolResult=GOOSE_RESULT | JSON)
+    | objects(
+        type=some("thinking", "reasoning", "redactedThinking"),
+        thinking=TEXT | st.none(),
+        text=TEXT | st.none(),
+        data=TEXT | JSON,
+        signature=some("s", "", None, 3),
+    )
+    | JSON
+)
+GOOSE_BLOCKS = st.lists(GOOSE_BLOCK, max_size=3)
+GOOSE_ROW = objects(
+    role=some("user", "assistant", "assistant", "system", 5, None),
+    content_json=GOOSE_BLOCKS.map(json.dumps) | GOOSE_BLOCKS | TEXT | JSON,
+    message_id=some("m1", "m2", "m2", "", None, 7),
+    created_timestamp=STAMPS,
+    metadata_json=some('{"userVisible":false,"agentVisible":true}', "{", None, 7),
+    id=some(1, 2, 2, "m1", None),
+)
+GOOSE_EXPORT = st.builds(
+    lambda head, rows: head + rows,
+    some(
+        [{"vacr-export": "goose-sqlite", "session": "s1"}],
+        [{"vacr-export": "goose-sqlite", "session": "s1", "more": 1}],
+        [{"vacr-export": "goose-sqlite", "session": ""}],
+    ),
+    st.lists(
+        st.builds(lambda row: {"table": "messages", "row": row}, GOOSE_ROW)
+        | st.builds(
+            lambda row: {"table": "sessions", "row": row},
+            objects(
+                id=some("s1", "s1", None),
+                created_at=some("2026-07-25 17:20:00", "x", 3, None),
+                session_type=some("user", "sub_agent", None, 3),
+                model_config_json=some('{"model_name":"m"}', "{", None) | JSON,
+                working_dir=TEXT | JSON,
+            ),
+        )
+        | JSON,
+        max_size=4,
+    ),
+)
+GOOSE_FILE = st.builds(
+    lambda head, lines: [head, *lines],
+    objects({"working_dir": TEXT, "description": TEXT}, id=some("s1", "", None), more=JSON),
+    st.lists(
+        objects(
+            role=some("user", "assistant", "assistant", 5),
+            content=GOOSE_BLOCKS | JSON,
+            created=some(1785000000, 1785000001),
+            id=some("m1", "m1", "", None, 7),
+            metadata=some({"userVisible": False, "agentVisible": True}, None, 7),
+        )
+        | JSON,
+        max_size=3,
+    ),
+)
+GPTME_TEXT = TEXT | some(
+    "```shell\nls\n```",
+    "```save a.md\n```py\n1\n```\n```",
+    '@save(c1): {"path": "a", "content": "b"}',
+    "@shell(c1): {",
+    "<tool-use><save args='a'>b</save></tool-use>",
+    "<think>\nHm.\n</think>\n```patch a\nx\n```",
+    "```python\n1\n```",
+    "Saved to a.md",
+    "Ran command: `ls`",
+    "(content was edited by user)",
+)
+GPTME_FILE = st.builds(
+    lambda head, lines: [head, *lines],
+    some({"role": "system", "content": "You are gptme v0.3, it.", "timestamp": "2026-07-25T17:00"}),
+    st.lists(
+        objects(
+            role=some("user", "assistant", "assistant", "system", "system", "tool", 5, None),
+            content=GPTME_TEXT | JSON,
+            timestamp=some("2026-07-25T17:20:00.25", "2026-07-25T17:20:00Z", None, 7),
+            call_id=some("c1", "c2", None, 7),
+            hide=some(True, None),
+            metadata=objects(
+                model=TEXT | JSON,
+                usage=objects(input_tokens=some(1, -1, None), output_tokens=some(2, "x")) | JSON,
+                cost=some(0.5, -1, None, "x"),
+            )
+            | JSON,
+            vacr=JSON,
+        )
+        | JSON,
+        max_size=4,
+    ),
+)
+VIBE_MESSAGE = objects(
+    role=some("user", "assistant", "assistant", "tool", "tool", "system", 5, None),
+    content=TEXT | JSON | some("<tool_error>x</tool_error>", "path: a\nbytes_written: 1"),
+    tool_calls=st.lists(HERMES_CALL | JSON, max_size=2) | JSON,
+    tool_call_id=some("c1", "c2", None, 7),
+    name=some("bash", None, 7),
+    reasoning_content=TEXT | st.none(),
+    message_id=some("m1", "m2", "m2", "", None, 7),
+    injected=some(True, False, None),
+    id=some("x", None, 7),
+)
+VIBE_LINES = st.builds(
+    lambda head, lines: [head, *lines],
+    some({"role": "user", "content": "Hello", "injected": False, "message_id": "m0"}),
+    st.lists(VIBE_MESSAGE | JSON, max_size=4),
+)
+VIBE_FILE = objects(
+    {
+        "metadata": st.builds(
+            lambda facts: {"session_id": "s1", "environment": {}, "username": "nora"} | facts,
+            objects(
+                start_time=STAMPS,
+                git_commit=TEXT | JSON,
+                parent_session_id=some("p1", "", None, 7),
+                agent_config=objects(active_model=TEXT | JSON, models=JSON) | JSON,
+            ),
+        ),
+        "messages": st.lists(VIBE_MESSAGE | JSON, max_size=3),
+    },
+    more=JSON,
+)
+ZED_RESULT = objects(
+    tool_use_id=some("c1", "c2", None, 7),
+    tool_name=TEXT | st.none(),
+    is_error=some(True, False, None, "x"),
+    content=st.lists(objects(Text=TEXT) | JSON, max_size=2) | TEXT | JSON,
+    output=objects(old_text=TEXT, new_text=TEXT) | JSON,
+)
+ZED_BLOCK = (
+    objects({"Text": TEXT | JSON})
+    | objects({"Mention": objects(uri=JSON, content=TEXT) | JSON})
+    | objects({"Thinking": objects(text=TEXT | st.none(), signature=TEXT | st.none()) | JSON})
+    | objects({"RedactedThinking": TEXT | JSON})
+    | objects(
+        {
+            "ToolUse": objects(
+                id=some("c1", "c2", None, 7),
+                name=some("terminal", None, 7),
+                input=objects(type=some("json", "text"), value=JSON) | JSON,
+                raw_input=TEXT,
+                type=TEXT,
+            )
+            | JSON
+        }
+    )
+    | JSON
+)
+ZED_MESSAGE = (
+    objects(
+        {"User": objects(id=some("u1", "u1", None, 7), content=st.lists(ZED_BLOCK, max_size=3))}
+    )
+    | objects(
+        {
+            "Agent": objects(
+                content=st.lists(ZED_BLOCK, max_size=3) | JSON,
+                tool_results=st.dictionaries(some("c1", "c2"), ZED_RESULT | JSON, max_size=2)
+                | JSON,
+            )
+        }
+    )
+    | objects({"Compaction": JSON})
+    | some("Resume")
+    | JSON
+)
+ZED_THREAD = objects(
+    messages=st.lists(ZED_MESSAGE, max_size=3) | JSON,
+    version=some("0.3.0", None),
+    model=objects(provider=TEXT | JSON, model=TEXT | JSON) | JSON,
+    initial_project_snapshot=JSON,
+    id=JSON,
+)
+ZED_EXPORT = st.builds(
+    lambda head, rows: head + rows,
+    some(
+        [{"vacr-export": "zed-sqlite", "session": "t1"}],
+        [{"vacr-export": "zed-sqlite", "session": "t1", "more": 1}],
+        [{"vacr-export": "zed-sqlite", "session": ""}],
+    ),
+    st.lists(
+        st.builds(
+            lambda row, data: {"table": "threads", "row": row | {"data": data}},
+            objects(
+                id=some("t1", None),
+                created_at=STAMPS,
+                parent_id=some("t0", "", None, 7),
+                folder_paths=some("/w", "/w\n/v", None, 7),
+                data_type=some("zstd", "json", None),
+            ),
+            ZED_THREAD.map(json.dumps) | TEXT | JSON,
+        )
+        | JSON,
+        max_size=2,
+    ),
+)
 CRUSH_EXPORT = st.builds(
     lambda head, rows: [*head, *rows],
     some(

@@ -10,7 +10,8 @@ COUNTERS = {"claude": "count_claude", "codex": "count_codex", "opencode": "count
 COUNTERS |= {"gemini": "count_gemini", "cursor": "count_cursor", "crush": "count_crush"}
 COUNTERS |= {"aider": "count_aider", "swe-agent": "count_swe_agent"}
 COUNTERS |= {"mini-swe-agent": "count_mini_swe_agent", "openhands": "count_openhands"}
-COUNTERS |= {"hermes": "count_hermes"}
+COUNTERS |= {"hermes": "count_hermes", "goose": "count_goose", "gptme": "count_gptme"}
+COUNTERS |= {"vibe": "count_vibe", "zed": "count_zed"}
 """Agent → the function of this module that counts a native file without code of the package."""
 
 
@@ -105,6 +106,42 @@ def count_hermes(data, actual):
     """Count an export or a session file."""
     del actual
     return independent.hermes_labels(data)
+
+
+# --- Goose ---
+
+
+def count_goose(data, actual):
+    """Count an export or a session file."""
+    del actual
+    return independent.goose_labels(data)
+
+
+# --- gptme ---
+
+
+def count_gptme(data, actual):
+    """Count a conversation."""
+    del actual
+    return independent.gptme_labels(data)
+
+
+# --- Vibe ---
+
+
+def count_vibe(data, actual):
+    """Count a file of messages, or an older session file."""
+    del actual
+    return independent.vibe_labels(data)
+
+
+# --- Zed ---
+
+
+def count_zed(data, actual):
+    """Count an export."""
+    del actual
+    return independent.zed_labels(data)
 
 
 # --- Aider ---

@@ -359,6 +359,42 @@ def test_hermes_session_files_come_back(native, layout):
 
 
 @settings(max_examples=300)
+@given(natives.GOOSE_EXPORT, LAYOUTS)
+def test_goose_rows_come_back(native, layout):
+    check_all(native, "goose", layout)
+
+
+@settings(max_examples=300)
+@given(natives.GOOSE_FILE, LAYOUTS)
+def test_goose_session_files_come_back(native, layout):
+    check_all(native, "goose", layout)
+
+
+@settings(max_examples=300)
+@given(natives.GPTME_FILE, LAYOUTS)
+def test_gptme_conversations_come_back(native, layout):
+    check_all(native, "gptme", layout)
+
+
+@settings(max_examples=300)
+@given(natives.VIBE_LINES, LAYOUTS)
+def test_vibe_messages_come_back(native, layout):
+    check_all(native, "vibe", layout)
+
+
+@settings(max_examples=300)
+@given(natives.VIBE_FILE, LAYOUTS)
+def test_vibe_session_files_come_back(native, layout):
+    check_all([native], "vibe", layout)
+
+
+@settings(max_examples=300)
+@given(natives.ZED_EXPORT, LAYOUTS)
+def test_zed_threads_come_back(native, layout):
+    check_all(native, "zed", layout)
+
+
+@settings(max_examples=300)
 @given(natives.AIDER_CHAT, st.sampled_from(["\n", "\r\n"]), st.sampled_from([b"", b"\n\xff\n"]))
 def test_aider_histories_come_back_byte_for_byte(text, newline, more):
     data = text.replace("\n", newline).encode() + more or b"-"

@@ -5,14 +5,17 @@ import os
 import shutil
 from pathlib import Path
 
-from tests.conftest import EXAMPLES, FIXTURES
+from tests.conftest import EXAMPLES, FIXTURES, jsonl
 from tests.discovery import cursor_databases as cursor
 from tests.discovery.crush_database import filled as filled_crush
+from tests.discovery.goose_database import build_session_file as build_goose_file
+from tests.discovery.goose_database import filled as filled_goose
 from tests.discovery.hermes_database import build_session_file
 from tests.discovery.hermes_database import filled as filled_hermes
 from tests.discovery.opencode_database import filled
 from tests.discovery.test_cursor_command_line import MESSAGES, META, ROOT
 from tests.discovery.test_cursor_editor import FORMS
+from tests.discovery.zed_database import filled as filled_zed
 
 CURSOR_USER = {
     "linux": ".config",
@@ -115,6 +118,25 @@ def cursor_editor(folder: Path) -> None:
 
 def crush(folder: Path) -> None:
     filled_crush(folder / "crush.db").close()
+
+
+def goose(folder: Path) -> None:
+    """Write a database, and a session file of an older version."""
+    filled_goose(folder / "sessions.db").close()
+    (folder / "20260725_184500.jsonl").write_bytes(jsonl(*build_goose_file()))
+
+
+def gptme(folder: Path) -> None:
+    put(FIXTURES / "gptme" / "2026-07-25-till", folder / "2026-07-25-till")
+
+
+def vibe(folder: Path) -> None:
+    """Write a folder with a sub-agent's, and a session file of an older version."""
+    put(FIXTURES / "vibe", folder / "logs" / "session")
+
+
+def zed(folder: Path) -> None:
+    filled_zed(folder / "threads" / "threads.db").close()
 
 
 def hermes(folder: Path) -> None:

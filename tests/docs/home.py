@@ -41,6 +41,10 @@ def fill_home(home: Path) -> Path:
     _fill_cursor_database(home / ".config/Cursor/User/globalStorage")
     homes.crush(home / "till" / ".crush")
     homes.aider(home / "till")
+    homes.goose(home / "goose")
+    homes.gptme(home / "gptme")
+    homes.vibe(home / "vibe")
+    homes.zed(home / "zed")
     homes.hermes(home / "hermes")
     homes.openhands(home / "till" / "conversations" / "0e0000001111")
     run = home / "till" / "runs" / "till-7.traj.json"

@@ -295,6 +295,12 @@ def read_exported_rows(source: Source, session: SessionBuilder) -> list[tuple[st
     return rows
 
 
+def describes_session(row: JsonObject, session: SessionBuilder) -> bool:
+    """Return whether a row of the sessions describes the session of an export."""
+    others = [value for name, value in row.items() if name != "id" and value is not None]
+    return session.session_id is not None and row.get("id") == session.session_id and bool(others)
+
+
 def make_row_event(table: str, row: JsonObject) -> JsonObject:
     """Make the event that keeps a row as it is, named by its table."""
     return {"type": "system-event", "event-type": table, "data": row, "vacr": {"row": True}}

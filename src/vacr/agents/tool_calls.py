@@ -42,8 +42,8 @@ PATH_ARGUMENTS = (
     "target_notebook",
     "filename",
 )
-OLD_TEXT_ARGUMENTS = ("old_string", "oldString", "old_str", "oldText", "old_text")
-NEW_TEXT_ARGUMENTS = ("new_string", "newString", "new_str", "newText", "new_text")
+OLD_TEXT_ARGUMENTS = ("old_string", "oldString", "old_str", "oldText", "old_text", "before")
+NEW_TEXT_ARGUMENTS = ("new_string", "newString", "new_str", "newText", "new_text", "after")
 REPLACE_ALL_ARGUMENTS = ("replace_all", "replaceAll", "allow_multiple", "change_all")
 CONTENT_ARGUMENTS = ("content", "contents", "file_text", "text")
 PATCH_ARGUMENTS = ("patchText", "patch_text", "patch", "input")

@@ -21,6 +21,8 @@ from tests.agents.independent.counts import (
 from tests.agents.independent.crush import crush, crush_labels
 from tests.agents.independent.cursor_transcripts import cursor, cursor_labels
 from tests.agents.independent.gemini_cli import gemini, gemini_labels
+from tests.agents.independent.goose import goose, goose_labels
+from tests.agents.independent.gptme import gptme, gptme_labels
 from tests.agents.independent.hermes import hermes, hermes_labels
 from tests.agents.independent.json_sessions import amp, cline, continue_, droid, roo
 from tests.agents.independent.kimi import kimi, kimi_cli, kimi_code, kimi_code_labels
@@ -29,7 +31,9 @@ from tests.agents.independent.openhands import openhands, openhands_labels
 from tests.agents.independent.pi_entries import pi, pi_labels
 from tests.agents.independent.qwen_code import qwen, qwen_labels
 from tests.agents.independent.small_formats import visualstudio_copilot, windsurf
+from tests.agents.independent.vibe import vibe, vibe_labels
 from tests.agents.independent.vscode_chats import copilot_vscode
+from tests.agents.independent.zed import zed, zed_labels
 
 openclaw, iflow, traex = pi, claude, codex
 
@@ -56,6 +60,10 @@ __all__ = [
     "droid",
     "gemini",
     "gemini_labels",
+    "goose",
+    "goose_labels",
+    "gptme",
+    "gptme_labels",
     "hermes",
     "hermes_labels",
     "iflow",
@@ -80,6 +88,10 @@ __all__ = [
     "swe_agent_labels",
     "traex",
     "values",
+    "vibe",
+    "vibe_labels",
     "visualstudio_copilot",
     "windsurf",
+    "zed",
+    "zed_labels",
 ]

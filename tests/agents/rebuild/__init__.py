@@ -18,6 +18,8 @@ from tests.agents.rebuild import (
     droid,
     gemini_cli,
     generic,
+    goose,
+    gptme,
     grok,
     hermes,
     json_sessions,
@@ -27,8 +29,10 @@ from tests.agents.rebuild import (
     pi_entries,
     qwen_code,
     session_rows,
+    vibe,
     vscode_chats,
     windsurf_steps,
+    zed,
 )
 from tests.agents.rebuild.claude_code import claude_line
 from tests.agents.rebuild.codex_cli import codex_line
@@ -54,6 +58,9 @@ LINES = {
     "pi-jsonl": pi_entries.line,
     "qwen-jsonl": qwen_code.line,
     "traex-jsonl": codex_line,
+    "vibe-jsonl": vibe.line,
+    "goose-jsonl": goose.line,
+    "gptme-jsonl": gptme.line,
     "grok-jsonl": grok.line,
 }
 # Format → functions that return the values of a record, and a native value without nulls.
@@ -71,6 +78,9 @@ WHOLE = {
     "opencode-json": (open_code.values, open_code.native),
     "acp-jsonl": (acp_talks.values, acp_talks.native),
     "crush-sqlite": (session_rows.values, session_rows.native),
+    "goose-sqlite": (goose.rows, goose.native_row),
+    "zed-sqlite": (zed.rows, zed.native),
+    "vibe-json": (vibe.session_file, chat_documents.native),
     "hermes-sqlite": (hermes.rows, hermes.native_row),
     "hermes-json": (hermes.session_file, chat_documents.native),
     "openhands-events": (openhands.events, openhands.native),
@@ -86,6 +96,7 @@ WHOLE = {
 }
 UNORDERED = {"opencode-json", "crush-sqlite", "swe-agent-traj", "mini-swe-agent-json"}
 UNORDERED |= {"openhands-events", "openhands-history", "hermes-sqlite", "hermes-json"}
+UNORDERED |= {"goose-sqlite", "vibe-json", "zed-sqlite"}
 
 TEXTS = {
     "cursor-text": lambda *records: cursor_transcripts.text(*records).encode(),
@@ -146,7 +157,8 @@ def assert_same(records: list[dict], native: list, *, with_bytes: bool = False) 
     assert back == there
 
 
-NORMAL = {"kimi-code-jsonl": kimi.native}
+NORMAL = {"kimi-code-jsonl": kimi.native, "goose-jsonl": goose.native_line}
+NORMAL |= {"vibe-jsonl": chat_documents.chat_message}
 """Format of lines → the function that removes the nulls of a native value, if it is special."""
 
 

@@ -40,6 +40,7 @@ from vacr.agents.lift import (
 )
 from vacr.agents.session_tables import (
     SessionTables,
+    describes_session,
     make_row_event,
     read_exported_rows,
     seconds_to_milliseconds,
@@ -131,7 +132,7 @@ def _read_session(source: Source) -> Reading:
     events: list[JsonObject] = []
     has_session = False
     for table, row in rows:
-        if table == "sessions" and not has_session and _is_own_row(row, session):
+        if table == "sessions" and not has_session and describes_session(row, session):
             has_session = True
             _learn_session(row, session)
         elif table == "messages" and (entry := make_message_entry(row, session)) is not None:
@@ -146,12 +147,6 @@ def _read_session(source: Source) -> Reading:
         session.provider = max(providers, key=providers.__getitem__)
     session.tidy()
     return session.reading(source)
-
-
-def _is_own_row(row: JsonObject, session: SessionBuilder) -> bool:
-    """Return whether a row of the sessions describes the session of the export."""
-    others = [value for name, value in row.items() if name != "id" and value is not None]
-    return session.session_id is not None and row.get("id") == session.session_id and bool(others)
 
 
 def _learn_session(row: JsonObject, session: SessionBuilder) -> None:

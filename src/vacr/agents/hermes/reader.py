@@ -27,6 +27,7 @@ from vacr.agents.lift import Reading, SessionBuilder, parse_names
 from vacr.agents.openai_chat import CHAT_MEMBERS, make_chat_entry
 from vacr.agents.session_tables import (
     SessionTables,
+    describes_session,
     make_row_event,
     read_exported_rows,
     seconds_to_milliseconds,
@@ -133,7 +134,7 @@ def _read_rows(source: Source) -> Reading:
     events: list[JsonObject] = []
     has_session = False
     for table, row in rows:
-        if table == "sessions" and not has_session and _is_own_row(row, session):
+        if table == "sessions" and not has_session and describes_session(row, session):
             has_session = True
             _learn_session(row, session)
         elif table == "messages" and (entry := make_row_entry(row, session)) is not None:
@@ -143,12 +144,6 @@ def _read_rows(source: Source) -> Reading:
     session.entries += events + others
     session.tidy()
     return session.reading(source)
-
-
-def _is_own_row(row: JsonObject, session: SessionBuilder) -> bool:
-    """Return whether a row of the sessions describes the session of the export."""
-    others = [value for name, value in row.items() if name != "id" and value is not None]
-    return session.session_id is not None and row.get("id") == session.session_id and bool(others)
 
 
 def _learn_session(row: JsonObject, session: SessionBuilder) -> None:

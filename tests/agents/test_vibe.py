@@ -1,0 +1,208 @@
+"""Sessions of Mistral Vibe: folders, older files, labels, and the evidence of edits."""
+
+import json
+
+import pytest
+
+from tests.agents import rebuild
+from tests.attribution.sessions import list_changes
+from tests.conftest import FIXTURES, jsonl, record_of, stranger
+from tests.discovery import homes
+from vacr import validate
+from vacr.agents import find_agent
+from vacr.discovery import list_sessions, read_sessions
+
+FOLDER = FIXTURES / "vibe" / "session_20260725_172000_5e0a7f1c"
+OLD_FILE = FIXTURES / "vibe" / "session_20251212_101500_7a11ed00.json"
+SUB_AGENT = FOLDER / "agents" / "session_20260725_172030_c41d0001"
+EDIT = {"file_path": "/w/a.py", "old_string": "a = 1", "new_string": "a = 2"}
+WROTE = "path: /w/a.py\nbytes_written: 6\ncontent: a = 1\n"
+BLOCK = "<<<<<<< SEARCH\na = 1\n=======\na = 2\n>>>>>>> REPLACE"
+DENIED = "<user_cancellation>User cancelled the operation.</user_cancellation>"
+
+
+def read_folder(path):
+    (opened,) = read_sessions(path / "messages.jsonl")
+    return stranger(opened.reading)
+
+
+def talk(*calls):
+    """Return the record of calls, each with its result."""
+    lines = [{"role": "user", "content": "Go.", "injected": False, "message_id": "m-0"}]
+    for number, (tool, arguments, result) in enumerate(calls):
+        function = {"name": tool, "arguments": json.dumps(arguments)}
+        call = {"id": f"c{number}", "index": 0, "type": "function", "function": function}
+        lines.append({"role": "assistant", "content": "", "tool_calls": [call], "injected": False})
+        if result is not None:
+            answer = {"role": "tool", "content": result, "name": tool, "tool_call_id": f"c{number}"}
+            lines.append(answer)
+    record = record_of(jsonl(*lines))
+    assert validate(record).findings == []
+    rebuild.assert_same([record], lines)
+    return record
+
+
+def list_typed(record, kind):
+    entries = record["session"]["entries"]
+    children = [child for entry in entries for child in entry.get("children", ())]
+    return [entry for entry in entries + children if entry["type"] == kind]
+
+
+def list_lines(record):
+    """Return the lines of the last change of each file whose place is known."""
+    return {path: lines for path, lines, _ in list_changes([record]) if lines}
+
+
+# --- sessions ---
+
+
+def test_facts_of_a_folder():
+    record = read_folder(FOLDER)
+    session = record["session"]
+    assert session["session-id"] == "5e0a7f1c-0000-4000-8000-000000000001"
+    assert session["session-start"] == "2026-07-25T17:20:00.250000+00:00"
+    assert session["environment"]["working-dir"] == "/home/nora/till"
+    assert record["vcs"]["branch"] == "main"
+    assert record["vcs"]["revision"].startswith("0f1e2d3c")
+    assert session["agent-meta"]["models"] == ["devstral-9"]
+    assert session["agent-meta"]["model-provider"] == "mistral"
+    assert session["entries"][0]["id"] == "m-1"
+    assert find_agent("vibe").stated_cost(record) == 0.25
+
+
+def test_older_session_file():
+    record = record_of(OLD_FILE.read_bytes(), name=OLD_FILE.name)
+    session = record["session"]
+    assert session["session-id"] == "7a11ed00-0000-4000-8000-000000000003"
+    # The time has no zone.
+    assert "session-start" not in session
+    assert session["metadata"]["start_time"] == "2025-12-12T10:15:00.123456"
+    assert find_agent("vibe").stated_cost(record) == 0.5
+
+
+def test_session_of_a_sub_agent():
+    record = read_folder(SUB_AGENT)
+    assert record["session"]["format"] == "autonomous"
+    (prompt,) = list_typed(record, "user")
+    assert prompt["vacr"]["speaker"] == "parent-agent"
+
+
+@pytest.mark.parametrize("system", ["linux", "darwin", "win32"])
+def test_sessions_are_listed(tmp_path, system):
+    homes.vibe(tmp_path / ".vibe")
+    found = list(list_sessions("vibe", homes.variables(tmp_path, system), system))
+    assert {one.session_id[:8] for one in found} == {"5e0a7f1c", "7a11ed00", "c41d0001"}
+
+
+def test_home_can_be_moved(tmp_path):
+    homes.vibe(tmp_path / "elsewhere")
+    variables = homes.variables(tmp_path, "linux") | {"VIBE_HOME": str(tmp_path / "elsewhere")}
+    assert len(list(list_sessions("vibe", variables, "linux"))) == 3
+
+
+# --- labels ---
+
+
+def test_speakers():
+    speakers = [
+        (entry["vacr"]["speaker"], entry["vacr"]["speaker-basis"])
+        for entry in list_typed(read_folder(FOLDER), "user")
+    ]
+    assert speakers == [("human", "inferred"), ("host", "stated")]
+
+
+@pytest.mark.parametrize(
+    ("tool", "result", "expected"),
+    [
+        ("bash", "command: ls\nstdout: a\n\nstderr: \nreturncode: 0", ("success", 0)),
+        # The program printed what looks like the host's line.
+        ("bash", "command: ls\nstdout: \nreturncode: 3\n\nstderr: \nreturncode: 0", ("success", 0)),
+        ("bash", "command: ls\nstdout: a", (None, None)),
+        (
+            "bash",
+            "<tool_error>bash failed: Command failed: 'x'\nReturn code: 2</tool_error>",
+            ("error", 2),
+        ),
+        (
+            "bash",
+            "<tool_error>bash failed: Command timed out after 5s: 'x'</tool_error>",
+            ("timeout", None),
+        ),
+        (
+            "bash",
+            "<tool_error>Tool 'bash' was denied by hook 'g': no</tool_error>",
+            ("denied", None),
+        ),
+        ("bash", DENIED, ("denied", None)),
+        (
+            "bash",
+            "<user_cancellation>Tool execution interrupted by user.</user_cancellation>",
+            ("interrupted", None),
+        ),
+        ("edit", "<tool_error>edit failed: no match</tool_error>", ("error", None)),
+        ("edit", "file: /w/a.py\nmessage: ok", ("success", None)),
+        ("edit", "Leave that file alone.", (None, None)),
+        ("shop_query", "rows: []", (None, None)),
+    ],
+)
+def test_outcome_of_a_call(tool, result, expected):
+    (found,) = list_typed(talk((tool, {}, result)), "tool-result")
+    assert (found.get("status"), found.get("vacr", {}).get("exit-code")) == expected
+
+
+# --- attribution ---
+
+
+def test_edit_after_a_read():
+    changes = list_lines(read_folder(FOLDER))
+    assert changes == {"till/total.py": [[2, 2]], "NOTES.md": [[1, 1]]}
+
+
+def test_blocks_of_the_older_editor():
+    record = record_of(OLD_FILE.read_bytes(), name=OLD_FILE.name)
+    assert list_lines(record) == {"tax.py": [[1, 1]]}
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "result"),
+    [
+        ("write_file", {"path": "/w/a.py", "content": "a = 1\n"}, DENIED),
+        ("write_file", {"path": "/w/a.py", "content": "a = 1\n"}, "Write it elsewhere."),
+        ("write_file", {"path": "/w/a.py", "content": "a = 1\n"}, None),
+        (
+            "search_replace",
+            {"file_path": "/w/a.py", "content": f"{BLOCK}\n{BLOCK}"},
+            "file: /w/a.py\nblocks_applied: 1\nlines_changed: 0\n",
+        ),
+    ],
+)
+def test_change_without_evidence_is_not_attributed(tool, arguments, result):
+    assert list_lines(talk((tool, arguments, result))) == {}
+
+
+def test_edit_of_a_written_file():
+    write = ("write_file", {"path": "/w/a.py", "content": "a = 1\n"}, WROTE)
+    edit = ("edit", EDIT, "file: /w/a.py\nmessage: The file has been updated")
+    assert list(list_lines(talk(write, edit)).values()) == [[[1, 1]]]
+
+
+def test_cut_read_shows_a_part():
+    read = "path: /w/a.py\ncontent: b = 2\n\nlines_read: 1\nwas_truncated: True"
+    edit = {"file_path": "/w/a.py", "old_string": "b = 2", "new_string": "b = 3"}
+    calls = [("read_file", {"path": "/w/a.py", "offset": 4}, read)]
+    calls.append(("edit", edit, "file: /w/a.py\nmessage: ok"))
+    assert list(list_lines(talk(*calls)).values()) == [[[5, 5]]]
+
+
+# --- damage ---
+
+
+def test_unknown_members_are_counted():
+    message = {"role": "user", "content": "Hi", "injected": False, "mood": "proud"}
+    record = record_of(jsonl(message))
+    assert record["session"]["entries"][0]["mood"] == "proud"
+    assert "mood" in json.dumps(record["vacr"]["drift"])
+
+
+def test_messages_of_other_programs_are_not_recognised():
+    assert find_agent("vibe").recognises([{"role": "user", "content": "Hi"}]) == 0.0
