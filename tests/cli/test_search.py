@@ -260,13 +260,15 @@ def test_mixed_values_become_text(vacr, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("options", "hint"),
     [
-        ("select 1", "--format", "parquet"),
-        ("select 1", "-o", "x"),
-        ("--to", "parquet"),
-        ("select 1", "--to", "parquet", "-o", "x/"),
+        (("select 1", "--format", "parquet"), "Add -o FILE.parquet"),
+        (("select 1", "-o", "x"), "in another format: vacr sql QUERY > FILE"),
+        (("--to", "parquet"), "Add -o tables/"),
+        (("select 1", "--to", "parquet", "-o", "x/"), "For a query: --format parquet -o FILE"),
     ],
 )
-def test_parquet_options_must_fit_together(vacr, options):
-    assert vacr("sql", *options).returncode == 2
+def test_parquet_options_must_fit_together(vacr, options, hint):
+    done = vacr("sql", *options)
+    assert done.returncode == 2
+    assert hint in done.stderr.decode()
