@@ -223,6 +223,19 @@ def test_tag_number_past_64_bits_has_no_instance():
         compile_cddl("a = #6.<18446744073709551616>(int)").generate(seed=1, json=False)
 
 
+@pytest.mark.parametrize(
+    ("cddl", "message"),
+    [
+        ("a = undefined", "or a simple value other than true, false and null"),
+        ("a = #7.5", "JSON has no simple value 5"),
+    ],
+)
+def test_error_names_simple_values_that_json_lacks(cddl, message):
+    with pytest.raises(CddlError) as caught:
+        compile_cddl(cddl).generate(seed=1)
+    assert message in str(caught.value)
+
+
 def test_hint_about_cbor_has_no_python_words():
     with pytest.raises(CddlError) as caught:
         compile_cddl("a = bstr").generate(seed=1)

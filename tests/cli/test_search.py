@@ -260,14 +260,26 @@ def test_mixed_values_become_text(vacr, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "message", "hint"),
     [
-        (("select 1", "--format", "parquet"), "--format parquet needs an output file"),
-        (("select 1", "-o", "x"), "-o needs --format parquet, or --to parquet"),
-        (("--to", "parquet"), "--to parquet needs an output folder"),
-        (("select 1", "--to", "parquet", "-o", "x/"), "--to exports whole tables"),
+        (
+            ("select 1", "--format", "parquet"),
+            "--format parquet needs an output file",
+            "Add -o FILE.parquet",
+        ),
+        (
+            ("select 1", "-o", "x"),
+            "-o needs --format parquet, or --to parquet",
+            "in another format: vacr sql QUERY > FILE",
+        ),
+        (("--to", "parquet"), "--to parquet needs an output folder", "Add -o tables/"),
+        (
+            ("select 1", "--to", "parquet", "-o", "x/"),
+            "--to exports whole tables",
+            "For a query: --format parquet -o FILE",
+        ),
     ],
 )
-def test_parquet_options_must_fit_together(vacr, options, message):
+def test_parquet_options_must_fit_together(vacr, options, message, hint):
     done = vacr("sql", *options)
-    assert (done.returncode, message in done.err) == (2, True)
+    assert (done.returncode, message in done.err, hint in done.err) == (2, True, True)

@@ -139,7 +139,7 @@ class _WindowReplay(Replay):
         """Whether a command or sub-agent may still run that a call has started."""
 
     def step(self, step: SessionStep, actions: Iterable[FileAction]) -> None:
-        """Apply one step, and note the files that it shows for the first time and changed."""
+        """Apply one step, and note files that were not as in the base when it first saw them."""
         known = list(actions)
         keys = {make_path_key(make_absolute_path(action.path, step.folder)) for action in known}
         unseen = [key for key in keys if key not in self.files or not self.files[key].looked]
@@ -332,7 +332,8 @@ def _is_proposed(lines: Sequence[tuple[str, int]], proposed: Mapping[str, int]) 
 def _find_proposed_lines(sessions: Sequence[PlacedSession]) -> dict[str, int]:
     """Return all lines that agents wrote in calls and answers, with the time of the first one.
 
-    Lines are given by their letters. Times are in milliseconds; 0 if no entry states one.
+    Lines are given by their letters. Times are in milliseconds; 0 if a session wrote the line
+    before it stated a time.
     """
     proposed: dict[str, int] = {}
     for own in sessions:

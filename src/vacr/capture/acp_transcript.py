@@ -23,7 +23,7 @@ and `vacr watch` find it like the session of any agent.
 | `start` | the agent's command and folder, and the version of vacr |
 | `message` | a message; `end` is the offset after it in the stream of its side |
 | `text`, `base64` | a line that is not JSON, or a part of one before a gap or the end |
-| `gap` | how many bytes of one side are missing, because the writer was killed |
+| `gap` | how many bytes of one side are missing, because the writer was killed or stuck |
 | `exit` | the exit status of the agent; negative for a signal |
 
 This module also runs as the writer's process. It brings the transcript into the journal while the

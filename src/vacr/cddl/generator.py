@@ -163,7 +163,8 @@ class InstanceGenerator:
         cbor_height = TypeHeights(self._node, json=False).get(self._node)
         if self.json and not math.isinf(cbor_height):
             message = (
-                f"{name} has no instance in JSON: it needs bytes, tags or keys that are not text"
+                f"{name} has no instance in JSON: it needs bytes, a tag, a key that is not text, "
+                "or a simple value other than true, false and null"
             )
             raise CddlError(message, where=self._where, hint="Generate CBOR instead: --cbor")
         raise CddlError(f"{name} has no finite instance", where=self._where)
@@ -485,7 +486,7 @@ def _make_simple_or_float(random: Random, argument: int | None, *, json: bool) -
     if argument in _SIMPLE_WORDS:
         return _SIMPLE_WORDS[argument]
     if json:
-        raise NoSampleError("JSON has no such value")
+        raise NoSampleError(f"JSON has no simple value {argument}")
     return _make_simple_value(argument)
 
 

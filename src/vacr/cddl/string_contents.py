@@ -482,7 +482,7 @@ def _decode_json(text: str) -> Any:
 
     def refuse(word: str) -> None:
         """Raise a ValueError about `NaN` or `Infinity`."""
-        raise ValueError(f"JSON has no {word}")
+        raise ValueError(f"{word} is not a JSON value")
 
     return json.loads(text, parse_constant=refuse)
 

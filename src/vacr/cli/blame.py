@@ -339,7 +339,7 @@ def _split_target(
     *revisions, file = target
     if len(target) > _MAX_POSITIONALS or (revisions and rev is not None):
         raise UsageError(
-            "blame takes one revision and one file",
+            "blame takes one file, and at most one revision",
             hint="For example: vacr blame HEAD~3 -- src/app.py",
         )
     return file, revisions[0] if revisions else rev

@@ -65,7 +65,9 @@ _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
     shell_complete=complete_agent,
     help="Only conversations of this agent.",
 )
-@click.option("--repo", metavar="TEXT", help="Only repositories whose address has this text.")
+@click.option(
+    "--repo", metavar="TEXT", help="Only sessions in repositories whose address has this text."
+)
 @click.option(
     "--project", metavar="FOLDER", type=PATH, help="Only sessions that worked in this folder."
 )

@@ -45,7 +45,9 @@ def selection_options(function: F, *, times: bool = True, agent: bool = True) ->
             help="Only sessions that worked in this folder.",
         ),
         click.option(
-            "--repo", metavar="TEXT", help="Only repositories whose address has this text."
+            "--repo",
+            metavar="TEXT",
+            help="Only sessions in repositories whose address has this text.",
         ),
     ]
     if agent:

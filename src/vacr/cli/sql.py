@@ -132,7 +132,10 @@ def _check_target(
     """
     if to is None and format != "parquet":
         if output is not None:
-            raise UsageError("-o needs --format parquet, or --to parquet", hint="Or use > FILE.")
+            raise UsageError(
+                "-o needs --format parquet, or --to parquet",
+                hint="To write the answer to a file in another format: vacr sql QUERY > FILE",
+            )
         return None
     if output is None:
         if to is not None:

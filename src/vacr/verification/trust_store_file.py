@@ -122,10 +122,10 @@ class _Entry:
         return UnreadableInput(problem, where=self.where, hint=hint)
 
     def refuse_unknown(self, members: frozenset[str]) -> None:
-        """Refuse members that a trust store does not have.
+        """Check that the table has no members except the given ones.
 
         Raises:
-            UnreadableInput: the table has one.
+            UnreadableInput: it has another one.
         """
         unknown = sorted(self.table.keys() - members)
         if unknown:

@@ -424,7 +424,7 @@ def _find_end_of_elements(text: str, authors: set[str], tags: dict[str, str] | N
 
 
 def _skip_spaces(text: str, position: int) -> int:
-    """Return the position of the first character from `position` on that is not a space."""
+    """Return the position of the first character from `position` on that is not whitespace."""
     spaces = _SPACES.match(text, position)
     return spaces.end() if spaces else position
 

@@ -28,6 +28,7 @@ class Goose(Agent):
     """Block's agent Goose."""
 
     name = reader.name
+    title = "Goose"
     formats = reader.formats
     separate_call_formats = reader.formats
     stores = reader.STORES

@@ -34,6 +34,7 @@ class Gptme(Agent):
     """gptme in the terminal."""
 
     name = reader.name
+    title = "gptme"
     formats = reader.formats
     separate_call_formats = reader.formats
     stores = reader.STORES

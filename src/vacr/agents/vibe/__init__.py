@@ -32,6 +32,7 @@ class Vibe(Agent):
     """Mistral's agent Vibe."""
 
     name = reader.name
+    title = "Mistral Vibe"
     formats = reader.formats
     separate_call_formats = reader.formats
     stores = reader.STORES

@@ -29,6 +29,7 @@ class Zed(Agent):
     """The agent of the editor Zed."""
 
     name = reader.name
+    title = "Zed"
     formats = reader.formats
     separate_call_formats = reader.formats
     stores = reader.STORES
