@@ -438,5 +438,5 @@ def get_file_size(path: Path) -> int:
     size = 0
     for suffix in ("", "-wal"):
         with suppress(OSError):
-            size += os.stat(f"{path}{suffix}").st_size  # noqa: PTH116 - a path with a suffix
+            size += path.with_name(path.name + suffix).stat().st_size
     return size
