@@ -25,7 +25,6 @@ The text of an entry is stored once, in `entries`; `entry_texts` is the full-tex
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress

@@ -10,13 +10,13 @@ and `vacr watch` find it like the session of any agent.
     >>> from vacr.capture.acp_transcript import TranscriptWriter
     >>> path = Path("talk.jsonl")
     >>> writer = TranscriptWriter(path)
-    >>> writer.add(StreamCopy(FROM_AGENT, 0, 0, b'{"result":{}}\\nOops'))
-    >>> writer.add(StreamCopy(FROM_AGENT, 23, 0, b"\\n"))
+    >>> writer.add(StreamCopy(FROM_AGENT, 0, 0, b'{"id":1}\\nOops'))
+    >>> writer.add(StreamCopy(FROM_AGENT, 18, 0, b"\\n"))
     >>> writer.close()
     >>> print(path.read_text(), end="")
-    {"acp":"message","at":"1970-01-01T00:00:00.000Z","from":"agent","end":14,"message":{"result":{}}}
-    {"acp":"text","at":"1970-01-01T00:00:00.000Z","from":"agent","end":18,"text":"Oops"}
-    {"acp":"gap","at":"1970-01-01T00:00:00.000Z","from":"agent","end":23,"bytes":5}
+    {"acp":"message","at":"1970-01-01T00:00:00.000Z","from":"agent","end":9,"message":{"id":1}}
+    {"acp":"text","at":"1970-01-01T00:00:00.000Z","from":"agent","end":13,"text":"Oops"}
+    {"acp":"gap","at":"1970-01-01T00:00:00.000Z","from":"agent","end":18,"bytes":5}
 
 | `acp` | the line holds |
 |---|---|
