@@ -163,7 +163,9 @@ def sum_usage(
     """
     expression = USAGE_GROUPS.get(group)
     if expression is None:
-        raise UsageError(f"no such group: {group}", hint=f"Use one of: {', '.join(USAGE_GROUPS)}")
+        raise UsageError(
+            f"usage cannot be grouped by {group}", hint=f"Choose from: {', '.join(USAGE_GROUPS)}"
+        )
     order = "1 DESC" if group in ("day", "week") else "5 DESC, 4 DESC, 1"
     rows = connection.execute(
         f"SELECT ifnull({expression}, ''), count(DISTINCT record), sum(usage.input), "
