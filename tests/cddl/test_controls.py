@@ -136,7 +136,7 @@ def test_control_narrows_its_target(cddl, good, bad):
         ('tstr .printf ["%d", 1]', "control operator .printf is unknown"),
         ('tstr .size "x"', ".size needs"),
         ("tstr .size -1", ".size needs"),
-        ("tstr .size {}", ".size needs"),
+        ("tstr .size {}", "a range in parentheses, such as (1..3)"),
         ('int .lt "x"', ".lt needs a number"),
         ("int .lt int", ".lt needs a number"),
         ("tstr .regexp 5", "needs a text"),

@@ -360,7 +360,7 @@ def test_validate_shows_remarks_with_v_and_counts_them_with_strict(vacr):
     shapes = FIXTURES / "claude" / "shapes.jsonl"
     vacr("record", shapes)
     assert vacr("validate", "shapes.acr.json").out.endswith("3 remarks)\n")
-    assert "calls and results pair" in vacr("validate", "shapes.acr.json", "-v").err
+    assert "calls and results must pair" in vacr("validate", "shapes.acr.json", "-v").err
     assert vacr("validate", "shapes.acr.json", "--strict").returncode == 5
 
 

@@ -268,6 +268,15 @@ def test_record_without_its_id_is_modified(vacr, bad, key):
     assert "the record was modified: its id is missing, but its content gives '" in done.err
 
 
+def test_modified_record_without_a_session_is_validated(vacr, bad):
+    record = json.loads(bad.read_bytes())
+    del record["session"]
+    bad.write_text(json.dumps(record))
+    done = vacr("validate", bad)
+    finding = "/id: the record was modified: it has no session, expected content that gives an id\n"
+    assert (done.returncode, finding in done.out) == (1, True)
+
+
 def test_record_of_another_program_is_not_modified(vacr, bad):
     record = json.loads(bad.read_bytes())
     del record["recording-agent"], record["vacr"]

@@ -264,15 +264,26 @@ def test_failing_session_does_not_stop_the_others(vacr, home, service):
     "arguments",
     [
         ("a.jsonl",),
-        ("a.jsonl", *KEY, "-o", "a.jsonl"),
-        ("a.jsonl", *KEY, "-o", "-"),
-        ("-", *KEY),
         ("a.jsonl", *KEY, "--service", "x"),
     ],
 )
 @pytest.mark.usefixtures("home")
 def test_usage_errors_exit_with_2(vacr, arguments):
     assert vacr("seal", *arguments).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("-",), "cannot seal standard input"),
+        (("a.jsonl", "-o", "-"), "seal writes several files, and standard output is not a folder"),
+        (("a.jsonl", "-o", "a.jsonl"), "seal writes several files, and a.jsonl is not a folder"),
+    ],
+)
+@pytest.mark.usefixtures("home")
+def test_streams_and_single_output_files_are_refused(vacr, arguments, message):
+    done = vacr("seal", *arguments, *KEY)
+    assert (done.returncode, message in done.err) == (2, True)
 
 
 def test_temporary_files_are_removed_and_private_sessions_stay_private(vacr, home):

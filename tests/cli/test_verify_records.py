@@ -153,6 +153,8 @@ def test_record_that_json_cannot_encode_fails(vacr, tmp_path):
     (tmp_path / "r.acr.cbor").write_bytes(encode(record, "cbor"))
     done = vacr("sign", "r.acr.cbor", "--key", "keys/signing.pem", "--force", "-v")
     assert "but its content gives no id: /session/entries/0/odd: " in done.err
+    found = vacr("validate", "r.acr.cbor").out
+    assert "/session/entries/0/odd: the record was modified: a value of type bytes " in found
     done = vacr("verify", "r.acr.cbor", *TRUST, "--format", "json")
     assert done.returncode == 1
     assert json.loads(done.out)["results"][0]["reason"] == "unreadable"

@@ -617,7 +617,7 @@ def test_command_reports_growth_and_misbehaviour(watched_log, folder, server, tm
         build_verifier_key(ORIGIN, Ed25519PrivateKey.generate().public_key()),
         cwd=tmp_path,
     )
-    assert (done.returncode, "one --state file per log" in done.stderr) == (2, True)
+    assert (done.returncode, "s.json is the state of another log; " in done.stderr) == (2, True)
     assert vacr(*arguments, "--key", "x", cwd=tmp_path).returncode == 2
 
 

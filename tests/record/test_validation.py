@@ -36,7 +36,7 @@ CONTRADICTIONS = [
     (
         "a repeated id",
         lambda s: s["entries"][5].update(id=s["entries"][4]["id"]),
-        "ids are unique",
+        "ids must be unique",
         "/session/entries/5/id",
     ),
     (
@@ -72,7 +72,7 @@ CONTRADICTIONS = [
     (
         "an end before the start",
         lambda s: s.update({"session-end": "2020-01-01T00:00:00Z"}),
-        "times are in order",
+        "times must be in order",
         "/session/session-end",
     ),
 ]
@@ -94,19 +94,19 @@ REMARKS = [
     (
         "a parent elsewhere",
         lambda s: s["entries"][4].update({"parent-id": "gone"}),
-        "parents exist",
+        "parents must exist",
     ),
-    ("a call without an answer", lambda s: s["entries"].pop(7), "calls and results pair"),
-    ("an answer without a call", lambda s: s["entries"].pop(6), "calls and results pair"),
+    ("a call without an answer", lambda s: s["entries"].pop(7), "calls and results must pair"),
+    ("an answer without a call", lambda s: s["entries"].pop(6), "calls and results must pair"),
     (
         "time going backwards",
         lambda s: s["entries"][8].update(timestamp="2020-01-01T00:00:00Z"),
-        "times are in order",
+        "times must be in order",
     ),
     (
         "more cached than input",
         lambda s: s["entries"][6]["token-usage"].update(cached=10**9),
-        "usage is sane",
+        "a part must not exceed the whole",
     ),
 ]
 
@@ -174,7 +174,7 @@ def test_generated_entries_never_break_the_semantic_checks():
     for seed in range(120):
         report = validate(schema.generate("[* entry]", seed=seed))
         assert all(
-            finding.rule in {"ids are unique", "a child must match the message it comes from"}
+            finding.rule in {"ids must be unique", "a child must match the message it comes from"}
             for finding in report.findings
         )
 

@@ -158,7 +158,7 @@ def is_count(value: Any) -> TypeGuard[int]:
 
 
 def are_counts(values: Iterable[Any]) -> bool:
-    """Return whether all of some native values can be canonical counters, as in `is_count`."""
+    """Return whether each native value can be a canonical counter, as in `is_count`."""
     for value in values:  # noqa: SIM110 - a generator would double the cost
         if type(value) is not int or not 0 <= value < COUNTER_LIMIT:
             return False

@@ -73,7 +73,7 @@ def _list_lists(value: Any) -> Iterable[tuple[str, list[Any]]]:
 
 
 def _find_member_names(values: Sequence[Any]) -> tuple[str, str] | None:
-    """Return the names of the role and the content in most of some values, or None."""
+    """Return the names of the role and the content in most of the values, or None."""
     examined = values[:_MAX_EXAMINED]
     objects = [value for value in examined if type(value) is dict]
     if not objects or len(objects) < _MIN_SHARE * len(examined):

@@ -164,7 +164,7 @@ def sum_usage(
     expression = USAGE_GROUPS.get(group)
     if expression is None:
         raise UsageError(
-            f"cannot group usage by {group}", hint=f"Use one of: {', '.join(USAGE_GROUPS)}"
+            f"usage cannot be grouped by {group}", hint=f"Choose from: {', '.join(USAGE_GROUPS)}"
         )
     order = "1 DESC" if group in ("day", "week") else "5 DESC, 4 DESC, 1"
     rows = connection.execute(

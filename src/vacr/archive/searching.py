@@ -317,7 +317,10 @@ def _run_select(
                 rows.append(row)
                 size += sum(len(value) for value in row if isinstance(value, str | bytes))
                 if size + len(row) * len(rows) * _NUMBER_SIZE > _MAX_ANSWER_SIZE:
-                    raise UsageError("the answer is too large", hint=_SMALLER_HINT)
+                    raise UsageError(
+                        f"the answer is larger than {_MAX_ANSWER_SIZE >> 20} MiB",
+                        hint=_SMALLER_HINT,
+                    )
                 if clock() > end:
                     raise _make_timeout_error(seconds)
             return SqlResult(columns, rows)

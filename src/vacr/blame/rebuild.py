@@ -216,7 +216,7 @@ class _RebuildingReplay(Replay):
     def _list_changed_files(
         self, actions: Sequence[FileAction], folder: str
     ) -> Iterable[TrackedFile]:
-        """Return the tracked files that actions may have changed."""
+        """Return the tracked files that actions in a folder may have changed."""
         if any(isinstance(action, _TREE_ACTIONS) for action in actions):
             return self.files.values()
         if any(isinstance(action, PossibleChange) and action.folder for action in actions):

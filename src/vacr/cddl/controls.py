@@ -92,7 +92,8 @@ def _prepare_size(node: ControlType) -> None:
         for leaf in flatten_choice(node.controller):
             if not isinstance(leaf, RangeType | MajorType | LiteralType | ControlType):
                 node.place.fail(
-                    ".size needs a number of bytes, such as 3, or a range, such as 1..3"
+                    ".size needs a number of bytes, such as 3, or a range in parentheses, such as "
+                    "(1..3)"
                 )
     elif not isinstance(size, int) or size < 0:
         node.place.fail(".size needs a whole number of bytes, 0 or more")

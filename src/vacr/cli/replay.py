@@ -234,8 +234,8 @@ def _write_replayed_files(folder: Path, files: dict[str, bytes], *, overwrite: b
         target = folder / path
         if not Path(os.path.realpath(target)).is_relative_to(os.path.realpath(folder)):
             raise UsageError(
-                f"{target} is outside the folder, because of a symbolic link",
-                hint="Write into an empty folder: --out FOLDER",
+                f"{target} leads out of the folder {folder} through a symbolic link",
+                hint="Remove the link, or write into an empty folder: --out FOLDER",
             )
         if not overwrite and target.is_file() and not has_same_bytes(target, [data]):
             raise UsageError(

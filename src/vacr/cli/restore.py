@@ -120,7 +120,7 @@ def _check_part_paths(folder: Path, paths: list[Path]) -> None:
             )
         if not Path(os.path.realpath(path)).is_relative_to(root):
             raise InvalidRecord(
-                f"{path} is outside the folder, because of a symbolic link",
+                f"{path} leads out of the folder through a symbolic link",
                 where=str(folder),
                 hint="Restore into a folder without symbolic links, such as a new folder.",
             )

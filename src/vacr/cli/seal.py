@@ -116,11 +116,15 @@ def command(
     voice = Voice(format, quiet, verbose)
     selection = Selection(None, project, repo, since, until)
     paths = selection.choose(paths, voice)
-    is_single_file = path_exists(output) and not is_folder(output)
-    if STDIN in (*paths, output) or is_single_file:
+    if STDIN in paths:
         raise UsageError(
-            "seal cannot use standard input, standard output or a single output file",
-            hint="Name sessions by their paths, and a folder for the output: -o DIR/",
+            "cannot seal standard input: the source must be a file",
+            hint="Name sessions by their paths.",
+        )
+    if output == STDIN or (path_exists(output) and not is_folder(output)):
+        shown = "standard output" if output == STDIN else output
+        raise UsageError(
+            f"seal writes several files, and {shown} is not a folder", hint="Name a folder: -o DIR/"
         )
     signing = load_signing_settings(**pop_signing_options(options))
     registrar = None

@@ -202,7 +202,7 @@ def command(
     if STDIN in files:
         raise UsageError(
             "cannot verify standard input: there is no statement file next to it",
-            hint="Name the file, or its statement.",
+            hint="Name a file in place of -: the signed file, or its statement.",
         )
     stores = load_stores(trust, trust_store, voice)
     evidence_options = None

@@ -221,9 +221,9 @@ class Appraisal:
         self.add(name, "instance-identity", TRUST_NOT_VALIDATED, finding, reason)
 
     def retract_unproven(self) -> None:
-        """Mark all good findings as not proven if the evidence is invalid, or its key unknown.
+        """Mark good findings as not proven if the evidence is invalid, or its key unknown.
 
-        Call this after all checks.
+        A check with `stands` keeps its finding. Call this after all checks.
         """
         identity_values = [
             check.value for check in self.checks if check.claim == "instance-identity"

@@ -229,7 +229,7 @@ def find_config_folder(environment: Mapping[str, str]) -> Path:
     """
     named = environment.get(CONFIG_VARIABLE, "")
     if named and not is_absolute(named):
-        hint = "A relative path would name another folder in every current folder."
+        hint = "Write the whole path: a relative path depends on the current folder."
         raise UsageError(f"{CONFIG_VARIABLE} must be an absolute path: {named}", hint=hint)
     if named:
         return Path(named)

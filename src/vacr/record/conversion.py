@@ -169,7 +169,8 @@ def find_record_modification(record: Any, *, json: bool) -> RecordModification |
     record_id = original.get("id")
     found = shorten_value(record_id) if isinstance(record_id, str) else "missing"
     if not isinstance(original.get("session"), dict):
-        return RecordModification(found, "no id, because it has no session")
+        missing = InvalidRecord("it has no session", where="/id")
+        return RecordModification(found, "no id, because it has no session", missing)
     try:
         expected = compute_record_id(cast("Record", original))
     except InvalidRecord as error:

@@ -284,7 +284,9 @@ def _check_session(session: JsonObject, check: SemanticCheck, base: str) -> Find
         if span is not None and get_epoch_milliseconds(start) != get_epoch_milliseconds(span[0]):
             expected = f"a time after the start, {shorten_value(start)}"
             check.findings.append(
-                Finding(f"{base}/session-end", "times are in order", shorten_value(end), expected)
+                Finding(
+                    f"{base}/session-end", "times must be in order", shorten_value(end), expected
+                )
             )
     return check.findings, check.remarks
 
@@ -323,15 +325,17 @@ class SemanticCheck:
         for parent, path in self._parents.items():
             if parent not in self._ids:
                 found = f"no entry has the id {shorten_value(parent)}"
-                self._add_remark(path, "parent-id", "parents exist", found, "the parent")
+                self._add_remark(path, "parent-id", "parents must exist", found, "the parent")
         for call, path in self._results.items():
             if call not in self._calls:
                 found = f"a result of {shorten_value(call)}"
-                self._add_remark(path, "call-id", "calls and results pair", found, "its call")
+                self._add_remark(path, "call-id", "calls and results must pair", found, "its call")
         for call, path in self._calls.items():
             if call not in self._results:
                 found = f"a call {shorten_value(call)}"
-                self._add_remark(path, "call-id", "calls and results pair", found, "its result")
+                self._add_remark(
+                    path, "call-id", "calls and results must pair", found, "its result"
+                )
         self._check_order([entry["timestamp"] for entry in entries if "timestamp" in entry])
 
     def _check_entry(self, entry: JsonObject, path: EntryPath) -> None:
@@ -341,7 +345,7 @@ class SemanticCheck:
             if identity in self._ids:
                 first = self._format_pointer(self._ids[identity])
                 found = f"{shorten_value(identity)}, also the id of {first}"
-                self._add_finding(path, "id", "ids are unique", found, "another id")
+                self._add_finding(path, "id", "ids must be unique", found, "another id")
             else:
                 self._ids[identity] = path
         if type(entry.get("parent-id")) is str:
@@ -428,7 +432,9 @@ class SemanticCheck:
             ):
                 found = f"{usage[part]} {part} tokens"
                 expected = f"at most the {usage[whole]} of {whole}"
-                self._add_remark(path, f"token-usage/{part}", "usage is sane", found, expected)
+                self._add_remark(
+                    path, f"token-usage/{part}", "a part must not exceed the whole", found, expected
+                )
 
     def _check_order(self, stamps: list[Any]) -> None:
         """Add a remark with the number of timestamps that are earlier than the one before."""
@@ -445,7 +451,7 @@ class SemanticCheck:
         if steps_back:
             noun = "entry is" if steps_back == 1 else "entries are"
             found = f"{steps_back} {noun} earlier than the one before"
-            self.remarks.append(Finding(self._base, "times are in order", found, "none"))
+            self.remarks.append(Finding(self._base, "times must be in order", found, "none"))
 
     def _add_finding(
         self, path: EntryPath, member: str, rule: str, found: str, expected: str

@@ -141,7 +141,7 @@ def validate_path(path: str, rule: str | None, schema: Schema | None) -> Iterato
 
 
 def _validate_file(path: str, rule: str | None, schema: Schema | None) -> FileVerdict:
-    """Check a file, and return the verdict; if the file cannot be read, it has an error.
+    """Check a file, and return the verdict, or a verdict with the error of an unreadable file.
 
     Without `rule` or `schema`, they are chosen by the content.
     """
@@ -213,10 +213,10 @@ def _compare_record_id(record: Any, *, json: bool) -> tuple[list[Finding], list[
 
 
 def _describe_modification(modification: RecordModification) -> Finding:
-    """Return the finding that a record was modified, or that its content gives no id."""
+    """Return the finding that a record was modified; if its content gives no id, with the cause."""
     if modification.cause is not None:
-        cause, expectation = modification.cause, "a value that JSON can represent"
-        return Finding(cause.where, "the id must match the content", cause.message, expectation)
+        cause, expectation = modification.cause, "content that gives an id"
+        return Finding(cause.where, "the record was modified", cause.message, expectation)
     found = f"its id is {modification.found}"
     wanted = f"{modification.expected}, computed from its content"
     return Finding("/id", "the record was modified", found, wanted)

@@ -350,8 +350,8 @@ class WorkingFolder:
     def resolve_paths(self, event: FileAction) -> Iterator[FileAction]:
         """Yield an event with its paths resolved in this folder.
 
-        If the folder is unknown, drop an observation, and yield for a change the possible change of
-        any file with that name.
+        If the folder is unknown, drop an observation. A change then becomes a possible change of
+        every file with that name, in any folder.
         """
         if not event.path:
             yield event
@@ -399,7 +399,7 @@ def _is_observation(event: FileAction) -> bool:
 
 
 def _build_change_anywhere(event: FileAction) -> PossibleChange:
-    """Return the possible change of all files, in any folder, that have the names in an event."""
+    """Return a possible change of every file, in any folder, that has a name in an event."""
     if isinstance(event, PossibleChange):
         kinds = event.kinds if event.folder else (f"/{posixpath.basename(event.path)}",)
         return replace(event, path="", folder=True, kinds=kinds)

@@ -444,7 +444,7 @@ def _build_sed_view(words: Sequence[str]) -> OutputView | None:
 
 
 def _parse_sed_ranges(rest: Sequence[str]) -> tuple[list[LineSpan], list[str]] | None:
-    """Return the spans of lines that `sed -n 'a,bp;c,dp'` or `sed 10q` prints, and the files.
+    """Return the spans of lines that `sed -n '1,5p;8,9p'` or `sed 10q` prints, and the files.
 
     Return `None` for other commands and options of `sed`.
     """

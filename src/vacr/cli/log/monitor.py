@@ -107,8 +107,8 @@ def _check_log_once(log: TiledLog, path: Path, pinned_key: VerifierKey | None, v
         and pinned_key not in (known.pinned, *known.keys)
     ):
         raise UsageError(
-            f"{path} belongs to a log with a different key, {known.keys[-1]}",
-            hint="Use one --state file per log.",
+            f"{path} is the state of another log; the key of that log is {known.keys[-1]}",
+            hint="Check --key, or name another --state file: each log needs its own.",
         )
     try:
         result = inspect_log(log, known, pinned_key)
