@@ -440,7 +440,7 @@ def test_planted_token_counts_do_not_overflow_the_sums(index, tmp_path):
 
 
 def test_unknown_usage_group_is_refused(index):
-    with pytest.raises(UsageError, match="cannot group usage by month"):
+    with pytest.raises(UsageError, match="usage cannot be grouped by month"):
         sum_usage(index.connection, "month", "", 10)
 
 
