@@ -26,6 +26,7 @@ from __future__ import annotations
 import base64
 import math
 import re
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -60,6 +61,9 @@ SELECT_TABLE_NAMES = (
     "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE "
     "VIRTUAL%' ORDER BY name COLLATE BINARY"
 )
+LISTED_NUMBERS = "(SELECT value FROM json_each(?))"
+"""The numbers of rows in a parameter, as the right side of `IN`."""
+_ROW_NUMBER_NAMES = ("rowid", "_rowid_", "oid")
 
 _CHUNK_BYTES = 1 << 15
 _MAX_POINTER_LENGTH = 200
@@ -442,6 +446,37 @@ class SessionDatabase(Protocol):
 def quote_sql_name(name: str) -> str:
     """Return the name of a table or a column, quoted for a statement."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def build_select(columns: str, table: str, rest: str = "") -> str:
+    """Return a SELECT statement over a table of any name; `columns` and `rest` are SQL already."""
+    return f"SELECT {columns} FROM {quote_sql_name(table)} {rest}"  # noqa: S608 - a quoted name
+
+
+def list_columns(query: DatabaseQuery, table: str) -> list[str]:
+    """Return the names of a table's columns that are text."""
+    rows = query("SELECT name FROM pragma_table_info(?)", table)
+    return [row["name"] for row in rows if type(row["name"]) is str]
+
+
+def find_row_number_name(query: DatabaseQuery, table: str, columns: list[str]) -> str:
+    """Return a name for the numbers of a table's rows, or an empty text if it has none."""
+    column_names = {column.lower() for column in columns}
+    for name in _ROW_NUMBER_NAMES:
+        if name not in column_names:
+            try:
+                list(query(build_select(name, table, "LIMIT 0")))
+            except sqlite3.OperationalError:
+                return ""
+            return name
+    return ""
+
+
+def format_row_id(identity: Any) -> str:
+    """Return the text for an id of any type, bytes as `0x` and hex; empty for None."""
+    if isinstance(identity, bytes):
+        return f"0x{identity.hex()}"
+    return "" if identity is None else str(identity)
 
 
 def encode_session_rows(

@@ -32,14 +32,19 @@ from zlib import crc32
 from vacr.agents.agent import Source
 from vacr.agents.documents import (
     EXPORT_HEAD_MEMBER,
+    LISTED_NUMBERS,
     SELECT_TABLE_NAMES,
     DatabaseQuery,
     ListedSession,
     RepairedValue,
+    build_select,
+    find_row_number_name,
+    format_row_id,
     get_exported_session_id,
     get_extra_head_members,
     is_export_head,
     is_export_row,
+    list_columns,
     quote_sql_name,
 )
 from vacr.agents.lift import SessionBuilder
@@ -52,8 +57,6 @@ SESSION_COLUMN = "session_id"
 CREDENTIAL_WORDS = ("credential", "account", "auth", "secret")
 """Words in the names of tables that are never exported."""
 
-_ROW_NUMBER_NAMES = ("rowid", "_rowid_", "oid")
-_LISTED_NUMBERS = "(SELECT value FROM json_each(?))"
 _LARGEST_SECONDS = 10**11
 """Times below this are seconds since 1970; others are milliseconds."""
 
@@ -101,7 +104,7 @@ class SessionTables:
                 for column in next(t for t in tables if t.name == SESSIONS_TABLE).columns
                 if column == "id" or column in self.columns.values()
             )
-            statement = _build_select(columns or "NULL", SESSIONS_TABLE, "NOT INDEXED")
+            statement = build_select(columns or "NULL", SESSIONS_TABLE, "NOT INDEXED")
             for row in _read_until_damage(query(statement)):
                 session_id = format_row_id(row.get("id"))
                 listed[session_id] = self._make_listed_session(session_id, row)
@@ -156,7 +159,7 @@ class SessionTables:
         for name in sorted(names, key=lambda name: ranks.get(name, len(ranks))):
             if type(name) is not str or any(word in name.lower() for word in CREDENTIAL_WORDS):
                 continue
-            columns = _list_columns(query, name)
+            columns = list_columns(query, name)
             key = "id" if name == SESSIONS_TABLE else SESSION_COLUMN
             if key in columns:
                 table = _SessionTable(name, key, columns, self.order.get(name, ()))
@@ -170,7 +173,7 @@ class SessionTables:
         return [
             (name, row)
             for name in names
-            for row in _read_until_damage(query(_build_select("*", name)))
+            for row in _read_until_damage(query(build_select("*", name)))
         ]
 
 
@@ -191,7 +194,7 @@ class _SessionTable:
 
     def locate_rows(self, query: DatabaseQuery, weighed: list[str]) -> None:
         """Read the whole table for the places of the sessions' rows."""
-        self.number = self._find_number_name(query)
+        self.number = find_row_number_name(query, self.name, self.columns)
         marks = [f"length({quote_sql_name(name)})" for name in weighed]
         if "updated_at" in self.columns:
             marks.append("updated_at")
@@ -199,25 +202,13 @@ class _SessionTable:
         listed = "".join(f", {mark} AS mark{index}" for index, mark in enumerate(marks))
         columns = f"{number}, {quote_sql_name(self.key)} AS key{listed}"
         try:
-            for row in query(_build_select(columns, self.name, "NOT INDEXED")):
+            for row in query(build_select(columns, self.name, "NOT INDEXED")):
                 session_id = format_row_id(row.pop("key"))
                 self.places.setdefault(session_id, []).append(tuple(row.values()))
         except sqlite3.OperationalError:
             raise
         except sqlite3.DatabaseError as error:
             self.damage = str(error)
-
-    def _find_number_name(self, query: DatabaseQuery) -> str:
-        """Return a name for the numbers of the rows, or an empty text if there are none."""
-        taken = {column.lower() for column in self.columns}
-        for name in _ROW_NUMBER_NAMES:
-            if name not in taken:
-                try:
-                    list(query(_build_select(name, self.name, "LIMIT 0")))
-                except sqlite3.OperationalError:
-                    return ""
-                return name
-        return ""
 
     def rows(self, query: DatabaseQuery, session_id: str) -> Iterator[JsonObject]:
         """Yield the rows of a session in an order that only the rows decide."""
@@ -229,26 +220,13 @@ class _SessionTable:
         rest = f"ORDER BY {', '.join(order)}"
         if self.number:
             numbers = str([place[0] for place in self.places[session_id]])
-            condition = f"WHERE {self.number} IN {_LISTED_NUMBERS}"
-            statement = _build_select("*", self.name, f"NOT INDEXED {condition} {rest}")
+            condition = f"WHERE {self.number} IN {LISTED_NUMBERS}"
+            statement = build_select("*", self.name, f"NOT INDEXED {condition} {rest}")
             yield from _read_until_damage(query(statement, numbers))
             return
-        for row in _read_until_damage(query(_build_select("*", self.name, f"NOT INDEXED {rest}"))):
+        for row in _read_until_damage(query(build_select("*", self.name, f"NOT INDEXED {rest}"))):
             if format_row_id(row.get(self.key)) == session_id:
                 yield row
-
-
-def format_row_id(identity: Any) -> str:
-    """Return the text for an id of any type, bytes as `0x` and hex; empty for None."""
-    if isinstance(identity, bytes):
-        return f"0x{identity.hex()}"
-    return "" if identity is None else str(identity)
-
-
-def _list_columns(query: DatabaseQuery, table: str) -> list[str]:
-    """Return the names of a table's columns that are text."""
-    rows = query("SELECT name FROM pragma_table_info(?)", table)
-    return [row["name"] for row in rows if type(row["name"]) is str]
 
 
 def _read_until_damage(rows: Iterator[JsonObject]) -> Iterator[JsonObject]:
@@ -259,11 +237,6 @@ def _read_until_damage(rows: Iterator[JsonObject]) -> Iterator[JsonObject]:
         raise
     except sqlite3.DatabaseError:
         return
-
-
-def _build_select(columns: str, table: str, rest: str = "") -> str:
-    """Return a SELECT statement; `columns` and `rest` are SQL already."""
-    return f"SELECT {columns} FROM {quote_sql_name(table)} {rest}"  # noqa: S608 - names are quoted
 
 
 # --- Exports ---

@@ -33,8 +33,9 @@ from vacr.agents.documents import (
     SELECT_TABLE_NAMES,
     DatabaseQuery,
     ListedSession,
+    build_select,
     decode_exact_json,
-    quote_sql_name,
+    list_columns,
 )
 from vacr.model import JsonObject
 
@@ -114,7 +115,7 @@ class _EditorDatabase:
             rows += ((_EDITOR_TABLE, row) for row in contents)
         rows += _select_chat_rows(query, session_id)
         for table in _list_tables(query) if rows else ():
-            if "composerId" in _list_columns(query, table):
+            if "composerId" in list_columns(query, table):
                 for row in _select_rows(query, table, "WHERE composerId = ?", session_id):
                     yield table, row
         yield from rows
@@ -379,11 +380,6 @@ def _list_tables(query: DatabaseQuery) -> list[str]:
     ]
 
 
-def _list_columns(query: DatabaseQuery, table: str) -> list[str]:
-    """Return the names of a table's columns."""
-    return [row["name"] for row in query("SELECT name FROM pragma_table_info(?)", table)]
-
-
 def _select_rows(
     query: DatabaseQuery, table: str, condition: str = "", *parameters: str
 ) -> list[JsonObject]:
@@ -391,8 +387,7 @@ def _select_rows(
 
     `condition` is a WHERE clause, or empty for all rows.
     """
-    statement = f"SELECT * FROM {quote_sql_name(table)} {condition}"  # noqa: S608 - a quoted name
-    rows = query(statement, *parameters)
+    rows = query(build_select("*", table, condition), *parameters)
     # SQLite would copy every value to sort by it; here a value counts only if the columns before
     # it are equal.
     return sorted(rows, key=lambda row: [(type(value).__name__, value) for value in row.values()])

@@ -30,10 +30,15 @@ from zlib import crc32
 
 from vacr.agents.agent import Source
 from vacr.agents.documents import (
+    LISTED_NUMBERS,
     SELECT_TABLE_NAMES,
     DatabaseQuery,
     ListedSession,
     RepairedValue,
+    build_select,
+    find_row_number_name,
+    format_row_id,
+    list_columns,
     quote_sql_name,
 )
 from vacr.agents.opencode.pieces import (
@@ -64,8 +69,6 @@ _ORDER_COLUMNS = {
 }
 _LISTED_COLUMNS = ("id", "parent_id", "title", "directory", "time_created", "time_updated")
 _UPDATED_COLUMN = "time_updated"
-_ROW_NUMBER_NAMES = ("rowid", "_rowid_", "oid")
-_LISTED_NUMBERS = "(SELECT value FROM json_each(?))"
 
 FileLister = Callable[[str], list[str]]
 """Returns the paths of a folder's files that match a pattern, in order.
@@ -102,7 +105,7 @@ class _OpenCodeDatabase:
             for column in _LISTED_COLUMNS
             if column in table.columns
         ]
-        statement = _build_select(", ".join(columns) or "NULL", "session", "NOT INDEXED")
+        statement = build_select(", ".join(columns) or "NULL", "session", "NOT INDEXED")
         for row in _read_until_damage(query(statement)):
             listed[format_row_id(row.get("id"))] = _make_listed_session(row)
         return [listed[session_id] for session_id in sorted(listed)]
@@ -151,13 +154,6 @@ def _make_listed_session(row: JsonObject) -> ListedSession:
     )
 
 
-def format_row_id(identity: Any) -> str:
-    """Return the text for an id of any type, bytes as `0x` and hex; empty for None."""
-    if isinstance(identity, bytes):
-        return f"0x{identity.hex()}"
-    return "" if identity is None else str(identity)
-
-
 def _limit_project(query: DatabaseQuery, project: JsonObject, session_id: str) -> JsonObject:
     """Return a project, or a reference to its first session if it is large."""
     size = sum(len(value) for value in project.values() if isinstance(value, str | bytes))
@@ -200,13 +196,13 @@ class _SessionTable:
         changed = f"{_UPDATED_COLUMN if _UPDATED_COLUMN in self.columns else 'NULL'} AS changed"
         columns = f"{number}, {key}, {changed}"
         try:
-            self._add_places(query(_build_select(columns, self.name, "NOT INDEXED")))
+            self._add_places(query(build_select(columns, self.name, "NOT INDEXED")))
         except sqlite3.OperationalError:
             raise
         except sqlite3.DatabaseError as error:
             # Rows behind the damage can still be found by their key, if an index lists it.
             self.damage, self.number = str(error), ""
-            for row in _read_until_damage(query(_build_select(f"DISTINCT {key}", self.name))):
+            for row in _read_until_damage(query(build_select(f"DISTINCT {key}", self.name))):
                 self._add_places([row | {"number": 0, "changed": None}])
 
     def _add_places(self, rows: Iterable[JsonObject]) -> None:
@@ -225,13 +221,13 @@ class _SessionTable:
         order = f"ORDER BY {self._build_order()}"
         if self.number:
             numbers = str(self.places[session_id].tolist())
-            condition = f"NOT INDEXED WHERE {self.number} IN {_LISTED_NUMBERS}"
-            yield from query(_build_select("*", self.name, f"{condition} {order}"), numbers)
+            condition = f"NOT INDEXED WHERE {self.number} IN {LISTED_NUMBERS}"
+            yield from query(build_select("*", self.name, f"{condition} {order}"), numbers)
         elif self.damage and self.key:
             condition = f"WHERE {quote_sql_name(self.key)} = ?"
-            yield from query(_build_select("*", self.name, f"{condition} {order}"), session_id)
+            yield from query(build_select("*", self.name, f"{condition} {order}"), session_id)
         else:
-            for row in query(_build_select("*", self.name, f"NOT INDEXED {order}")):
+            for row in query(build_select("*", self.name, f"NOT INDEXED {order}")):
                 if format_row_id(row.get(self.key)) == session_id:
                     yield row
 
@@ -250,15 +246,11 @@ def _find_session_tables(query: DatabaseQuery) -> list[_SessionTable]:
     ]
     tables = []
     for name in sorted(names, key=_get_table_rank):
-        columns = [
-            row["name"]
-            for row in query("SELECT name FROM pragma_table_info(?)", name)
-            if type(row["name"]) is str
-        ]
+        columns = list_columns(query, name)
         keys = ("id",) if name in ("session", "project") else _SESSION_COLUMNS
         key = next((key for key in keys if key in columns), "")
         if key or name in OPENCODE_SESSION_TABLES:
-            table = _SessionTable(name, columns, key, _find_row_number_name(query, name, columns))
+            table = _SessionTable(name, columns, key, find_row_number_name(query, name, columns))
             table.locate_rows(query)
             tables.append(table)
     return tables
@@ -280,30 +272,12 @@ def _get_table_rank(name: str) -> int:
     return len(OPENCODE_FIRST_TABLES)
 
 
-def _find_row_number_name(query: DatabaseQuery, table: str, columns: list[str]) -> str:
-    """Return a name for the numbers of a table's rows, or an empty text if it has none."""
-    column_names = {column.lower() for column in columns}
-    for name in _ROW_NUMBER_NAMES:
-        if name not in column_names:
-            try:
-                list(query(_build_select(name, table, "LIMIT 0")))
-            except sqlite3.OperationalError:
-                return ""
-            return name
-    return ""
-
-
 def _read_until_damage(rows: Iterator[JsonObject]) -> Iterator[JsonObject]:
     """Yield rows up to the first damage of the database."""
     try:
         yield from rows
     except sqlite3.DatabaseError:
         return
-
-
-def _build_select(columns: str, table: str, rest: str = "") -> str:
-    """Return a SELECT statement; `columns` and `rest` are SQL already."""
-    return f"SELECT {columns} FROM {quote_sql_name(table)} {rest}"  # noqa: S608 - names are quoted
 
 
 def _get_text(value: Any) -> str:

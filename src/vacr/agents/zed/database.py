@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from vacr.agents.documents import DatabaseQuery, ListedSession
+from vacr.agents.documents import DatabaseQuery, ListedSession, build_select, list_columns
 from vacr.errors import UnreadableInput
 from vacr.model import JsonObject
 
@@ -39,11 +39,11 @@ class ThreadsDatabase:
 
     def sessions(self, query: DatabaseQuery) -> Iterable[ListedSession]:
         """Return the threads, without reading their content."""
-        columns = {row["name"] for row in query("SELECT name FROM pragma_table_info('threads')")}
+        columns = list_columns(query, THREADS_TABLE)
         wanted = ("id", "summary", "created_at", "updated_at", "parent_id", "folder_paths")
         names = ", ".join(name for name in wanted if name in columns)
-        statement = f"SELECT {names} FROM threads ORDER BY id"  # noqa: S608 - our own names
-        return [_make_listed_session(row) for row in query(statement)]
+        threads = query(build_select(names, THREADS_TABLE, "ORDER BY id"))
+        return [_make_listed_session(row) for row in threads]
 
     def rows(self, query: DatabaseQuery, session_id: str) -> Iterator[tuple[str, JsonObject]]:
         """Yield the row of a thread.
