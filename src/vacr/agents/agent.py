@@ -21,6 +21,7 @@ import hashlib
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -47,17 +48,18 @@ if TYPE_CHECKING:
     from vacr.edits import FileAction, Hunk
 
 
-class pause_garbage_collector:  # noqa: N801 - used as a function
-    """Pause the garbage collector while many values are made and none is released."""
+@contextmanager
+def pause_garbage_collector() -> Iterator[None]:
+    """Pause the garbage collector while many values are made and none is released.
 
-    def __enter__(self) -> None:
-        """Pause the garbage collector, and remember whether it was running."""
-        self._was_enabled = gc.isenabled()
-        gc.disable()
-
-    def __exit__(self, *_: object) -> None:
-        """Resume it, if it was running before."""
-        if self._was_enabled:
+    It stays off if it was off before.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
             gc.enable()
 
 

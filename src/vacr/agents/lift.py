@@ -77,9 +77,7 @@ def _compile_moves(moves: tuple[Move, ...]) -> Callable[[JsonObject, JsonObject]
         )
         lines.append(f"        del native[{name!r}]")
         lines.append(f"        entry[{canonical!r}] = value")
-    namespace: dict[str, Any] = {}
-    exec("\n".join(lines), namespace)  # noqa: S102 - the text is made of our own tables
-    apply: Callable[[JsonObject, JsonObject], None] = namespace["apply"]
+    apply: Callable[[JsonObject, JsonObject], None] = _define_function("apply", lines, {})
     return apply
 
 
@@ -136,9 +134,14 @@ def _compile_entry_maker(
             lines.append(f"    if {name!r} in native: native[{canonical!r}] = native.pop({name!r})")
     lines += ["    native['type'] = entry_type", "    return native"]
     namespace: dict[str, Any] = {"known": known, "make_other_entry": make_other_entry}
-    exec("\n".join(lines), namespace)  # noqa: S102 - the text is made of our own tables
-    make_entry: _EntryMaker = namespace["make_entry"]
+    make_entry: _EntryMaker = _define_function("make_entry", lines, namespace)
     return make_entry
+
+
+def _define_function(name: str, lines: list[str], namespace: dict[str, Any]) -> Any:
+    """Run the lines that define a function, and return it; `namespace` has the names it uses."""
+    exec("\n".join(lines), namespace)  # noqa: S102 - the text is made of our own tables
+    return namespace[name]
 
 
 # --- Native values ---

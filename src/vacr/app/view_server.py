@@ -145,7 +145,7 @@ class _PageHandler(BaseHTTPRequestHandler):
             with page.open("rb") as file, suppress(ConnectionError, TimeoutError):
                 shutil.copyfileobj(file, self.wfile)
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name
+    def log_message(self, *_: object) -> None:
         """Print nothing, to keep private which pages are read."""
 
 

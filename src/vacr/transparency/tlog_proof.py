@@ -137,7 +137,7 @@ def parse_tlog_proof(data: bytes) -> TlogProof:
         index = parse_tree_size(lines[0].removeprefix(_INDEX_PREFIX))
         path = tuple(map(parse_base64_hash, lines[1:]))
         proof = TlogProof(index, path, note, extra)
-        proof.checkpoint  # noqa: B018 - parses the checkpoint, to refuse a malformed one here
+        _ = proof.checkpoint  # A malformed checkpoint is refused here.
     except InvalidStatement as error:
         raise _make_form_error(error.message) from error
     return proof
