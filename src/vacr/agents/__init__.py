@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from vacr.agents.documents import RepairedValue as RepairedValue
     from vacr.agents.documents import SessionDatabase as SessionDatabase
     from vacr.agents.documents import encode_session_rows as encode_session_rows
+    from vacr.agents.documents import is_export_head as is_export_head
     from vacr.agents.documents import is_multiline_json as is_multiline_json
     from vacr.agents.documents import parse_json_documents as parse_json_documents
+    from vacr.agents.documents import parse_json_text as parse_json_text
     from vacr.agents.file_tools import FileReport as FileReport
     from vacr.agents.file_tools import RunShell as RunShell
     from vacr.agents.file_tools import ShellOutput as ShellOutput
@@ -82,6 +84,8 @@ if TYPE_CHECKING:
     from vacr.agents.registry import load_agents as load_agents
     from vacr.agents.registry import recognise_agent as recognise_agent
     from vacr.agents.registry import validate_record as validate_record
+    from vacr.agents.session_tables import SessionTables as SessionTables
+    from vacr.agents.session_tables import add_session_rows as add_session_rows
     from vacr.agents.tool_calls import CALL_DONE as CALL_DONE
     from vacr.agents.tool_calls import CALL_FAILED as CALL_FAILED
     from vacr.agents.tool_calls import CALL_PENDING as CALL_PENDING
@@ -126,8 +130,10 @@ __getattr__, __dir__, __all__ = export_lazily(
             "RepairedValue",
             "SessionDatabase",
             "encode_session_rows",
+            "is_export_head",
             "is_multiline_json",
             "parse_json_documents",
+            "parse_json_text",
         ),
         "file_tools": (
             "FileReport",
@@ -188,6 +194,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "recognise_agent",
             "validate_record",
         ),
+        "session_tables": ("SessionTables", "add_session_rows"),
         "tool_calls": (
             "CALL_DONE",
             "CALL_FAILED",

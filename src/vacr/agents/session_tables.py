@@ -2,7 +2,7 @@ r"""Databases with a table of sessions and a table of messages, as several agent
 
 Crush, Goose and Hermes share a layout: the table `sessions` has a row for each session, and every
 other table names the session in the column `session_id`. An agent describes its own tables with
-`SessionTables`, which lists and exports the sessions; `read_exported_rows` reads an export back.
+`SessionTables`, which lists and exports the sessions; `add_session_rows` reads an export back.
 
 A session is any id that a row names, of any type: ids of the same spelling are one session. Each
 table is read whole, once for all sessions, because a damaged index may lack rows. A table that is
@@ -54,6 +54,7 @@ DAMAGED_TABLE = "damaged-table"
 """The table of a row that names a damaged table and the reason."""
 SESSIONS_TABLE = "sessions"
 SESSION_COLUMN = "session_id"
+_MESSAGES_TABLE = "messages"
 CREDENTIAL_WORDS = ("credential", "account", "auth", "secret")
 """Words in the names of tables that are never exported."""
 
@@ -242,6 +243,33 @@ def _read_until_damage(rows: Iterator[JsonObject]) -> Iterator[JsonObject]:
 # --- Exports ---
 
 
+def add_session_rows(
+    source: Source,
+    session: SessionBuilder,
+    learn_session: Callable[[JsonObject, SessionBuilder], None],
+    make_entry: Callable[[JsonObject, SessionBuilder], JsonObject | None],
+    make_event: Callable[[str, JsonObject], JsonObject] | None = None,
+) -> None:
+    """Add an export to a session: an entry for each message, then an event for each other row.
+
+    `learn_session` gets the row of the session itself, and `make_entry` each row of `messages`. A
+    row of which it makes None becomes an event, by `make_event` or else by `make_row_event`.
+    """
+    rows = read_exported_rows(source, session)
+    others, session.entries = session.entries, []
+    events: list[JsonObject] = []
+    has_session = False
+    for table, row in rows:
+        if table == SESSIONS_TABLE and not has_session and _describes_session(row, session):
+            has_session = True
+            learn_session(row, session)
+        elif table == _MESSAGES_TABLE and (entry := make_entry(row, session)) is not None:
+            session.entries.append(entry)
+        else:
+            events.append((make_event or make_row_event)(table, row))
+    session.entries += events + others
+
+
 def read_exported_rows(source: Source, session: SessionBuilder) -> list[tuple[str, JsonObject]]:
     """Return the rows of an export with their tables; everything else becomes an event.
 
@@ -268,7 +296,7 @@ def read_exported_rows(source: Source, session: SessionBuilder) -> list[tuple[st
     return rows
 
 
-def describes_session(row: JsonObject, session: SessionBuilder) -> bool:
+def _describes_session(row: JsonObject, session: SessionBuilder) -> bool:
     """Return whether a row of the sessions describes the session of an export."""
     others = [value for name, value in row.items() if name != "id" and value is not None]
     return session.session_id is not None and row.get("id") == session.session_id and bool(others)

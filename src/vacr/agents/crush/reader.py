@@ -40,9 +40,8 @@ from vacr.agents.lift import (
 )
 from vacr.agents.session_tables import (
     SessionTables,
-    describes_session,
+    add_session_rows,
     make_row_event,
-    read_exported_rows,
     seconds_to_milliseconds,
 )
 from vacr.model import JsonObject
@@ -126,23 +125,12 @@ def read(source: Source) -> Iterator[Reading]:
 def _read_session(source: Source) -> Reading:
     """Return the record of the rows of a session."""
     session = SessionBuilder(CRUSH_FORMAT, name)
-    rows = read_exported_rows(source, session)
-    others, session.entries = session.entries, []
+    add_session_rows(source, session, _learn_session, make_message_entry, _make_event)
     providers: NameCounts = defaultdict(int)
-    events: list[JsonObject] = []
-    has_session = False
-    for table, row in rows:
-        if table == "sessions" and not has_session and describes_session(row, session):
-            has_session = True
-            _learn_session(row, session)
-        elif table == "messages" and (entry := make_message_entry(row, session)) is not None:
-            session.entries.append(entry)
-            provider = entry.get("provider")
-            if entry["type"] == "assistant" and provider and type(provider) is str:
-                providers[provider] += 1
-        else:
-            events.append(_make_event(table, row))
-    session.entries += events + others
+    for entry in session.entries:
+        provider = entry.get("provider")
+        if entry["type"] == "assistant" and provider and type(provider) is str:
+            providers[provider] += 1
     if providers:
         session.provider = max(providers, key=providers.__getitem__)
     session.tidy()

@@ -40,9 +40,7 @@ from vacr.agents.lift import (
 )
 from vacr.agents.session_tables import (
     SessionTables,
-    describes_session,
-    make_row_event,
-    read_exported_rows,
+    add_session_rows,
     seconds_to_milliseconds,
 )
 from vacr.agents.tool_calls import dict_or_empty
@@ -201,22 +199,7 @@ def read(source: Source) -> Iterator[Reading]:
 def _read_rows(source: Source) -> Reading:
     """Return the record of the rows of a session."""
     session = SessionBuilder(GOOSE_DATABASE_FORMAT, name)
-    rows = read_exported_rows(source, session)
-    others, session.entries = session.entries, []
-    events: list[JsonObject] = []
-    has_session = False
-    for table, row in rows:
-        if table == "sessions" and not has_session and describes_session(row, session):
-            has_session = True
-            session.drift.count_members("session", row, GOOSE_SESSION_MEMBERS)
-            del row["id"]
-            _learn_session(row, session)
-            session.native = row
-        elif table == "messages" and (entry := make_row_entry(row, session)) is not None:
-            session.entries.append(entry)
-        else:
-            events.append(make_row_event(table, row))
-    session.entries += events + others
+    add_session_rows(source, session, _learn_row, make_row_entry)
     session.tidy()
     return session.reading(source)
 
@@ -240,6 +223,14 @@ def _read_lines(source: Source) -> Reading:
         session.session_id = stem if stem[:8].isdigit() else None
     session.tidy()
     return session.reading(source)
+
+
+def _learn_row(row: JsonObject, session: SessionBuilder) -> None:
+    """Learn about the session from its row; its other columns become members of the session."""
+    session.drift.count_members("session", row, GOOSE_SESSION_MEMBERS)
+    del row["id"]
+    _learn_session(row, session)
+    session.native = row
 
 
 def _learn_session(members: JsonObject, session: SessionBuilder) -> None:

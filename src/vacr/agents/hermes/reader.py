@@ -27,9 +27,7 @@ from vacr.agents.lift import Reading, SessionBuilder, parse_names
 from vacr.agents.openai_chat import CHAT_MEMBERS, make_chat_entry
 from vacr.agents.session_tables import (
     SessionTables,
-    describes_session,
-    make_row_event,
-    read_exported_rows,
+    add_session_rows,
     seconds_to_milliseconds,
 )
 from vacr.model import JsonObject
@@ -129,19 +127,7 @@ def read(source: Source) -> Iterator[Reading]:
 def _read_rows(source: Source) -> Reading:
     """Return the record of the rows of a session."""
     session = SessionBuilder(HERMES_DATABASE_FORMAT, name)
-    rows = read_exported_rows(source, session)
-    others, session.entries = session.entries, []
-    events: list[JsonObject] = []
-    has_session = False
-    for table, row in rows:
-        if table == "sessions" and not has_session and describes_session(row, session):
-            has_session = True
-            _learn_session(row, session)
-        elif table == "messages" and (entry := make_row_entry(row, session)) is not None:
-            session.entries.append(entry)
-        else:
-            events.append(make_row_event(table, row))
-    session.entries += events + others
+    add_session_rows(source, session, _learn_session, make_row_entry)
     session.tidy()
     return session.reading(source)
 
