@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from tests.conftest import AGENTS, AGENTS_WITHOUT_EXAMPLE, EXAMPLES, FIXTURES
+from vacr.agents import load_agents
 from vacr.discovery.opening import read_sessions
 from vacr.record.encoding import assign_record_id
 
@@ -76,15 +77,29 @@ NAMED = [
 DIGESTS = FIXTURES / "digests.txt"
 
 
+def find_session_name(session):
+    """Return the end of a path that names a session, usually its last part."""
+    matches = (
+        agent.part_name.search(session.as_posix())
+        for agent in load_agents().values()
+        if agent.part_name
+    )
+    return next((match[0] for match in matches if match), session.name)
+
+
 def digest_records(folder, session, interpreter=sys.executable, **variables):
-    """Record a copy of a session in its own folder, and return the digest of the records."""
-    folder.mkdir(parents=True)
+    """Record a copy of a session in its own folder, and return the digest of the records.
+
+    Where the names of folders belong to the name of a session, the copy has these folders, too.
+    """
+    name = find_session_name(session)
+    (folder / name).parent.mkdir(parents=True)
     for file in (session, session.with_suffix(".map.toml")):
         if file.exists():
-            shutil.copy(file, folder / file.name)
+            shutil.copy(file, (folder / name).with_name(file.name))
     options = ["--agent", session.parent.name] if session in NAMED else []
     done = subprocess.run(
-        [interpreter, "-m", "vacr", "record", session.name, "-o", "-", *options],
+        [interpreter, "-m", "vacr", "record", name, "-o", "-", *options],
         cwd=folder,
         env=os.environ | variables,
         capture_output=True,
