@@ -37,7 +37,7 @@ from vacr.verification.trust_store import (
 from vacr.verification.trust_store_file import parse_trust_store
 from vacr.verification.verifying import verify
 from vacr.viewer.page import _describe_party
-from vacr.workflows.view import _list_page_parties
+from vacr.workflows.conversations import _list_page_parties
 
 pytestmark = [pytest.mark.component, NEEDS_NODE]
 

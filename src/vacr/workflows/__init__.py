@@ -10,8 +10,6 @@ from vacr.lazy import export_lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vacr.workflows.app_data import load_app_page as load_app_page
-    from vacr.workflows.app_data import load_conversation_data as load_conversation_data
     from vacr.workflows.attribute import CONTRIBUTOR_TYPES as CONTRIBUTOR_TYPES
     from vacr.workflows.attribute import EVIDENCE_NOTED as EVIDENCE_NOTED
     from vacr.workflows.attribute import build_commit_document as build_commit_document
@@ -51,6 +49,7 @@ if TYPE_CHECKING:
     from vacr.workflows.conversation_answers import answer_touches as answer_touches
     from vacr.workflows.conversation_answers import answer_usage as answer_usage
     from vacr.workflows.conversation_answers import answer_verification as answer_verification
+    from vacr.workflows.conversations import load_conversation_data as load_conversation_data
     from vacr.workflows.evidence import MAX_EVIDENCE_BYTES as MAX_EVIDENCE_BYTES
     from vacr.workflows.evidence import EvidenceOptions as EvidenceOptions
     from vacr.workflows.evidence import choose_output_form as choose_output_form
@@ -203,6 +202,7 @@ if TYPE_CHECKING:
     from vacr.workflows.verify import load_verification_policy as load_verification_policy
     from vacr.workflows.view import PageRun as PageRun
     from vacr.workflows.view import WrittenPage as WrittenPage
+    from vacr.workflows.view import load_app_page as load_app_page
     from vacr.workflows.watch import SealedCopy as SealedCopy
     from vacr.workflows.watch import make_copy_sealer as make_copy_sealer
     from vacr.workflows.watch import make_pending_registration as make_pending_registration
@@ -292,10 +292,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "format_group_names",
             "sort_line_groups",
         ),
-        "app_data": (
-            "load_app_page",
-            "load_conversation_data",
-        ),
+        "conversations": ("load_conversation_data",),
         "moments": ("parse_moment",),
         "note_rewrite": (
             "list_unnoted_commits",
@@ -456,6 +453,7 @@ __getattr__, __dir__, __all__ = export_lazily(
         "view": (
             "PageRun",
             "WrittenPage",
+            "load_app_page",
         ),
         "watch": (
             "SealedCopy",

@@ -1,4 +1,4 @@
-"""Pages of conversations: read records with their statements, verify them, and write HTML.
+"""Pages of conversations as HTML: one page, an archive of a folder, or the page of the local app.
 
 A page holds the bytes of a record, its statement, and the keys to verify it with again. Sessions of
 sub-agents go into the page of their parent. `PageRun` writes one page, or an archive of a folder:
@@ -8,68 +8,35 @@ sub-agents go into the page of their parent. `PageRun` writes one page, or an ar
     >>> [page] = run.write("pages/")
     >>> str(page.target), page.conversation.verdict, page.state
     ('pages/session.html', 'unsigned', 'written')
-
-A folder may hold more than fits into memory: only the names of its records are kept, and each
-record is read again when its turn comes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from vacr.blame import normalize_remote
-from vacr.errors import InvalidStatement, NotASession, UnreadableInput, UsageError, VacrError
-from vacr.files import STDIN, read_bytes
-from vacr.record import encode, get_keeping_agent
-from vacr.signing import HEADER_X5CHAIN, find_carried_key, parse_sign1, parse_x5chain
-from vacr.verification import (
-    CHECK_PASSED,
-    CHECK_UNDECIDED,
-    ROLE_LOG,
-    ROLE_SIGNER,
-    ROLE_TIMESTAMP_AUTHORITY,
-    ROLE_WITNESS,
-    Check,
-    Policy,
-    TrustStore,
-    VerificationFailed,
-    verify,
-)
+from vacr.errors import UnreadableInput, UsageError, VacrError
+from vacr.files import STDIN
 from vacr.viewer import (
     VERDICT_FAILED,
     VERDICT_SIGNED,
     VERDICT_UNSIGNED,
     VERDICT_VERIFIED,
-    Page,
-    PageParty,
-    PageRecord,
-    PageTrust,
     PriceTable,
     RowFilter,
     SearchText,
-    build_index_card,
-    draw_summary,
-    format_record_title,
     get_session_key,
     list_search_texts,
+    render_app_page,
     render_site_index,
 )
-from vacr.workflows.inputs import (
-    InputRecord,
-    read_input_records,
-    read_session_inputs,
-    scan_input_records,
-)
+from vacr.workflows.conversations import Conversation, build_page_trust, read_conversations
+from vacr.workflows.inputs import InputRecord
 from vacr.workflows.record_files import (
-    STATEMENT_SUFFIX,
-    StatementPair,
-    find_statement_pairs,
     format_size,
     is_output_folder,
     reserve_unused_name,
@@ -78,8 +45,6 @@ from vacr.workflows.record_files import (
 from vacr.workflows.verify import (
     EXIT_NOT_VERIFIED,
     VerificationOptions,
-    judge_statement,
-    load_joint_records,
     load_verification_policy,
 )
 
@@ -87,111 +52,12 @@ _PAGE_SUFFIX = ".html"
 _INDEX_FILE = "index.html"
 _PAGE_MARKER, _PAGE_HEAD_BYTES = b'<meta name="vacr-sources"', 4096
 _PICTURE_MARKER = b'<svg data-vacr="summary"'
-_UNTRUSTED_KEY_MESSAGE = "the key in the statement; no trusted key was named"
 _VERDICT_LABELS = {
     VERDICT_VERIFIED: "✓ verified",
     VERDICT_SIGNED: "signed by an untrusted key",
     VERDICT_FAILED: "✗ not verified",
     VERDICT_UNSIGNED: "not signed",
 }
-_VERDICTS_WORST_FIRST = (VERDICT_FAILED, VERDICT_UNSIGNED, VERDICT_SIGNED, VERDICT_VERIFIED)
-
-
-@dataclass(frozen=True)
-class Conversation:
-    """A session and its sub-agents, shown together on one page."""
-
-    stem: str
-    """The name of its page without the ending."""
-    parts: Sequence[InputRecord]
-    """The records: first the session, then its sub-agents."""
-    shown: Sequence[PageRecord]
-    """The same records with their statements and verdicts."""
-
-    @property
-    def verdict(self) -> str:
-        """Return the worst verdict about the records: failed, unsigned, signed or verified."""
-        verdicts = (_classify_verdict(record.verification) for record in self.shown)
-        return min(verdicts, key=_VERDICTS_WORST_FIRST.index)
-
-    @property
-    def failure(self) -> str:
-        """Return the message of the first failed verification, or an empty text if none failed."""
-        failures = (
-            str(record.verification["message"])
-            for record in self.shown
-            if record.verification and not record.verification["verified"]
-        )
-        return next(failures, "")
-
-    @property
-    def rank(self) -> tuple[bool, bool, int]:
-        """Return how good a recording it is: unmodified, the agent's own, and its entries."""
-        entries = sum(len(part.record["session"].get("entries", ())) for part in self.parts)
-        is_own = not get_keeping_agent(self.parts[0].record)
-        return not any(part.modified for part in self.parts), is_own, entries
-
-    def page(
-        self,
-        trust: PageTrust,
-        chosen: RowFilter | None,
-        index: str = "",
-        prices: PriceTable | None = None,
-        lines: Mapping[str, Any] | None = None,
-    ) -> Page:
-        """Return the page of the conversation.
-
-        `trust` has the keys for verifying it in the browser, `chosen` selects the entries that are
-        shown, and `index` is the link to the archive's first page; empty without an archive.
-        `prices` replace the price table of the package. `lines` are the lines of a range of
-        commits; None shows none.
-        """
-        title = format_record_title(self.parts[0].record, self.stem)
-        return Page(title, self.shown, trust, chosen, index, prices, lines)
-
-    def card(self, href: str, prices: PriceTable | None = None) -> dict[str, Any]:
-        """Return the entry for the conversation in an archive's index; `href` links to its page.
-
-        `prices` replace the price table of the package.
-        """
-        records = [part.record for part in self.parts]
-        card = build_index_card(records, self.stem, href, self.verdict, self.failure, prices)
-        remote = records[0].get("vcs", {}).get("repository")
-        return card | {"repo": normalize_remote(remote) if isinstance(remote, str) else ""}
-
-    def draw(self, prices: PriceTable | None = None) -> str:
-        """Return a picture of the summary, as SVG; `prices` replace those of the package."""
-        records = [part.record for part in self.parts]
-        title = format_record_title(records[0], self.stem)
-        return draw_summary(records, title, self.verdict, prices)
-
-
-def _classify_verdict(verdict: Mapping[str, Any] | None) -> str:
-    """Return the class of a verdict: failed, unsigned, signed or verified.
-
-    None stands for an unsigned record where no signature is required. A valid signature by a key
-    that the user does not trust is only `signed`.
-    """
-    if verdict is None:
-        return VERDICT_UNSIGNED
-    if not verdict["verified"]:
-        return VERDICT_FAILED
-    return VERDICT_VERIFIED if verdict["trusted"] else VERDICT_SIGNED
-
-
-def _mark_repeated_cards(
-    conversations: Sequence[Conversation], cards: Sequence[dict[str, Any]]
-) -> None:
-    """Mark the cards of all but the best recording of each session, so that it counts once."""
-    best: dict[tuple[str, str], tuple[tuple[bool, bool, int], dict[str, Any]]] = {}
-    for conversation, card in zip(conversations, cards, strict=True):
-        key, rank = get_session_key(conversation.parts[0].record), conversation.rank
-        if key in best and best[key][0] >= rank:
-            card["isRepeated"] = True
-            continue
-        if key in best:
-            best[key][1]["isRepeated"] = True
-        best[key] = rank, card
 
 
 @dataclass(frozen=True)
@@ -467,289 +333,25 @@ def _is_own_page(target: Path, marker: bytes = _PAGE_MARKER) -> bool:
         return False
 
 
-def read_conversations(
-    path: str, options: VerificationOptions, session: str = ""
-) -> Iterator[Conversation | VacrError]:
-    """Yield the verified conversations in a file or a folder, and errors for unreadable items.
-
-    `session` selects one session of a database or of a folder that an agent uses as a store.
+def load_app_page() -> bytes:
+    """Return the HTML of the local app.
 
     Raises:
-        UnreadableInput: the path itself cannot be read, or contains no records or sessions.
+        UnreadableInput: the template is missing from the package.
     """
-    references: list[_RecordReference] = []
-    items: Iterator[InputRecord | VacrError] = (
-        read_session_inputs(path, session)
-        if session
-        else scan_input_records(_find_record_path(path), changed=True)
-    )
-    for item in items:
-        if isinstance(item, InputRecord):
-            references.append(_RecordReference.of(item))
-        elif not isinstance(item, NotASession):
-            yield item
-    if not references:
-        raise UnreadableInput(
-            "no records or sessions found",
-            where=path,
-            hint="To find sessions: vacr list -v",
-        )
-    stored = tuple(reference.path for reference in references if reference.kept is None)
-    for group in _group_by_parent(references):
-        try:
-            parts = [reference.load() for reference in group]
-            shown = [
-                _mark_modified(part, _build_shown_record(part, options, stored)) for part in parts
-            ]
-            yield Conversation(parts[0].stem, parts, shown)
-        except VacrError as error:
-            yield error
+    return render_app_page(load_page_template())
 
 
-def _find_record_path(path: str) -> str:
-    """Return the path of the record that a statement file is about, or another path unchanged.
-
-    Raises:
-        UnreadableInput: the record of the statement does not exist.
-    """
-    if not path.endswith(STATEMENT_SUFFIX):
-        return path
-    record = path.removesuffix(STATEMENT_SUFFIX)
-    if not Path(record).is_file():
-        raise UnreadableInput(
-            "the record of this statement is missing",
-            where=path,
-            hint=f"Save the record as {record}.",
-        )
-    return record
-
-
-@dataclass(frozen=True)
-class _RecordReference:
-    """A record by its file, with the ids that assign it to its parent."""
-
-    path: str
-    stem: str
-    session: Any
-    """The id of its session."""
-    parent: Any
-    """The id of the session that started it as a sub-agent, or None."""
-    kept: InputRecord | None
-    """The record itself, if it comes from a native session or a pipe."""
-
-    @classmethod
-    def of(cls, item: InputRecord) -> _RecordReference:
-        """Return a reference to a record; it keeps only a record that cannot be read again."""
-        # Members that vacr does not know may be of any type.
-        metadata = item.record.get("vacr")
-        above = metadata.get("parent") if isinstance(metadata, dict) else None
-        parent = above.get("session-id") if isinstance(above, dict) else None
-        session = item.record["session"].get("session-id")
-        is_on_disk = item.stored and item.data is None
-        return cls(
-            item.path,
-            item.stem,
-            session,
-            parent if isinstance(parent, str | bytes) else None,
-            None if is_on_disk else item,
-        )
-
-    def load(self) -> InputRecord:
-        """Return the record, read again from its file unless it was kept.
-
-        Raises:
-            VacrError: the file can no longer be read.
-        """
-        if self.kept is not None:
-            return self.kept
-        (item,) = read_input_records(self.path, changed=True)
-        return replace(item, stem=self.stem)
-
-
-def _group_by_parent(references: list[_RecordReference]) -> list[list[_RecordReference]]:
-    """Group each session with its sub-agents; a sub-agent without its parent is a group."""
-    roots = {reference.session: reference for reference in references if reference.parent is None}
-    groups: dict[int, list[_RecordReference]] = {
-        id(reference): [reference] for reference in references if reference.parent not in roots
-    }
-    for reference in references:
-        if (parent := roots.get(reference.parent)) is not None:
-            groups[id(parent)].append(reference)
-    return list(groups.values())
-
-
-def _build_shown_record(
-    item: InputRecord, options: VerificationOptions, run_files: tuple[str, ...]
-) -> PageRecord:
-    """Return a record as the page shows it: its bytes, its statement and the verdict.
-
-    `run_files` are all record files of the run.
-    """
-    name = Path(item.path).name
-    if not item.stored:
-        data = encode(item.record, item.form)
-        return PageRecord(name, data, None, _judge_unsigned(options), item.record)
-    if item.data is not None:
-        return PageRecord(name, item.data, None, _judge_unsigned(options), item.record)
-    (pair,) = find_statement_pairs(item.path)
-    data = read_bytes(item.path)
-    if pair.statement is None:
-        return PageRecord(name, data, None, _judge_unsigned(options), item.record)
-    statement = read_bytes(pair.statement)
-    verdict = _judge_signed(pair, statement, data, options, run_files)
-    return PageRecord(name, data, statement, verdict, item.record)
-
-
-def _mark_modified(item: InputRecord, shown: PageRecord) -> PageRecord:
-    """Return a record for the page; the verdict about a modified record is that it failed."""
-    if not item.modified:
-        return shown
-    verdict = shown.verification
-    if verdict is None or verdict["verified"]:
-        checks = verdict["checks"] if verdict is not None else []
-        verdict = {"trusted": False, "message": item.modified, "checks": checks}
-    verification = {**verdict, "verified": False, "modified": item.modified}
-    return replace(shown, verification=verification)
-
-
-def build_page_trust(policy: Policy, options: VerificationOptions) -> PageTrust:
-    """Return the keys and names for verifying in the browser."""
-    store = policy.trust_store or TrustStore()
-    has_authorities = bool(store.list_authorities(ROLE_SIGNER))
-    has_clocks = bool(store.list_parties(ROLE_TIMESTAMP_AUTHORITY) or policy.timestamp_roots)
-    return PageTrust(
-        policy.keys,
-        policy.log_keys,
-        bool(policy.roots) or has_authorities,
-        policy.entry_rule,
-        _list_page_parties(store, ROLE_SIGNER),
-        _list_page_parties(store, ROLE_LOG),
-        _list_page_parties(store, ROLE_WITNESS),
-        store.witnesses_required,
-        has_clocks,
-        not _is_trust_named(options),
-    )
-
-
-def _list_page_parties(store: TrustStore, role: str) -> list[PageParty]:
-    """Return the parties with a role that have keys, as the page needs them.
-
-    A key of a witness is listed once, so that the page judges it by the same party as Python.
-    """
-    # Of a witness in two stores, only the first entry counts: the second may have no end of trust.
-    parties = store.witnesses if role == ROLE_WITNESS else store.list_parties(role)
-    return [
-        PageParty(
-            party.name,
-            party.keys,
-            party.issuers,
-            party.valid_from,
-            party.valid_until,
-            str(party.note_key) if party.note_key is not None else None,
-        )
-        for party in parties
-        if party.keys or party.note_key is not None
-    ]
-
-
-def _is_trust_named(options: VerificationOptions) -> bool:
-    """Return whether the caller named whom to trust.
-
-    Otherwise the default trust stores lend names to known signers, but refuse nobody.
-    """
-    return bool(options.trust) or any(not file.is_default for file in options.stores)
-
-
-def _judge_unsigned(options: VerificationOptions) -> dict[str, Any] | None:
-    """Return the failed verdict about an unsigned record.
-
-    Return `None` if no signature is required: the options name neither whom to trust nor log keys.
-    """
-    if not _is_trust_named(options) and not options.log_keys:
-        return None
-    return {"verified": False, "trusted": False, "message": "unsigned", "checks": []}
-
-
-def _is_known_signer(statement: bytes, options: VerificationOptions) -> bool:
-    """Return whether a statement carries the key or certificate of a signer in a trust store.
-
-    Return True if it carries no key: then only the store can verify it.
-
-    Raises:
-        InvalidStatement: the statement or its key cannot be read.
-    """
-    store = load_verification_policy(options).trust_store
-    if store is None or not store.list_parties(ROLE_SIGNER):
-        return False
-    message = parse_sign1(statement)
-    key = find_carried_key(message)
-    if key is None or store.find_by_key(key, ROLE_SIGNER) is not None:
-        return True
-    chain = message.protected.get(HEADER_X5CHAIN, message.unprotected.get(HEADER_X5CHAIN))
-    if chain is None:
-        return False
-    return bool(store.list_by_certificate(parse_x5chain(chain)[0], ROLE_SIGNER))
-
-
-def _judge_signed(
-    pair: StatementPair,
-    statement: bytes,
-    data: bytes,
-    options: VerificationOptions,
-    run_files: tuple[str, ...],
-) -> dict[str, Any]:
-    """Verify a statement about a record, and return the verdict for the page.
-
-    If the options name nobody to trust, and no default trust store knows the signer, verify with
-    the key in the statement, and mark the verdict as not `trusted`.
-    """
-    now = datetime.now(UTC)
-    try:
-        is_judged_by_trust = _is_trust_named(options) or _is_known_signer(statement, options)
-    except InvalidStatement:
-        is_judged_by_trust = False
-    if is_judged_by_trust:
-        # The page has these bytes: the files may have changed since they were read.
-        verdict = judge_statement(pair, options, run_files, now, (data, statement))
-        return {
-            "verified": verdict["verified"],
-            "trusted": True,
-            "message": verdict.get("message", ""),
-            "checks": verdict["checks"],
-        }
-    verdict = {"verified": False, "trusted": False, "message": "", "checks": []}
-    try:
-        key = find_carried_key(parse_sign1(statement))
-        policy = load_verification_policy(options)
-        policy = replace(
-            policy,
-            keys=(key,) if key is not None else (),
-            # The witnesses of a default store are required only of signers that it knows.
-            trust_store=replace(policy.trust_store or TrustStore(), witnesses_required=0),
-            needs_record=True,
-        )
-        verified = verify(
-            statement,
-            policy,
-            payload=data,
-            joint=lambda: load_joint_records(run_files, options.run),
-            now=now,
-        )
-    except VerificationFailed as error:
-        return {
-            **verdict,
-            "message": error.message,
-            "checks": [_build_check_document(check) for check in error.checks],
-        }
-    except InvalidStatement as error:
-        return {**verdict, "message": error.message}
-    checks = [_build_check_document(check) for check in verified.checks]
-    return {**verdict, "verified": True, "checks": checks}
-
-
-def _build_check_document(check: Check) -> dict[str, str]:
-    """Return a check for the page; without a trusted key, the check of trust stays undecided."""
-    # A key in the statement itself proves only that the signer has its private half.
-    if check.name == "trust" and check.outcome == CHECK_PASSED:
-        return {"name": check.name, "outcome": CHECK_UNDECIDED, "told": _UNTRUSTED_KEY_MESSAGE}
-    return {"name": check.name, "outcome": check.outcome, "told": check.finding}
+def _mark_repeated_cards(
+    conversations: Sequence[Conversation], cards: Sequence[dict[str, Any]]
+) -> None:
+    """Mark the cards of all but the best recording of each session, so that it counts once."""
+    best: dict[tuple[str, str], tuple[tuple[bool, bool, int], dict[str, Any]]] = {}
+    for conversation, card in zip(conversations, cards, strict=True):
+        key, rank = get_session_key(conversation.parts[0].record), conversation.rank
+        if key in best and best[key][0] >= rank:
+            card["isRepeated"] = True
+            continue
+        if key in best:
+            best[key][1]["isRepeated"] = True
+        best[key] = rank, card
