@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import vacr
+from vacr.agents import load_agents
 
 ROOT = Path(vacr.__file__).parent
 _WITHOUT_FACADE = {"cli"}  # Nothing imports it but the command itself.
@@ -18,12 +19,22 @@ PACKAGES = sorted(
 )
 
 
-AGENT_NAMES = re.compile(
-    r"(?i:\bclaude|codex|(?<!gcp\.)gemini|opencode|copilot)|[\"']cursor\b|\bCursor (?:CLI|writes|stores)"
-)
-"""Names of agents; `gcp.gemini` is the name of a provider in the conventions of OpenTelemetry."""
 _MAY_NAME_AGENTS = {"agents", "cli"}
 _HOOK = "capture/hook.py"  # Agents run it without the rest of vacr, so it has a table of its own.
+_OTHER_MEANINGS = ("gcp.gemini", "psycopg.Cursor")  # A provider of OpenTelemetry, and a class.
+_WORDS_OF_AGENTS = r"(?i:\bclaude|codex|gemini|opencode|copilot|\bqwen|\bkimi|openhands)"
+
+_CORE = ("model.py", "errors.py", "cddl", "record", "edits", "agents", "attribution")
+_CORE += ("signing", "transparency", "evidence", "verification", "viewer", "exchange")
+_REACHES_THE_MACHINE = {
+    "evidence/measurements.py",
+    "evidence/policy_files.py",
+    "evidence/tpm.py",
+    "signing/key_files.py",
+    "signing/timestamps.py",
+}
+_MACHINE_CALLS = {"open", "print", "input", "breakpoint"}
+_CLOCK_CALLS = {"now", "utcnow", "today"}
 
 
 def _read_tree(path):
@@ -58,24 +69,109 @@ def test_no_public_name_is_also_a_module(package):
     assert not modules & set(importlib.import_module(f"vacr.{package}").__all__)
 
 
+def find_inside_imports(tree, own):
+    """Return the modules inside other packages that a module of the package `own` imports."""
+    imported = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            imported += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            imported += [f"{node.module}.{alias.name}" for alias in node.names]
+            imported.append(node.module or "")
+    return sorted(
+        name
+        for name in imported
+        if name.startswith("vacr.")
+        and name.split(".")[1] in PACKAGES
+        and name.split(".")[1] != own
+        and len(name.split(".")) > 2
+        and _is_module(name)
+    )
+
+
+def _is_module(name):
+    path = ROOT.joinpath(*name.split(".")[1:])
+    return path.with_suffix(".py").exists() or path.is_dir()
+
+
 def test_packages_import_each_other_through_their_facades():
-    inside = []
-    for path in sorted(ROOT.rglob("*.py")):
-        own = path.relative_to(ROOT).parts[0]
-        for node in ast.walk(_read_tree(path)):
-            if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("vacr."):
-                continue
-            _, package, *deeper = node.module.split(".")
-            if package in PACKAGES and package != own and deeper:
-                inside.append(f"{path.relative_to(ROOT)}: {node.module}")
-    assert inside == []
+    inside = {
+        path.relative_to(ROOT).as_posix(): names
+        for path in sorted(ROOT.rglob("*.py"))
+        if (names := find_inside_imports(_read_tree(path), path.relative_to(ROOT).parts[0]))
+    }
+    assert inside == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from vacr.cddl.schema import compile_cddl",
+        "from vacr.cddl import schema",
+        "import vacr.cddl.schema",
+    ],
+)
+def test_import_into_another_package_is_found(line):
+    assert find_inside_imports(ast.parse(line), "viewer") == ["vacr.cddl.schema"]
+    assert find_inside_imports(ast.parse(line), "cddl") == []
+
+
+def find_agent_names(text):
+    """Return the names of agents in the text of a module: their titles, and their ids in quotes."""
+    for words in _OTHER_MEANINGS:
+        text = text.replace(words, "")
+    agents = [agent for agent in load_agents().values() if not agent.is_relay]
+    titles = "|".join(re.escape(agent.title) for agent in agents if agent.title)
+    ids = {re.escape(name) for agent in agents for name in (agent.name, *agent.formats)}
+    pattern = rf"\b(?:{titles})\b|{_WORDS_OF_AGENTS}|[\"'](?:{'|'.join(sorted(ids))})[\"']"
+    return re.findall(pattern, text)
 
 
 def test_no_module_outside_agents_names_an_agent():
     naming = {
-        path.relative_to(ROOT).as_posix(): AGENT_NAMES.findall(path.read_text("utf-8"))
+        path.relative_to(ROOT).as_posix(): find_agent_names(path.read_text("utf-8"))
         for path in sorted(ROOT.rglob("*.py"))
         if path.relative_to(ROOT).parts[0] not in _MAY_NAME_AGENTS
     }
     assert naming.pop(_HOOK)
     assert {path: names for path, names in naming.items() if names} == {}
+
+
+@pytest.mark.parametrize("agent", [agent for agent in load_agents().values() if not agent.is_relay])
+def test_name_of_each_agent_is_found(agent):
+    names = [f'if name == "{agent.name}":', *(f"kind = '{name}'" for name in agent.formats)]
+    names += [f"# {agent.title} does this."] if agent.title else []
+    assert [name for name in names if not find_agent_names(name)] == []
+
+
+def find_machine_calls(tree):
+    """Return the calls in a module that read a file, the terminal or the clock."""
+    calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return [
+        ast.unparse(function)
+        for function in calls
+        if (isinstance(function, ast.Name) and function.id in _MACHINE_CALLS)
+        or (isinstance(function, ast.Attribute) and function.attr in _CLOCK_CALLS)
+    ]
+
+
+def test_core_calls_neither_files_nor_the_clock():
+    files = [
+        file
+        for name in _CORE
+        for file in ([ROOT / name] if name.endswith(".py") else sorted((ROOT / name).rglob("*.py")))
+    ]
+    calling = {
+        file.relative_to(ROOT).as_posix(): calls
+        for file in files
+        if (calls := find_machine_calls(_read_tree(file)))
+    }
+    assert len(files) > 100
+    assert {
+        file: calls for file, calls in calling.items() if file not in _REACHES_THE_MACHINE
+    } == {}
+
+
+@pytest.mark.parametrize("call", ["open(path)", "datetime.now(UTC)", "date.today()", "print(text)"])
+def test_call_that_reaches_the_machine_is_found(call):
+    assert find_machine_calls(ast.parse(call)) == [call.partition("(")[0]]
