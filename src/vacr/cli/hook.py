@@ -31,12 +31,13 @@ from vacr.capture import (
     plan_hook_install,
     plan_hook_uninstall,
 )
-from vacr.cli.options import F, voice_options
+from vacr.cli.options import voice_options
 from vacr.cli.settings_changes import (
-    ALL_AGENTS,
     SettingsChanger,
+    agent_option,
     choose_settings_scope,
     select_agents,
+    settings_change_options,
 )
 from vacr.cli.verbs import OrderedVerbGroup
 from vacr.console import Voice, align_columns, get_terminal_width
@@ -63,40 +64,8 @@ def command() -> None:
     """
 
 
-def _agent_option(function: F) -> F:
-    """Add `--agent` to a verb."""
-    choice = click.Choice([*load_agent_hooks(), ALL_AGENTS])
-    return click.option(
-        "--agent",
-        type=choice,
-        default=ALL_AGENTS,
-        help="Agent whose settings to change.  [default: all agents on this machine]",
-    )(function)
-
-
-def _settings_change_options(function: F) -> F:
-    """Add `--agent`, `--yes`, `--dry-run`, `--project` and `--local` to a verb."""
-    for option in (
-        click.option(
-            "--local",
-            is_flag=True,
-            help="Change the agent's settings for you in this project.",
-        ),
-        click.option(
-            "--project",
-            is_flag=True,
-            help="Change the agent's settings for all who work in this project.",
-        ),
-        click.option("--dry-run", is_flag=True, help="Show the change without making it."),
-        click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation."),
-        _agent_option,
-    ):
-        function = option(function)
-    return function
-
-
 @command.command(short_help="Add hooks to the settings of agents.")
-@_settings_change_options
+@settings_change_options(load_agent_hooks(), local=True)
 @voice_options
 def install(
     agent: str,
@@ -148,7 +117,7 @@ def install(
 
 
 @command.command(short_help="Show which agents have hooks, and whether they work.")
-@_agent_option
+@agent_option(load_agent_hooks())
 @voice_options
 def status(
     agent: str,
@@ -227,7 +196,7 @@ def _list_hook_states(hooks: AgentHooks, state: Path) -> Iterator[dict[str, Any]
 
 
 @command.command(short_help="Remove the hooks.")
-@_settings_change_options
+@settings_change_options(load_agent_hooks(), local=True)
 @voice_options
 def uninstall(
     agent: str,

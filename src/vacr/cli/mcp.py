@@ -31,13 +31,14 @@ from vacr.capture import (
     plan_server_install,
     plan_server_uninstall,
 )
-from vacr.cli.options import F, voice_options
+from vacr.cli.options import voice_options
 from vacr.cli.settings_changes import (
-    ALL_AGENTS,
     EXIT_NO_AGENT,
     SettingsChanger,
+    agent_option,
     choose_settings_scope,
     select_agents,
+    settings_change_options,
 )
 from vacr.cli.verbs import OrderedVerbGroup
 from vacr.console import Voice, align_columns, get_terminal_width, print_message
@@ -74,34 +75,8 @@ def command(context: click.Context) -> int:
     return 0
 
 
-def _agent_option(function: F) -> F:
-    """Add `--agent` to a verb."""
-    return click.option(
-        "--agent",
-        type=click.Choice([*load_agent_servers(), ALL_AGENTS]),
-        default=ALL_AGENTS,
-        help="Agent whose settings to change.  [default: all agents on this machine]",
-    )(function)
-
-
-def _settings_change_options(function: F) -> F:
-    """Add `--agent`, `--yes`, `--dry-run` and `--project` to a verb."""
-    for option in (
-        click.option(
-            "--project",
-            is_flag=True,
-            help="Change the agent's settings for all who work in this project.",
-        ),
-        click.option("--dry-run", is_flag=True, help="Show the change without making it."),
-        click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation."),
-        _agent_option,
-    ):
-        function = option(function)
-    return function
-
-
 @command.command(short_help="Add the server to the settings of agents.")
-@_settings_change_options
+@settings_change_options(load_agent_servers(), local=False)
 @voice_options
 def install(
     agent: str,
@@ -142,7 +117,7 @@ def install(
 
 
 @command.command(short_help="Show which agents have the server.")
-@_agent_option
+@agent_option(load_agent_servers())
 @voice_options
 def status(agent: str, format: str, quiet: bool, verbose: int) -> int:
     """Show which agents have the MCP server in their settings, and whether it can start.
@@ -186,7 +161,7 @@ def status(agent: str, format: str, quiet: bool, verbose: int) -> int:
 
 
 @command.command(short_help="Remove the server.")
-@_settings_change_options
+@settings_change_options(load_agent_servers(), local=False)
 @voice_options
 def uninstall(
     agent: str,

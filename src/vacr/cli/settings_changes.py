@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -25,6 +25,7 @@ from vacr.capture import (
     AgentSettings,
     SettingsChange,
 )
+from vacr.cli.options import F
 from vacr.console import Voice
 from vacr.errors import UsageError, VacrError
 
@@ -32,6 +33,43 @@ ALL_AGENTS = "all"
 EXIT_NO_AGENT = 1
 
 S = TypeVar("S", bound=AgentSettings)
+
+
+def agent_option(agents: Iterable[str]) -> Callable[[F], F]:
+    """Return a decorator that adds `--agent` to a verb, for agents of these names."""
+    return click.option(
+        "--agent",
+        type=click.Choice([*agents, ALL_AGENTS]),
+        default=ALL_AGENTS,
+        help="Agent whose settings to change.  [default: all agents on this machine]",
+    )
+
+
+def settings_change_options(agents: Iterable[str], *, local: bool) -> Callable[[F], F]:
+    """Return a decorator that adds `--agent`, `--yes`, `--dry-run` and `--project` to a verb.
+
+    With `local`, it adds `--local`, too.
+    """
+
+    def add_options(function: F) -> F:
+        """Add the options, the last one first, as click needs it."""
+        if local:
+            help_text = "Change the agent's settings for you in this project."
+            function = click.option("--local", is_flag=True, help=help_text)(function)
+        for option in (
+            click.option(
+                "--project",
+                is_flag=True,
+                help="Change the agent's settings for all who work in this project.",
+            ),
+            click.option("--dry-run", is_flag=True, help="Show the change without making it."),
+            click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation."),
+            agent_option(agents),
+        ):
+            function = option(function)
+        return function
+
+    return add_options
 
 
 def select_agents(agents: Mapping[str, S], name: str) -> list[S]:
