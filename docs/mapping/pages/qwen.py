@@ -20,16 +20,15 @@ from pages.markdown import (
     render_usage_sums,
 )
 from vacr.agents import qwen
-from vacr.agents.gemini_parts import API_USAGE_SUMS
-from vacr.agents.qwen.outcomes import _DENIED_ERRORS
+from vacr.agents.qwen.labels import DENIED_ERRORS, HOST_SUBTYPES, TYPED_SUBTYPE
 from vacr.agents.qwen.reader import (
     QWEN_ENTRY_TYPES,
     QWEN_EVENT_NAMES,
     QWEN_EVENT_TYPE,
     QWEN_LINE_SHAPE,
     QWEN_SUBTYPES,
+    QWEN_USAGE_SUMS,
 )
-from vacr.agents.qwen.speakers import HOST_SUBTYPES, TYPED_SUBTYPE
 
 
 def render_page() -> str:
@@ -63,7 +62,7 @@ def render_page() -> str:
             "## Token usage\n",
             "The counts come from `usageMetadata`, a member that stays unchanged. If the total has "
             "the thoughts apart from the answer, `output` includes them.\n",
-            render_usage_sums(API_USAGE_SUMS),
+            render_usage_sums(QWEN_USAGE_SUMS),
             render_labels(list(_list_outcome_rows()), list(_list_speaker_rows())),
             "## The session\n",
             render_table(
@@ -87,7 +86,7 @@ def render_page() -> str:
 def _list_outcome_rows() -> Iterator[tuple[str, str, str]]:
     """Yield the evidence about results, the strongest first."""
     shell = "`run_shell_command`"
-    yield f"`toolCallResult.errorType` is {quote(*_DENIED_ERRORS)}", "`denied`", "–"
+    yield f"`toolCallResult.errorType` is {quote(*DENIED_ERRORS)}", "`denied`", "–"
     yield f"{shell}: `Background shell started.`", "`running`", "–"
     yield f"{shell}: `Command timed out after Nms before …`", "`timeout`", "–"
     yield "`cancelled`, with the words for a call that the user did not allow", "`denied`", "–"

@@ -1,7 +1,7 @@
 """Qwen Code: chats in ~/.qwen, one JSON object a line; early versions wrote one JSON value.
 
 `reader` turns a chat into a record. An early chat has the form of Gemini CLI's, so the reader of
-that agent reads it. `tools`, `speakers` and `outcomes` know what differs from Gemini CLI.
+that agent reads it. `tools` and `labels` know what differs from Gemini CLI.
 
     >>> from vacr.agents.qwen import AGENT
     >>> line = {"uuid": "u-1", "sessionId": "s-1", "type": "user", "message": {"parts": []}}
@@ -121,14 +121,14 @@ class QwenCode(Agent):
 
     def speaker(self, entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
         """Return who wrote a user message, by its subtype and its parts."""
-        speaker: Speaker = load_function("vacr.agents.qwen.speakers", "classify_speaker")(
+        speaker: Speaker = load_function("vacr.agents.qwen.labels", "classify_speaker")(
             entry, record
         )
         return speaker
 
     def outcome(self, result: CallResult) -> Outcome:
         """Return how a call ended, by the host's report and the status."""
-        outcome: Outcome = load_function("vacr.agents.qwen.outcomes", "classify_outcome")(result)
+        outcome: Outcome = load_function("vacr.agents.qwen.labels", "classify_outcome")(result)
         return outcome
 
     def call_reports(self, entries: Sequence[Any]) -> CallReports:

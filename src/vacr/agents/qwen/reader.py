@@ -21,6 +21,16 @@ u-2 None custom-title {'customTitle': 'Greeting'}
 After a rewind, the next line continues from an earlier one. The lines in between are marked
 `vacr.superseded`: they did take place, so their calls and tokens count.
 
+Google counts thoughts apart from the candidates; endpoints in OpenAI's form count them within. The
+total shows which it was:
+
+>>> from vacr.agents.qwen.reader import sum_usage
+>>> usage = {"promptTokenCount": 100, "candidatesTokenCount": 20, "thoughtsTokenCount": 5}
+>>> sum_usage({**usage, "totalTokenCount": 120})
+{'input': 100, 'output': 20, 'reasoning': 5, 'total': 120}
+>>> sum_usage({**usage, "totalTokenCount": 125})
+{'input': 100, 'output': 25, 'reasoning': 5, 'total': 125}
+
 docs/mapping/qwen-code.md is generated from the tables. They hold the names seen in versions up to
 0.21. A name that is missing here is kept like any other, and counted in the record's `vacr.drift`.
 """
@@ -33,7 +43,6 @@ from typing import Any
 from vacr.agents.agent import Source, pause_garbage_collector
 from vacr.agents.gemini.messages import FATE_REWOUND
 from vacr.agents.gemini.reader import ChatFormat, read_chats
-from vacr.agents.gemini_parts import add_part_children, build_api_usage
 from vacr.agents.labels import get_writable_marks
 from vacr.agents.lift import (
     UNKNOWN,
@@ -43,12 +52,15 @@ from vacr.agents.lift import (
     Reading,
     SessionBuilder,
     drop_nulls,
+    is_count,
     is_one_of,
     keep_native_members,
     make_typed_event,
     parse_names,
+    sum_token_usage,
 )
 from vacr.model import JsonObject
+from vacr.record import build_child_entries
 
 QWEN_ENVELOPE_MEMBERS = parse_names(
     """
@@ -70,6 +82,14 @@ QWEN_USAGE_MEMBERS = parse_names(
     promptTokensDetails thoughtsTokenCount toolUsePromptTokenCount totalTokenCount trafficType
     """
 )
+QWEN_USAGE_SUMS = (
+    ("input", ("promptTokenCount",)),
+    ("output", ("candidatesTokenCount",)),
+    ("cached", ("cachedContentTokenCount",)),
+    ("reasoning", ("thoughtsTokenCount",)),
+    ("total", ("totalTokenCount",)),
+)
+"""Canonical counter → the one in `usageMetadata`."""
 QWEN_ENTRY_TYPES = {"user": "user", "assistant": "assistant", "tool_result": "user"}
 """Type of a line → entry type; the responses in a tool result are children."""
 QWEN_EVENT_TYPE = "system"
@@ -178,7 +198,7 @@ class _ChatReader:
         if type(usage) is dict:
             if not usage.keys() <= QWEN_USAGE_MEMBERS:
                 session.drift.count_members("usageMetadata", usage, QWEN_USAGE_MEMBERS)
-            if counters := build_api_usage(usage):
+            if counters := sum_usage(usage):
                 entry["token-usage"] = counters
         return entry
 
@@ -188,7 +208,7 @@ class _ChatReader:
             self.session.drift.count_members("message", message, QWEN_MESSAGE_MEMBERS)
         if type(message.get("parts")) is list:
             entry["content"] = message.pop("parts")
-            add_part_children(entry, self.session)
+            _add_part_children(entry, self.session)
         drop_nulls(message)
         if not message and "content" in entry:
             del entry["message"]
@@ -242,3 +262,23 @@ class _ChatReader:
         for entry in entries:
             if entry["type"] != "system-event" and entry.get("id") not in live | {None}:
                 get_writable_marks(entry)["superseded"] = FATE_REWOUND
+
+
+def sum_usage(usage: JsonObject) -> JsonObject:
+    """Return the canonical counters of an answer's `usageMetadata`; empty without counters."""
+    counters = sum_token_usage(usage, QWEN_USAGE_SUMS)
+    thoughts = usage.get("thoughtsTokenCount")
+    if not is_count(thoughts) or not {"input", "output", "total"} <= counters.keys():
+        return counters
+    if counters["input"] + counters["output"] + thoughts == counters["total"]:
+        counters["output"] += thoughts
+    return counters
+
+
+def _add_part_children(entry: JsonObject, session: SessionBuilder) -> None:
+    """Add the views of the calls, responses and thoughts in a message's parts as its children."""
+    content = entry.get("content")
+    if type(content) is list and (
+        views := build_child_entries(content, session.drift.types, session.drift.members)
+    ):
+        entry["children"] = views

@@ -1,10 +1,10 @@
-r"""Who wrote a user message of Qwen Code.
+r"""Who wrote a user message of Qwen Code, and how a tool call ended.
 
-The subtype of a line tells most: a message that the user typed while the agent worked, a notice of
-the host, a scheduled prompt. `displayText` is the text on the screen, as a person typed it.
-Hooks and the host add parts of their own to a prompt:
+The subtype of a line tells most about a message: one that the user typed while the agent worked, a
+notice of the host, a scheduled prompt. `displayText` is the text on the screen, as a person typed
+it. Hooks and the host add parts of their own to a prompt:
 
-    >>> from vacr.agents.qwen.speakers import classify_speaker
+    >>> from vacr.agents.qwen.labels import classify_outcome, classify_speaker
     >>> record = {"session": {"entries": []}}
     >>> hook = "<qwen:user-prompt-submit-context>\nBe brief.\n</qwen:user-prompt-submit-context>"
     >>> def say(*texts, **members):
@@ -16,6 +16,17 @@ Hooks and the host add parts of their own to a prompt:
     'host'
 
 Files that a prompt refers to have the form of Gemini CLI's.
+
+The report next to a result, `toolCallResult`, has a status: `success`, `error` or `cancelled`. It
+is about the tool. The end of a command is in the text, in the form of Gemini CLI:
+
+    >>> from vacr.agents.labels import CallResult
+    >>> text = "Command: make\nDirectory: (root)\nOutput: no rule\nError: (none)\nExit Code: 2"
+    >>> text += "\nSignal: 0\nProcess Group PGID: 7"
+    >>> call = {"type": "tool-call", "name": "run_shell_command", "input": {"command": "make"}}
+    >>> result = {"type": "tool-result", "output": {"output": text}}
+    >>> classify_outcome(CallResult(result, result, call, {"status": "success"}))[:2]
+    ('error', 2)
 """
 
 from __future__ import annotations
@@ -23,9 +34,26 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from vacr.agents.gemini import outcomes as gemini_outcomes
 from vacr.agents.gemini import speakers as gemini_speakers
-from vacr.agents.labels import HOOK, HOST, HUMAN, INFERRED, STATED, Speaker
+from vacr.agents.labels import (
+    DENIED,
+    FAILED,
+    HOOK,
+    HOST,
+    HUMAN,
+    INFERRED,
+    RUNNING,
+    STATED,
+    SUCCEEDED,
+    TIMED_OUT,
+    CallResult,
+    Outcome,
+    Speaker,
+)
 from vacr.agents.tool_calls import dict_or_empty
+
+# --- Speakers ---
 
 HOST_SUBTYPES = frozenset(("notification", "cron"))
 """Subtypes of messages that the host wrote."""
@@ -67,3 +95,34 @@ def _find_author(text: Any) -> str:
     if _HOOK_ELEMENT.fullmatch(text):
         return HOOK
     return HOST if _HOST_ELEMENT.fullmatch(text) else ""
+
+
+# --- Outcomes ---
+
+_SHELL_TOOL = "run_shell_command"
+DENIED_ERRORS = frozenset(("execution_denied",))
+_BACKGROUND_START = re.compile(r"Background shell started\.\nid: ")
+_TIMEOUT_START = re.compile(r"Command timed out after \d+ms before it could complete\.")
+
+
+def classify_outcome(result: CallResult) -> Outcome:
+    """Return how a call ended, or the unknown outcome if the session does not tell."""
+    entry, report = result.entry, result.report
+    if report.get("errorType") in DENIED_ERRORS:
+        return Outcome(DENIED)
+    response = dict_or_empty(entry.get("output"))
+    text: Any = response.get("output")
+    if (result.call or {}).get("name") == _SHELL_TOOL and type(text) is str:
+        if _BACKGROUND_START.match(text):
+            return Outcome(RUNNING)
+        if _TIMEOUT_START.match(text):
+            return Outcome(TIMED_OUT)
+    merged = dict(entry)
+    for name in ("status", "resultDisplay"):
+        if name in report:
+            merged.setdefault(name, report[name])
+    outcome = gemini_outcomes.classify_outcome(CallResult(merged, merged, result.call, report))
+    if not outcome.status and type(response.get("success")) is bool:
+        # The transcript of a sub-agent has a flag in place of a status.
+        return SUCCEEDED if response["success"] else FAILED
+    return outcome
