@@ -119,7 +119,7 @@ def test_record_of_an_agent_that_is_not_installed_is_valid_with_a_remark(tmp_pat
     done = run(tmp_path, "validate", record, "--format", "json")
     assert done.returncode == 0, done.stdout
     (verdict,) = json.loads(done.stdout)["results"]
-    assert "1 more children than the message has" in [
+    assert "1 more children than parts of the message" in [
         remark["found"] for remark in verdict["remarks"]
     ]
 

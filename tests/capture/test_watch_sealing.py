@@ -238,7 +238,7 @@ def test_interrupted_deletion_is_finished(machine):
     assert machine.names() == []
     get_session_journal_path(machine.journal, name).write_bytes(data)
     assert machine.check_intact()["notices"] == [
-        f"{name}: marked as deleted, but the journal still exists"
+        f"{name}: vacr watch marked this journal as deleted, but the file still exists"
     ]
     machine.once("--no-seal", "--limit", 0)
     assert machine.names() == []

@@ -144,7 +144,7 @@ def test_content_of_a_trace():
     assert document["tool"] == {"name": "claude-code", "version": "2.1.72"}
     assert "vcs" not in document
     assert made.losses["entries of the conversation"] == 20
-    assert made.losses["branch of version control"] == 1
+    assert made.losses["version control: branch"] == 1
 
 
 def test_record_without_attribution_cannot_be_exported():

@@ -226,7 +226,7 @@ def test_losses_are_counted():
     losses = export(load_example("codex-cli.jsonl"), REQUEST).losses
     assert losses["events (token-count)"] == 4
     assert losses["entries that repeat others"] == 4
-    assert losses["members of the agent's own"] > 0
+    assert losses["the agent's own members"] > 0
 
 
 STEP = {"step_id": 1, "source": "user", "message": "x"}

@@ -105,7 +105,7 @@ def test_receipts_are_included_only_if_the_statement_covers_the_record(attribute
     for other, name in ((signed, DIGEST), (b"no statement", digest)):
         made = export(attributed, ExportRequest(name, signer=signer, statement=other))
         assert "receipts" not in decode_statement(made)["predicate"]
-        assert made.losses["statements beside it that are not about these bytes"] == 1
+        assert made.losses["receipts of a statement about other bytes"] == 1
 
 
 def test_statement_needs_a_key(attributed):

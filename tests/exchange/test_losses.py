@@ -122,6 +122,6 @@ def test_long_model_name_is_counted_as_a_loss():
     assert (
         EXCHANGE_FORMATS["agent-trace"]
         .export(made, ExportRequest("ab" * 32))
-        .losses["ends of names of models"]
+        .losses["ends of long model names"]
         == 1
     )

@@ -186,7 +186,9 @@ def test_missing_head_of_a_published_tree_is_detected(tmp_path):
     with closing(sqlite3.connect(folder.path / "log.db", isolation_level=None)) as connection:
         connection.execute("DELETE FROM heads WHERE size = 3")
     (problem,) = run_fsck(folder).findings.problems
-    assert "published for a tree of 3 entries, but the head of that size is missing" in problem
+    assert (
+        "published a tree of 3 entries, but the database has no signed head of that size" in problem
+    )
 
 
 def test_missing_keys_are_not_damage(log):

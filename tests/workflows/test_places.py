@@ -123,7 +123,7 @@ def test_special_files_and_links_are_passed_over(tmp_path):
         "loop": link,
         "link.jsonl": link,
         "dangling.jsonl": link,
-        "pipe.jsonl": "neither a file nor a folder",
+        "pipe.jsonl": "a pipe, socket or device, not a file",
     }
     assert list_passed_over(tmp_path) == odd
 

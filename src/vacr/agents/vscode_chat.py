@@ -490,7 +490,7 @@ class _Fold:
         return self._push(holder, last, line)
 
     def _push_requests(self, line: JsonObject, event: JsonObject) -> bool:
-        """Append requests, after cutting the list where the line says so."""
+        """Append requests, after cutting the list where the line says so; False if impossible."""
         requests, start, values = self.state.get("requests"), line.get("i"), line.get("v")
         if type(requests) is not list or not _is_place(start):
             return False
@@ -502,7 +502,7 @@ class _Fold:
         return True
 
     def _set(self, holder: Any, last: Any, line: JsonObject) -> bool:
-        """Set a member or an item."""
+        """Set a member or an item, and return True; a wrong place raises an error."""
         value = _copy_json(line.get("v"))
         if type(holder) is list and last == len(holder):
             holder.append(value)
@@ -512,7 +512,7 @@ class _Fold:
 
     @staticmethod
     def _push(holder: Any, last: Any, line: JsonObject) -> bool:
-        """Append values to a list, after cutting it where the line says so."""
+        """Append values to a list, after cutting it where the line says so; False if impossible."""
         is_missing = type(holder) is dict and last not in holder
         target = [] if is_missing else holder[last] if _has_item(holder, last) else None
         start, values = line.get("i"), line.get("v")

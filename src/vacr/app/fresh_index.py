@@ -81,7 +81,7 @@ class FreshIndex:
         return closing(SearchIndex.open(self.state).connection)
 
     def _run_first(self) -> None:
-        """Bring the index up to date for the first time; the next question meets any failure."""
+        """Bring the index up to date for the first time; after an error, the next call retries."""
         try:
             self._refresh()
         except (VacrError, sqlite3.Error, OSError):

@@ -157,7 +157,7 @@ class FileNotes:
         self._known.pop(path, None)
 
     def _find_agents(self, lines: Sequence[BlamedLine]) -> dict[str, str]:
-        """Return the agent of each session that wrote a line; sessions that are unknown lack."""
+        """Return the agent of each session that wrote a line; unknown sessions are left out."""
         sessions = {line.blame.claim.session for line in lines if line.blame is not None} - {""}
         agents: dict[str, str] = {}
         if not sessions:

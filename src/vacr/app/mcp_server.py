@@ -304,7 +304,7 @@ def _answer_safely(function: Callable[..., Answer], *arguments: Any, **named: An
     except VacrError as error:
         is_wrong = isinstance(error, UsageError)
         summary = "The question is not valid." if is_wrong else "The question cannot be answered."
-        step = "Compare the arguments with the quoted problem, and ask again."
+        step = "Correct the arguments: the quoted problem names what is wrong. Then ask again."
         return Answer(summary, {"problem": str(error), "hint": error.hint}, step, is_error=True)
     except Exception as error:  # noqa: BLE001 - an agent must get an answer, not a stack trace
         kind = type(error).__name__

@@ -158,10 +158,11 @@ class _BaseSearch(Replay):
 def _choose_moment(changes: Sequence[_Change], deadline: int) -> int:
     """Return the step after which the file was as in the base, or 0 if that was at the start.
 
-    It is the last one after which the file agrees with the base. If a formatter changed the file
-    before it was committed, none agrees: then it is the last step up to the `deadline`, if the base
-    has its lines, unless the step after the one that agreed fits the base. A rebase moves the
-    deadline, so the time alone proves nothing.
+    Usually, it is the last step after which the file agrees with the base. If a formatter changed
+    the file before it was committed, later steps do not agree, although they came before the
+    commit. So the last step up to the `deadline` counts instead, if the base has its lines, the
+    step after the agreeing one does not fit the base, and the step after the deadline does. A
+    rebase moves the deadline, so the time alone proves nothing.
     """
     agreeing = [number for number, change in enumerate(changes, 1) if change.agrees]
     settled = agreeing[-1] if agreeing else 0

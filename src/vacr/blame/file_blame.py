@@ -236,7 +236,8 @@ def _date_moved_lines(
 ) -> None:
     """Set the times of lines that a commit only moved to those of its parent.
 
-    After the changes of the versions, further ones may follow that lines were moved from.
+    `changes` has the change of each version, in the same order. After them, it may have changes of
+    other files that the lines came from.
     """
     for version, moved in zip(versions, find_moved_lines(changes), strict=False):
         version.line_times = {**version.line_times, **dict.fromkeys(moved, parent)}

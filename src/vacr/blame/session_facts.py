@@ -158,7 +158,8 @@ def drop_shorter_recordings(
 ) -> list[T]:
     """Return recordings, but drop one if another one of its session has all its entries.
 
-    Of equal recordings, one with an attribution stays. `describe` returns the header of each.
+    Of equal recordings, one with an attribution stays. The result is grouped by session, and the
+    longest recording of each comes first. `describe` returns the header of a recording.
     """
     described = [(recording, describe(recording)) for recording in recordings]
     described.sort(key=lambda pair: (pair[1].entry_count, pair[1].is_attributed), reverse=True)

@@ -147,7 +147,9 @@ def check_journal(
     for name in names:
         progress(name)
         if name in covered.retired:
-            report.notices.append(f"{name}: marked as deleted, but the journal still exists")
+            report.notices.append(
+                f"{name}: vacr watch marked this journal as deleted, but the file still exists"
+            )
             continue
         required = covered.sessions.get(name, EMPTY_CHAIN_HEAD)
         check_session_journal(folder, name, required, report, current)

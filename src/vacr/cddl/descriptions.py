@@ -258,6 +258,6 @@ def describe_member_count(member: MapMember) -> str:
     """Return how many members an entry asks for, such as `1 or more members tstr => int`."""
     entry = f"members {describe_type(member.key)} => {describe_type(member.value)}"
     if member.share is not None:
-        return f"{entry}, in step with the other members of their repeated group"
+        return f"{entry}, as many as of the other members in their repeated group"
     most = "or more" if member.most is None else f"to {member.most}"
     return f"{member.least} {most} {entry}"

@@ -72,7 +72,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
     help="Output file for --format parquet, or output folder for --to parquet.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace files that exist.")
-@click.option("-q", "--quiet", is_flag=True, help="Print errors only, and the answer.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only errors and the answer.")
 @click.option("-v", "--verbose", count=True, help="Print more details.")
 def command(
     query: str | None,

@@ -61,7 +61,7 @@ _UNSAFE_CHARACTERS = re.compile(r"[^A-Za-z0-9._@+-]+")
 _DIGEST_SUFFIX = re.compile(r"~[0-9a-f]{32}\Z")
 
 _LINK_REASON = "a link, not followed"
-_SPECIAL_FILE_REASON = "neither a file nor a folder"
+_SPECIAL_FILE_REASON = "a pipe, socket or device, not a file"
 _VACR_FILE_REASON = "written by vacr"
 _SKIPPED_FOLDER_REASON = "a folder that is not entered"
 _OUTPUT_FOLDER_REASON = "the folder that the records go to"

@@ -277,9 +277,8 @@ def _parse_hunk_body(
 ) -> tuple[Hunk | None, int]:
     """Return the hunk whose body starts at `index`, and the index after it.
 
-    The hunk is `None` if its lines do not add up to the counts in the header. `header` matches the
-    hunk's header; the lines have no line ends, those of the hunk do. `header` matches the hunk's
-    header. The given lines have no line ends; the hunk's lines have.
+    The hunk is `None` if its lines do not add up to the counts in the header. `header` is the match
+    of the hunk's header. The given lines have no line ends; the hunk's lines have.
     """
     old_left, new_left = int(header[2] or 1), int(header[4] or 1)
     body: list[str] = []

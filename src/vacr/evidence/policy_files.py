@@ -46,7 +46,7 @@ _LAST_PCR = 23
 _POLICY_HINT = "docs/evidence.md has an example."
 _TYPE_DESCRIPTIONS = {
     str: "a text",
-    list: "a list of texts",
+    list: "a list of strings",
     int: "a number of seconds",
     dict: "a table",
     bool: "true or false",

@@ -105,7 +105,7 @@ def export(record: JsonObject, request: ExportRequest) -> ExportedDocument:
     if vcs.get("type") in _VERSION_CONTROL_SYSTEMS and "revision" in vcs:
         trace["vcs"] = {"type": vcs["type"], "revision": vcs["revision"]}
     lost_members = vcs.keys() - trace.get("vcs", {}).keys()
-    losses.update(f"{name} of version control" for name in lost_members)
+    losses.update(f"version control: {name}" for name in lost_members)
     meta = record["session"].get("agent-meta", {})
     if "cli-name" in meta:
         trace["tool"] = {"name": meta["cli-name"], "version": meta.get("cli-version", UNKNOWN)}
@@ -186,7 +186,7 @@ def _build_contributor(contributor: JsonObject, losses: ExportLosses) -> JsonObj
     if model is not None:
         built["model_id"] = model[:_MAX_MODEL_LENGTH]
         if len(model) > _MAX_MODEL_LENGTH:
-            losses["ends of names of models"] += 1
+            losses["ends of long model names"] += 1
     return built
 
 

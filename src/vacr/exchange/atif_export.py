@@ -240,7 +240,7 @@ class _TrajectoryWriter:
         # Harbor parses times with Python, which knows no leap seconds.
         if text is not None and get_epoch_milliseconds(text) is not None and ":60" not in text:
             return text
-        self.losses["times that no calendar has"] += 1
+        self.losses["times outside the calendar"] += 1
         return None
 
     def _add_agent_members(self, step: ConversationStep, built: JsonObject) -> None:

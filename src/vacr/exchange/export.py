@@ -173,7 +173,7 @@ def count_lost_members(
     """
     counts: ExportLosses = Counter()
     session = record["session"]
-    counts["members of the session's own"] = len(session.keys() - SESSION_MEMBERS)
+    counts["the session's own members"] = len(session.keys() - SESSION_MEMBERS)
     counts["times of the session"] = len({"session-start", "session-end"} & session.keys() - about)
     for subject, members in (
         ("agent", session.get("agent-meta", {})),
@@ -183,14 +183,14 @@ def count_lost_members(
         counts[f"members about the {subject}"] = len(members.keys() - about)
     counts["other members of the record"] = len(record.keys() - _ACCOUNTED_RECORD_MEMBERS)
     for entry in walk_entries(session.get("entries", ())):
-        counts["members of the agent's own"] += len(entry.keys() - CANONICAL_ENTRY_MEMBERS)
-        counts["members of parts beside their text"] += sum(
+        counts["the agent's own members"] += len(entry.keys() - CANONICAL_ENTRY_MEMBERS)
+        counts["members of text blocks, besides the text"] += sum(
             map(_count_block_extras, (entry.get("content"), entry.get("output")))
         )
         counts.update(f"{name} of entries" for name in canonical if name in entry)
         usage = entry.get("token-usage")
         if "token-usage" not in canonical and isinstance(usage, dict):
-            counts["counts of tokens of the agent's own"] += len(usage.keys() - TOKEN_USAGE_MEMBERS)
+            counts["the agent's own token counts"] += len(usage.keys() - TOKEN_USAGE_MEMBERS)
     losses.update({what: count for what, count in counts.items() if count})
     count_lost_attribution(record, losses)
 

@@ -145,7 +145,7 @@ def _collect_agent_lines(file: JsonObject, model: str, losses: ExportLosses) -> 
             # Models may be named with their provider or without.
             line_model = contributor.get("model-id", model)
             if line_model.rpartition("/")[2] != model.rpartition("/")[2]:
-                losses["lines of other models, whose names are not told"] += count
+                losses["lines of models that the note does not name"] += count
             ranges.append((first, last))
     return join_ranges(ranges)
 

@@ -152,7 +152,7 @@ def _collect_receipts(request: ExportRequest, losses: ExportLosses) -> list[Json
                 for receipt in receipts
                 if isinstance(receipt, bytes)
             ]
-    losses["statements beside it that are not about these bytes"] += 1
+    losses["receipts of a statement about other bytes"] += 1
     return []
 
 

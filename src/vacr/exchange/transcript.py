@@ -216,7 +216,7 @@ def _render_markdown_call(row: Row, losses: ExportLosses) -> Iterator[str]:
     yield f"- {agent}{call}{' ✗' if row.is_error else ''}{outcome}"
     arguments = row.entry.get("input")
     if isinstance(arguments, dict) and len(arguments) > 1:
-        losses["inputs of tools, told in a line"] += 1
+        losses["inputs of tools, shortened to a line"] += 1
     for diff in row.diffs:
         yield from _render_markdown_diff(diff)
     output = (row.result or row).parts

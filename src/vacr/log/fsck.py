@@ -498,6 +498,6 @@ def _check_head_is_stored(storage: LogReader, path: Path, size: int, findings: F
     stored = storage.head_until(size)
     if stored is None or stored.head.size != size:
         findings.add(
-            f"{path} was published for a tree of {size} entries, but the head of that size is "
-            "missing"
+            f"{path} shows that the log published a tree of {size} entries, but the database has "
+            "no signed head of that size"
         )

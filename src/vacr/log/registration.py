@@ -363,7 +363,9 @@ async def _read_statement_body(receive: AsgiReceive) -> bytes:
                 message = await receive()
                 if message["type"] == "http.disconnect":
                     raise Problem(
-                        400, "Disconnected", "the connection ended before the whole statement came"
+                        400,
+                        "Disconnected",
+                        "the connection ended before the whole statement arrived",
                     )
                 body += message.get("body", b"")
                 if len(body) > _MAX_BODY_SIZE:

@@ -386,7 +386,7 @@ class SemanticCheck:
         if self._strict_views and len(views) > len(expected):
             allowed = self._allows_more_children()
             if allowed is None:
-                found = f"{len(views) - len(expected)} more children than the message has"
+                found = f"{len(views) - len(expected)} more children than parts of the message"
                 self._add_remark(path, "children", rule, found, "an agent that knows this format")
             if allowed is not False:
                 views = views[: len(expected)]

@@ -183,8 +183,8 @@ class RegistrationClient:
             hint = error.hint
             if log_keys and not self._may_sign_with(log_keys):
                 hint = (
-                    "--log-key is not a key of this service: it is another log, or it has changed "
-                    "its keys."
+                    "--log-key is not a key of this service: the address is of another log, or "
+                    "the log has changed its keys."
                 )
             raise InvalidStatement(
                 f"the service returned an invalid receipt: {error.message}",

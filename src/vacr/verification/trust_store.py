@@ -314,7 +314,7 @@ def find_name_problem(name: str) -> str:
     if _VERDICT_TEXT.search(unicodedata.normalize("NFKC", name)):
         return "has text that verdicts use: `;`, `: `, `(key `, `certified by ` or a check mark"
     if name != name.strip(" ") or "  " in name:
-        return "has spaces at an end, or two in a row"
+        return "starts or ends with a space, or has two in a row"
     if unicodedata.normalize("NFKC", name) != name:
         return "is not in the Unicode form NFKC: write plain letters"
     # Accents do not end a word.
@@ -391,7 +391,10 @@ def _list_value_problems(party: TrustedParty) -> Iterator[str]:
         if not issuer or len(issuer) > _MAX_ISSUER_LENGTH or not _is_one_word(issuer):
             yield "an issuer is empty, too long, or has spaces or invisible characters"
         if issuer.startswith(THUMBPRINT_URI_PREFIX):
-            yield "an issuer is the thumbprint of a key; every key may claim its own, and no other"
+            yield (
+                "an issuer is the thumbprint of a key: leave it out, because a key may always name "
+                "its own thumbprint, and never another"
+            )
     if party.note_key is not None and not _is_one_word(party.note_key.name):
         yield "the name in note-key has invisible characters"
     if len(party.thumbprints) != len(party.keys):

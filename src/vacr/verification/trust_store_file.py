@@ -148,7 +148,7 @@ class _Entry:
         return value
 
     def get_strings(self, member: str, *, required: bool = False) -> list[str]:
-        """Return a list of texts without duplicates; empty if missing and not required.
+        """Return a list of strings without duplicates; empty if missing and not required.
 
         Raises:
             UnreadableInput: it is empty or required and missing, or another value.
@@ -157,7 +157,7 @@ class _Entry:
         if values is None:
             return []
         if not values or any(type(value) is not str for value in values):
-            raise self.error(f"{member} must be a list of one or more texts")
+            raise self.error(f"{member} must be a list of one or more strings")
         if len(set(values)) != len(values):
             raise self.error(f"{member} lists a value twice")
         return list(values)

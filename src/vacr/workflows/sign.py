@@ -215,7 +215,10 @@ _head_decoder = msgspec.json.Decoder(_RecordHead)
 
 
 def _parse_record_head(data: bytes) -> dict[str, Any] | None:
-    """Return the members of a record that a statement names, or None if it is not a record."""
+    """Return a record with only the members that a statement names, or None for other data.
+
+    A record in CBOR is returned whole.
+    """
     if data[:1] != b"{":
         return _parse_cbor_record(data)
     try:

@@ -207,7 +207,7 @@ class PermissionReports(CallReports):
     """The requests for permission, and the refusals, of a session."""
 
     def __init__(self, entries: Sequence[Any]) -> None:
-        """Collect them by the id of the call."""
+        """Collect the requests and refusals by the id of their call."""
         self._reports: dict[str, dict[str, Any]] = {}
         for entry in entries:
             if entry.get("event-type") == "permission.requested":

@@ -315,7 +315,10 @@ def _list_chats(query: DatabaseQuery) -> Iterator[ListedSession]:
 
 
 def _select_chat_rows(query: DatabaseQuery, session_id: str) -> Iterator[tuple[str, JsonObject]]:
-    """Yield the chats of an id, or of none, out of the values with all chats."""
+    """Yield the chats with an id, each after its table; for an empty id, chats that have none.
+
+    For an empty id, a value that could not be split into chats comes as a whole row.
+    """
     for row, chats in query.once(_read_all_chats):
         if chats is not None:
             for tab in chats.get(session_id, ()):

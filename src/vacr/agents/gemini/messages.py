@@ -203,9 +203,10 @@ def _make_entry_from_parts(
 
 
 def _mark_superseded(entry: JsonObject, fate: str) -> None:
-    """Mark a message that the conversation no longer holds; a later copy keeps the id.
+    """Mark a message that the conversation no longer holds.
 
-    `fate` is the reason, one of the constants `FATE_…`.
+    `fate` is the reason, one of the constants `FATE_…`. If a later copy replaced the message, the
+    copy keeps the id, and here the id moves to `vacr.repeats`.
     """
     marks = get_writable_marks(entry)
     marks["superseded"] = fate
