@@ -106,7 +106,7 @@ REMARKS = [
     (
         "more cached than input",
         lambda s: s["entries"][6]["token-usage"].update(cached=10**9),
-        "a part must not exceed the whole",
+        "a token counter must not exceed the one that includes it",
     ),
 ]
 

@@ -111,7 +111,7 @@ class Decoder {
     try {
       return UTF8.decode(this.take(length));
     } catch (error) {
-      throw error instanceof MalformedCbor ? error : new MalformedCbor("a text string is not valid UTF-8");
+      throw error instanceof MalformedCbor ? error : new MalformedCbor("a text is not valid UTF-8");
     }
   }
 

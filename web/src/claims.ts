@@ -21,10 +21,10 @@ export function readClaims(header: unknown, now: number): Claims {
   if (!(header instanceof Map)) throw new VerificationError("The claims are not a CBOR map", "claims-malformed");
   for (const label of header.keys())
     if (typeof label !== "number" && typeof label !== "string" && typeof label !== "bigint")
-      throw new VerificationError("The label of a claim is neither a number nor text", "claims-malformed");
+      throw new VerificationError("The label of a claim is neither a number nor a text", "claims-malformed");
   for (const label of [ISS, SUB])
     if (header.has(label) && typeof header.get(label) !== "string")
-      throw new VerificationError(`Claim ${label} is not text`, "claims-malformed");
+      throw new VerificationError(`Claim ${label} is not a text`, "claims-malformed");
   const times = new Map<number, number>();
   for (const label of [IAT, NBF, EXP]) if (header.has(label)) times.set(label, readTime(header.get(label), label));
   checkTimes(times, now);

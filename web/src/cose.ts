@@ -116,7 +116,7 @@ function isLabel(label: unknown): boolean {
 /** Check that every header label is a number or a text, and that no label is in both headers. */
 function checkLabels(headers: Headers, unprotected: Headers): void {
   for (const label of [...headers.keys(), ...unprotected.keys()])
-    if (!isLabel(label)) throw new VerificationError("A header label is neither a number nor text", "label-type");
+    if (!isLabel(label)) throw new VerificationError("A header label is neither a number nor a text", "label-type");
   for (const label of headers.keys())
     if (unprotected.has(label)) throw new VerificationError(`Header ${label} is both protected and unprotected`, "label-twice");
 }

@@ -432,9 +432,8 @@ class SemanticCheck:
             ):
                 found = f"{usage[part]} {part} tokens"
                 expected = f"at most the {usage[whole]} of {whole}"
-                self._add_remark(
-                    path, f"token-usage/{part}", "a part must not exceed the whole", found, expected
-                )
+                rule = "a token counter must not exceed the one that includes it"
+                self._add_remark(path, f"token-usage/{part}", rule, found, expected)
 
     def _check_order(self, stamps: list[Any]) -> None:
         """Add a remark with the number of timestamps that are earlier than the one before."""

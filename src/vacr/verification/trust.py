@@ -189,7 +189,7 @@ def list_candidate_signers(message: Sign1, algorithm: int, policy: Policy) -> li
     problem = (
         "the certificate chain does not lead to a trusted root"
         if chain
-        else "no trusted key works with the statement's algorithm"
+        else f"not signed by a trusted key: none of them is for {ALGORITHMS[algorithm].name}"
     )
     raise InvalidStatement(
         problem,
@@ -320,10 +320,12 @@ def _find_certified_signer(chain: list[x509.Certificate], policy: Policy) -> Tru
 
 
 def _check_owner_of_key(owner: TrustedParty | None, signer: TrustedSigner) -> None:
-    """Check that the owner of a key in the trust store, or None, is the party of its certificate.
+    """Check that the party whose certificate this is also owns the key, if the store lists the key.
+
+    `owner` is the party for which the trust store lists the key, or None.
 
     Raises:
-        InvalidStatement: it is another one, whose validity and issuers would not count.
+        InvalidStatement: another party owns it, and its validity and issuers would not count.
     """
     if owner is not None and not signer.is_party(owner):
         raise InvalidStatement(

@@ -189,7 +189,9 @@ class _Entry:
         try:
             return value.astimezone(UTC)
         except OverflowError as error:
-            raise self.error(f"{member} is not a date that can be compared") from error
+            raise self.error(
+                f"{member} is out of range: in UTC, it is before year 1 or after 9999"
+            ) from error
 
 
 _TYPE_NAMES = {
