@@ -215,7 +215,7 @@ def drop_nulls(native: JsonObject) -> None:
 def add_remaining_members(
     entry: JsonObject, native: JsonObject, same: frozenset[str] = frozenset()
 ) -> JsonObject:
-    """Put the remaining members of a native object, except nulls, into its entry.
+    """Put the remaining members of a native object, except nulls, into its entry; return that.
 
     A member with a canonical name goes to `vacr.native`, unless it is one of `same`, the names that
     mean the same in both.

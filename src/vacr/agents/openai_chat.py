@@ -105,7 +105,7 @@ def make_chat_event(message: JsonObject) -> JsonObject:
 
 
 def _take_children(message: JsonObject) -> list[JsonObject]:
-    """Take the reasoning and the calls out of a message, as entries."""
+    """Take reasoning and calls out of a message, and return them as entries; there may be none."""
     children: list[JsonObject] = []
     for name in CHAT_REASONING_MEMBERS:
         if message.get(name) and type(message[name]) is str:

@@ -228,7 +228,7 @@ def build_lsp_server(notes: FileNotes) -> LanguageServer:
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     @server.thread()
     def hover(params: types.HoverParams) -> types.Hover | None:
-        """Return the note about the line under the cursor."""
+        """Return the note about the line under the cursor, or None if there is none."""
         number = params.position.line + 1
         text = read_notes(params.text_document.uri).describe(number)
         if not text:

@@ -258,7 +258,7 @@ class ClaimIndex:
             return None
 
     def _read(self, statement: str, parameters: Sequence[Any]) -> list[Any]:
-        """Return the rows of a query; if it fails, give up the index and return none."""
+        """Return the rows of a query; if it fails, close the index, and return an empty list."""
         if self._connection is None:
             return []
         try:
@@ -268,7 +268,7 @@ class ClaimIndex:
             return []
 
     def _write(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
-        """Return the result of work in a transaction; if it fails, give up the index."""
+        """Return the result of work in a transaction; on failure, close the index, return None."""
         if self._connection is None:
             return None
         try:

@@ -112,7 +112,7 @@ def run_unrecorded(command: Sequence[str]) -> int:
 
 
 def _start_agent(command: Sequence[str], streams: int | None) -> subprocess.Popen[bytes]:
-    """Start an agent, and let it have the signals that would end this process.
+    """Start an agent, pass the signals on that would end this process, and return the agent.
 
     Raises:
         UnreadableInput: it cannot be started.

@@ -91,7 +91,7 @@ def find_retention_days(agent: Agent, environment: Mapping[str, str]) -> float |
 
 
 def choose_days(retention: Retention, settings: Any) -> float | None:
-    """Return the days that the settings of an agent state, or its default."""
+    """Return the days that an agent keeps sessions, by its settings or default; None for ever."""
     if retention.switch and _get_member(settings, retention.switch) is not True:
         return None
     value = _get_member(settings, retention.setting)

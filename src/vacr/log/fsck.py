@@ -138,7 +138,7 @@ def run_fsck(
 def _check_storage(
     storage: LogStorage, folder: LogFolder, findings: Findings, progress: ProgressCallback
 ) -> FsckResult:
-    """Check the database, the tree, the published files and the keys of a log."""
+    """Check the database, tree, published files and keys of a log, and return the counts."""
     for complaint in storage.check_database():
         findings.add(f"the database is damaged: {complaint}")
     head = storage.head()

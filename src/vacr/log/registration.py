@@ -386,7 +386,11 @@ async def _read_statement_body(receive: AsgiReceive) -> bytes:
 
 
 async def _await_outcome(outcome: asyncio.Future[PlacedEntry | None]) -> PlacedEntry | None:
-    """Wait until a statement is registered, or only accepted; raise Problem if that fails."""
+    """Wait until a statement is registered, and return its place; None if it is only accepted.
+
+    Raises:
+        Problem: the statement was refused, or could not be registered.
+    """
     try:
         return await outcome
     except Problem:

@@ -326,7 +326,7 @@ class Registrar:
     def _register(
         self, path: str, data: bytes, write: StatementWriter | None
     ) -> RegistrationOutcome:
-        """Register a statement, unless it has a receipt already, and raise any error."""
+        """Register a statement, unless it has a receipt already; return the outcome, or raise."""
         message = check_registrable(data)
         if self.unreachable is not None:
             raise self.unreachable
@@ -381,7 +381,10 @@ class Registrar:
         return [key for key in self.log_keys if compute_thumbprint(key) in thumbprints]
 
     def _postpone(self, path: str, data: bytes, error: Unreachable) -> RegistrationOutcome:
-        """Add a statement to the outbox; the outcome is `failed` without an outbox."""
+        """Add a statement to the outbox, and return the outcome `pending`.
+
+        The outcome is `failed` if there is no outbox, or it cannot be written.
+        """
         if self.outbox is None:
             return RegistrationOutcome(path, STATE_FAILED, error=error)
         try:

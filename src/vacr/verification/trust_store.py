@@ -370,7 +370,7 @@ def _list_role_problems(party: TrustedParty, roles: set[str]) -> Iterator[str]:
 
 
 def _list_material_problems(party: TrustedParty, roles: set[str]) -> Iterator[str]:
-    """Yield the material of a party that none of its roles uses."""
+    """Yield a message for each key, name or issuer of a party that none of its roles uses."""
     shown = ", ".join(party.roles)
     if party.keys and not roles & _ROLES_WITH_KEYS:
         yield f"keys are of no use for the roles {shown}"

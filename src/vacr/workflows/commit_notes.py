@@ -103,9 +103,9 @@ def write_commit_notes(
     force: bool = False,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> list[NoteResult]:
-    """Blame commits, and write a note for each commit with proven lines, all at once.
+    """Blame commits, write a note for each commit with proven lines, and return the results.
 
-    `force` replaces notes of other tools, too.
+    All notes are written at once. `force` replaces notes of other tools, too.
 
     Raises:
         UnreadableInput: there is no such commit, or git fails.

@@ -145,7 +145,10 @@ class RegistrationTarget:
         work: Callable[[str, Callable[[bytes], None] | None], RegistrationOutcome],
         statement: str,
     ) -> tuple[RegistrationOutcome, str]:
-        """Call `work` with the path of a statement, and the function that writes its result."""
+        """Call `work` with the path of a statement, and the function that writes its result.
+
+        Return the outcome, and the path that it concerns: the output, or on an error the statement.
+        """
         if self.output is None:
             return work(statement, None), statement
         path = Path(self.output)

@@ -76,7 +76,7 @@ class AgentClientProtocol(Agent):
         return reports
 
     def tool_effect(self, call: ToolCall) -> ToolEffect | None:
-        """Return the effect of a kind of call; for an edit, its arguments decide."""
+        """Return the effect of a kind of call, for an edit by its arguments; None if unknown."""
         effect = self.tools.get(call.name)
         if call.name != "edit":
             return effect

@@ -95,7 +95,10 @@ class ShownChanges(CallReports):
         return {SHOWN_CHANGES: changes} if changes else {}
 
     def implied_call(self, entry: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the file that the agent had the editor write, unless a call shows its changes."""
+        """Return the call for a file that the agent had the editor write.
+
+        Return None for any other entry, and if a call already shows changes of the file.
+        """
         if entry.get("event-type") != WRITE_METHOD or REFUSED_MARK in entry.get("vacr", ()):
             return None
         message = dict_or_empty(dict_or_empty(entry.get("data")).get("message"))

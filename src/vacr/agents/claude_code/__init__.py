@@ -164,7 +164,7 @@ class ClaudeCode(Agent):
         return parse_recorded_hunks(call)
 
     def shown_file(self, call: ToolCall, path: str) -> Iterable[FileAction] | None:
-        """Return the file that Claude Code stores, or else the numbered lines that it shows."""
+        """Return the file that Claude Code stores, or else the lines that it shows; never None."""
         from vacr.agents.claude_code.tools import parse_read_listing, parse_shown_file
 
         shown = parse_shown_file(call.native.get("toolUseResult"), path)

@@ -189,7 +189,7 @@ def classify_outcome(result: CallResult) -> Outcome:
 
 
 def _find_denial(message: dict[str, Any]) -> str:
-    """Return the status that a refusal in a member of its own states, or an empty text."""
+    """Return the status that the member about a refusal states, or an empty text without one."""
     kind = message.get("toolDenialKind")
     if isinstance(kind, str) and kind in _STATUSES_BY_DENIAL:
         return _STATUSES_BY_DENIAL[kind]

@@ -568,8 +568,8 @@ class _Task(JsonSession):
     def join_screen(self, shown: list[Any]) -> None:
         """Add times and tokens that the screen showed to the messages that do not have them.
 
-        The screen counts the messages that were there: a request was shown after the answer before
-        it, and an answer after the request.
+        The screen gives the index of the last message that existed at that moment. So a request
+        belongs to the next message, and its tokens to the answer after that.
         """
         entries = self.session.entries
         times: dict[int, int] = {}

@@ -227,9 +227,10 @@ class _Session(JsonSession):
             session.models[model] += 1
 
     def take_calls(self, item: JsonObject) -> list[JsonObject]:
-        """Take the calls and their results out of an item, as entries.
+        """Take the calls and their results out of an item, and return them as entries.
 
-        Without their states, the calls of the message are viewed. Lists of anything else stay.
+        If the item has no states of calls, return entries of the calls in its message, which stay
+        there. Lists of anything else stay, too.
         """
         for member in CONTINUE_STATE_LISTS:
             states = item.get(member)

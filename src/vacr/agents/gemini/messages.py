@@ -230,7 +230,7 @@ def _add_children(
 
 
 def _take_thoughts_and_calls(message: JsonObject, session: SessionBuilder) -> list[JsonObject]:
-    """Take thoughts and calls out of a message, as entries; lists of anything else stay."""
+    """Take thoughts and calls out of a message, as a list of entries; other lists stay."""
     entries: list[JsonObject] = []
     thoughts, calls = message.get("thoughts"), message.get("toolCalls")
     if thoughts and type(thoughts) is list and _all_have_member(thoughts, "description", None):

@@ -331,7 +331,7 @@ class _Conversation:
             self.local_times += 1
 
     def _take_reasoning(self, message: JsonObject) -> list[JsonObject]:
-        """Take the reasoning out of a message, if it is a text of its own."""
+        """Take the reasoning out of a message as a list of one entry; empty without a text."""
         path = self.map.members["reasoning"]
         text = path.find(message)
         if type(text) is not str or not text:

@@ -221,7 +221,7 @@ class _Conversation:
         self.waiting = []
 
     def add_call(self, call: TextCall) -> JsonObject:
-        """Add a call to the children of the last answer."""
+        """Add a call to the children of the last answer, and return its entry."""
         self.count += 1
         marks: JsonObject = {"from": "text"}
         if not call.is_certain:

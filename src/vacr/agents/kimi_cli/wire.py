@@ -190,7 +190,10 @@ class _WireReader:
         return entry
 
     def make_call_entry(self, payload: JsonObject, agent: str | None) -> JsonObject | None:
-        """Turn a call into an entry; the text of its arguments stays, because it may be cut."""
+        """Turn a call into an entry, or return None for a call without a name.
+
+        The text of its arguments stays in the message, because it may be cut.
+        """
         function = payload["function"]
         if type(function.get("name")) is not str:
             return None

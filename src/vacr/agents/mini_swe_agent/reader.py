@@ -87,7 +87,7 @@ def _is_trajectory(value: Any) -> bool:
 
 
 def _is_message_list(messages: list[Any]) -> bool:
-    """Return whether a list has messages with a role, and an observation among the first."""
+    """Return whether one of the first eight messages is an observation of mini-swe-agent."""
     return bool(messages) and any(
         type(message) is dict
         and message.get("role") == "user"

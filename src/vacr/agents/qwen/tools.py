@@ -69,7 +69,8 @@ def parse_recorded_hunks(call: ToolCall) -> list[Hunk]:
 def parse_shown_file(call: ToolCall, path: str) -> list[FileAction] | None:
     """Return the part of a file that a read showed.
 
-    Other forms are Gemini CLI's. Return None if the read shows numbered lines.
+    A result in another form is parsed like one of Gemini CLI: then return None if it shows numbered
+    lines. The list is empty if the result shows no part of a file, or its line counts disagree.
     """
     output = call.native.get("output")
     if not isinstance(output, dict) or not isinstance(output.get("output"), str):

@@ -153,7 +153,7 @@ class _Trajectory(JsonSession):
             get_writable_marks(entry)["paired-by"] = "tool_call_ids"
 
     def add_children(self, entry: JsonObject, action: Any) -> None:
-        """Add the reasoning in blocks, and the call of an action without one."""
+        """Add the reasoning in blocks and, if a message has no call, the call of its action."""
         views = build_child_entries(entry.get("thinking_blocks"))
         for view in views:
             get_writable_marks(view)["from"] = "thinking_blocks"

@@ -99,7 +99,7 @@ class Zed(Agent):
         return parse_shown_file(call, path)
 
     def shell_run(self, call: ToolCall) -> RunShell | None:
-        """Return the script that a call ran; it starts in the folder that the call names."""
+        """Return the script that a call ran, in the folder that the call names; None for none."""
         from vacr.agents.zed.tools import resolve_path, simplify_call
 
         run = super().shell_run(simplify_call(call))
