@@ -392,7 +392,7 @@ def test_strict_fails_on_drift_and_undecodable_lines(vacr, tmp_path):
 def test_unreadable_paths_are_reported(vacr, tmp_path):
     (tmp_path / "loop").symlink_to("loop")
     for name, message in (
-        ("loop", "symbolic links go in a circle"),
+        ("loop", "symbolic links form a loop"),
         ("missing", "there is no such file"),
         ("/dev/zero", "a device, not a file"),
         ("x" * 5000, "the name is too long"),

@@ -34,7 +34,7 @@ _READ_ERROR_REASONS = {
     errno.ENOENT: "there is no such file",
     errno.EACCES: "no permission to read it",
     errno.EPERM: "no permission to read it",
-    errno.ELOOP: "its symbolic links go in a circle",
+    errno.ELOOP: "its symbolic links form a loop",
     errno.ENAMETOOLONG: "the name is too long",
     errno.ENXIO: "a socket, not a file",
 }

@@ -292,7 +292,7 @@ def check_inside_project(path: Path) -> None:
     The store need not exist.
 
     Raises:
-        UnreadableInput: a link does, or links go in a circle.
+        UnreadableInput: a link does, or links form a loop.
     """
     try:
         is_inside = path.resolve().is_relative_to(path.parent.parent)
