@@ -118,3 +118,61 @@ def test_notice_hunks_of_a_partly_known_file_move_later_lines(tmp_path):
     session.edit("a.py", "line 38", "thirty-eight")
     (row,) = list_applied_changes(*replay_records([session.record(tmp_path)]))
     assert row["ranges"] == [[40, 40]]
+
+
+def launch(status):
+    """Return the output and the report of a sub-agent that runs on, or that ended."""
+    if status == "async_launched":
+        return "Async agent launched.", {"status": status, "agentId": "a1", "isAsync": True}
+    return "I changed a.py.", {"status": status, "agentId": "a1", "content": []}
+
+
+def find_type_of_first_line(session, folder):
+    """Return who wrote line 1 of a.py, by its record; `None` if the record does not say."""
+    (attributed,) = attribute_records([session.record(folder)])
+    for file in attributed["file-attribution"]["files"]:
+        for conversation in file["conversations"]:
+            for part in conversation["ranges"]:
+                if part["start-line"] == 1:
+                    return part.get("contributor", conversation["contributor"])["type"]
+    return None
+
+
+@pytest.mark.parametrize("tool", ["Agent", "Task", "mcp__editor__apply"])
+def test_notice_after_a_call_that_may_change_any_file_names_nobody(tmp_path, tool):
+    session = ClaudeSession()
+    session.read("a.py", OLD)
+    session.call(tool, {"description": "Change", "prompt": "Do it."}, *launch("completed"))
+    add_notice(session, "a.py", render_notice(OLD, "zero\n" + OLD))
+    assert find_type_of_first_line(session, tmp_path) in ("unknown", None)
+
+
+def test_notice_while_a_sub_agent_runs_names_nobody_although_it_ended_later(tmp_path):
+    session = ClaudeSession()
+    session.call("Agent", {"description": "Change", "prompt": "Do it."}, *launch("async_launched"))
+    session.read("a.py", OLD)
+    add_notice(session, "a.py", render_notice(OLD, "zero\n" + OLD))
+    notice = "<task-notification>\n<task-id>a1</task-id>\n<status>completed</status>\n"
+    session.line(
+        type="user",
+        origin={"kind": "task-notification"},
+        message={"role": "user", "content": f"{notice}</task-notification>"},
+    )
+    assert find_type_of_first_line(session, tmp_path) in ("unknown", None)
+
+
+def test_notice_names_the_user_where_only_a_sub_agent_before_the_last_look_ran(tmp_path):
+    session = ClaudeSession()
+    session.call("Agent", {"description": "Change", "prompt": "Do it."}, *launch("completed"))
+    session.read("a.py", OLD)
+    add_notice(session, "a.py", render_notice(OLD, "zero\n" + OLD))
+    assert find_type_of_first_line(session, tmp_path) == "human"
+
+
+def test_notice_names_the_user_after_a_sub_agent_that_was_refused(tmp_path):
+    session = ClaudeSession()
+    session.read("a.py", OLD)
+    refusal = "The user doesn't want to proceed with this tool use. The tool use was rejected"
+    session.call("Agent", {"prompt": "Do it."}, refusal, "User rejected tool use", error=True)
+    add_notice(session, "a.py", render_notice(OLD, "zero\n" + OLD))
+    assert find_type_of_first_line(session, tmp_path) == "human"

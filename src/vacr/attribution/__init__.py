@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from vacr.attribution.reconcile import list_line_runs as list_line_runs
     from vacr.attribution.reconcile import release_reverted_lines as release_reverted_lines
     from vacr.attribution.replay import Replay as Replay
+    from vacr.attribution.replay import is_left_running as is_left_running
     from vacr.attribution.session_steps import find_entry_prompts as find_entry_prompts
     from vacr.attribution.session_steps import find_entry_times as find_entry_times
     from vacr.attribution.session_steps import list_shown_revisions as list_shown_revisions
@@ -77,7 +78,10 @@ __getattr__, __dir__, __all__ = export_lazily(
             "list_line_runs",
             "release_reverted_lines",
         ),
-        "replay": ("Replay",),
+        "replay": (
+            "Replay",
+            "is_left_running",
+        ),
         "session_steps": (
             "find_entry_prompts",
             "find_entry_times",

@@ -46,7 +46,7 @@ from vacr.edits import (
 )
 from vacr.errors import PluginError
 
-REPLAY_ALGORITHM, REPLAY_VERSION = "vacr-replay", 5
+REPLAY_ALGORITHM, REPLAY_VERSION = "vacr-replay", 6
 # The result depends on the agents' knowledge of their tools.
 TOOLS_VERSION = 5
 

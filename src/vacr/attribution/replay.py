@@ -19,17 +19,22 @@ change that no call explains came from outside.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from heapq import merge
 from typing import Any
 
 from vacr.agents import (
+    DENIED,
+    RUNNING,
     Agent,
     RunShell,
     SessionStep,
     ToolCall,
     ToolEffect,
+    dict_or_empty,
+    extract_command,
     find_record_agent,
 )
 from vacr.attribution.base_files import BaseFiles
@@ -110,6 +115,9 @@ from vacr.edits import (
     split_keeping_ends,
 )
 
+# A shell command that runs on after its call: `serve &`.
+_BACKGROUND = re.compile(r"(?<![&>|<\\])&(?=\s|\)|$)")
+
 LineChange = Replacement | AppliedPatch | FileWrite
 PlacedChange = tuple[LineRanges | None, str]
 """The line ranges that a change wrote, or `None` where its place is unknown, and the evidence."""
@@ -126,6 +134,14 @@ def derive_file_actions(agent: Agent, call: ToolCall) -> Iterator[FileAction]:
             yield from derive_shell_events(call, action)
         else:
             yield action
+
+
+def is_left_running(call: ToolCall) -> bool:
+    """Return whether a call started a command or sub-agent that ran on after its result."""
+    command, _ = extract_command(call.input)
+    has_later_end = "resolved-by" in dict_or_empty(call.native.get("vacr"))
+    is_running = call.native.get("status") == RUNNING or has_later_end
+    return is_running or bool(_BACKGROUND.search(command or ""))
 
 
 class Replay:
@@ -149,6 +165,9 @@ class Replay:
         self.checked = False  # Whether the host refuses to edit a file that changed unseen.
         self.clock = 0  # The number of steps so far.
         self.touched = 0  # The time of the last possible change of unnamed files.
+        self.delegated = 0  # The time of the last call that may have changed files in any way.
+        self.runs_on = False
+        """Whether a command or sub-agent may still run that a call has started."""
         self.bulk_changes: list[BulkChange] = []
         self.moments: dict[str, int] = {}
         """Path keys → the time at which the file was as in the base, if that is not the start."""
@@ -207,6 +226,10 @@ class Replay:
         self.clock += 1
         for action in actions:
             self.apply_action(action, step)
+        if isinstance(step, ToolCall) and step.native.get("status") != DENIED:
+            self.runs_on = self.runs_on or is_left_running(step)
+            if self.agent.tool_effect(step) is None:  # Such as a sub-agent without a record.
+                self.delegated = self.clock
 
     def apply_action(self, action: FileAction, step: SessionStep) -> None:
         """Apply one file action of a step to the tracked files."""
@@ -491,12 +514,15 @@ class Replay:
         """Compare a file with the lines that a step shows, and attribute the difference.
 
         New lines since the last look are attributed to the possible author: a command that ran in
-        between, else the author in `kind`, else the user, or an unknown writer without a base.
+        between, else the author in `kind`, else the user, or an unknown writer without a base, or
+        if a sub-agent may have worked in between.
         `observe` compares: it takes the number of that maker, and returns whether the lines fit.
         """
         if self.touched > tracked.looked:
             kind, tracked.file.may_have_moved = "shell", True
         kind = kind or ("user" if self.base is not None else "unknown")
+        if kind == "user" and (self.runs_on or self.delegated > tracked.looked):
+            kind = "unknown"
         likely_text = tracked.file.best_text if tracked.is_doubtful else None
         if tracked.is_doubtful:
             # Earlier looks no longer prove the lines that are not shown now.

@@ -25,13 +25,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from vacr.agents import RUNNING, SessionStep, ToolCall, extract_command, find_record_agent
+from vacr.agents import SessionStep, ToolCall, extract_command, find_record_agent
 from vacr.attribution import (
     EVIDENCE_EXTERNAL,
     BaseFiles,
     Replay,
     TrackedFile,
     find_entry_times,
+    is_left_running,
     list_line_runs,
     locate_session_steps,
 )
@@ -50,8 +51,6 @@ EVIDENCE_EXCLUSION = "exclusion"
 # A shorter line may be in the text of an agent by chance.
 _MIN_LETTERS = 8
 _BOT_MARK = "[bot]"
-# A shell command that runs on after its call: `serve &`.
-_BACKGROUND = re.compile(r"(?<![&>|<\\])&(?=\s|\)|$)")
 # A program whose output becomes a word, such as `echo $(./generate.sh)`; some only print.
 _SUBSTITUTION = re.compile(
     r"(?:\$\(|`|<\()\s*(?!\(|(?:basename|cat|date|dirname|echo|head|ls|printf|pwd|tail|wc|which)\b)"
@@ -135,8 +134,6 @@ class _WindowReplay(Replay):
         """Files that were not as in the base when a session first saw them."""
         self.rearranged: defaultdict[str, set[str]] = defaultdict(set)
         """The lines of each file that were there before in another layout."""
-        self.runs_on = False
-        """Whether a command or sub-agent may still run that a call has started."""
 
     def step(self, step: SessionStep, actions: Iterable[FileAction]) -> None:
         """Apply one step, and note files that were not as in the base when it first saw them."""
@@ -146,8 +143,6 @@ class _WindowReplay(Replay):
         before = {key: self.files[key].file for key in keys if key in self.files}
         texts = {key: file.best_text or "" for key, file in before.items()}
         places = {key: set(file.outside) for key, file in before.items()}
-        if self.runs_on:
-            self.touched = self.clock + 1
         super().step(step, known)
         for key in unseen:
             tracked = self.files.get(key)
@@ -160,8 +155,7 @@ class _WindowReplay(Replay):
             self._note_hidden_command(step)
 
     def _note_hidden_command(self, call: ToolCall) -> None:
-        """Note a call that runs on after its result, or runs a program that the shell hides."""
-        self.runs_on = self.runs_on or is_left_running(call)
+        """Note a call that runs a program that the shell hides."""
         command, _ = extract_command(call.input)
         if _SUBSTITUTION.search(command or ""):
             self.touched = self.clock
@@ -172,12 +166,6 @@ class _WindowReplay(Replay):
         for line in (self.files[key].file.best_text or "").split("\n"):
             if _keep_letters(line) in letters:
                 self.rearranged[key].add(line.strip())
-
-
-def is_left_running(call: ToolCall) -> bool:
-    """Return whether a call started a command or sub-agent that may run on after its result."""
-    command, _ = extract_command(call.input)
-    return call.native.get("status") == RUNNING or bool(_BACKGROUND.search(command or ""))
 
 
 @dataclass(frozen=True, slots=True)
