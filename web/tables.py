@@ -21,7 +21,12 @@ from vacr.agents.tool_calls import (
 from vacr.record import BLOCK_VIEWS, UNTYPED_PART_VIEWS
 from vacr.viewer.content import TEXT_BLOCK_TYPES
 from vacr.viewer.exit_codes import EXIT_CODE_MEANINGS
-from vacr.viewer.rows import DESCRIPTIVE_ARGUMENTS, SEARCH_ARGUMENTS
+from vacr.viewer.rows import (
+    DESCRIPTIVE_ARGUMENTS,
+    PLAN_ARGUMENTS,
+    SEARCH_ARGUMENTS,
+    STEP_ARGUMENTS,
+)
 
 TARGET = Path(__file__).parent / "src" / "tables.json"
 
@@ -41,6 +46,8 @@ def build_tables() -> str:
         "patches": PATCH_ARGUMENTS,
         "commands": COMMAND_ARGUMENTS,
         "searches": SEARCH_ARGUMENTS,
+        "plans": PLAN_ARGUMENTS,
+        "steps": STEP_ARGUMENTS,
         "descriptions": DESCRIPTIVE_ARGUMENTS,
         "textTypes": sorted(TEXT_BLOCK_TYPES),
         "entryTypes": sorted(BLOCK_VIEWS),

@@ -212,7 +212,7 @@ def test_prices_of_ones_own_are_used_and_dated(vacr, tmp_path):
         json.dumps({"date": "2026-02-03", "source": "ours", "makers": makers})
     )
     done = vacr("stats", CODEX, "--prices", tmp_path / "prices.json")
-    assert "~28.13 $ estimated, prices of 2026-02-03" in done.out
+    assert "~$28.13 estimated, prices of 2026-02-03" in done.out
     prices = ("--prices", tmp_path / "prices.json")
     for shown in (
         vacr("show", CODEX, *prices).out,
@@ -220,7 +220,7 @@ def test_prices_of_ones_own_are_used_and_dated(vacr, tmp_path):
         vacr("export", CODEX, "--to", "html", "-o", "-", *prices).out,
         vacr("view", CODEX, "-o", "-", *prices).out,
     ):
-        assert "~28.13 $ estimated, prices of 2026-02-03" in shown
+        assert "~$28.13 estimated, prices of 2026-02-03" in shown
     refused = vacr("export", CODEX, "--to", "atif", *prices)
     assert refused.returncode == 2
     assert "--prices has no effect on --to atif" in refused.err
@@ -233,7 +233,7 @@ def test_marks_of_costs_are_explained(vacr, tmp_path):
     other = session.replace(name, name[::-1])
     (tmp_path / "own.jsonl").write_text(other, "utf-8")
     done = vacr("stats", CLAUDE, "own.jsonl")
-    assert "  ≥~0.07 $  " in done.out
+    assert "  ≥~$0.07  " in done.out
     assert "not priced: my-own-model (" in done.out
     assert "(~ is or contains an estimate; ≥ lacks models without a price)" in done.out
     assert "(? no price is known)" in vacr("stats", "own.jsonl").out

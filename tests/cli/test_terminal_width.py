@@ -90,7 +90,7 @@ def test_no_line_is_wider_than_the_terminal(screen, width, command):
 def test_stats_keeps_the_cost(screen, width):
     head, *rows = screen(width, "stats")
     assert "cost" in head.split()
-    assert any("~0.10 $" in row or "~0.12 $" in row for row in rows)
+    assert any("~$0.10" in row or "~$0.12" in row for row in rows)
 
 
 @pytest.mark.parametrize("width", [80, 100])

@@ -92,7 +92,7 @@ def test_the_agents_total_of_a_session_wins():
     assert count_cost(record(used, state(0.5), state(0.75))) == Cost(stated=0.75)
     free = count_cost(record(used, state(0)))
     assert (free.estimated, free.free_estimated, free.zero_calls) == (5.0, 5.0, 1)
-    assert "1 call stated as free, ~5.00 $ by list prices of D" in list_cost_facts(free, "D")
+    assert "1 call stated as free, ~$5.00 by list prices of D" in list_cost_facts(free, "D")
     assert count_cost(record(used, state(-1e308))).stated == -1e15
     assert count_cost(record(used, state(True)), call_by_call=True).estimated == 5.0
     assert count_cost(record(used, state(0.5)), call_by_call=True).estimated == 5.0
@@ -225,13 +225,13 @@ def test_a_price_file_of_ones_own_replaces_the_table():
 FREE = {"input": 1_000_000, "output": 0, "cost": 0}
 SHOWN = [
     ("nothing", [], "", []),
-    ("stated", [call({"input": 9, "cost": 1.5})], "1.50 $", ["1.50 $ stated"]),
-    ("estimated", [call({"input": 100})], "~0.0005 $", ["~0.0005 $ estimated, prices of D"]),
+    ("stated", [call({"input": 9, "cost": 1.5})], "$1.50", ["$1.50 stated"]),
+    ("estimated", [call({"input": 100})], "~$0.0005", ["~$0.0005 estimated, prices of D"]),
     (
         "free",
         [call(FREE), call(FREE)],
-        "~10.00 $",
-        ["2 calls stated as free, ~10.00 $ by list prices of D"],
+        "~$10.00",
+        ["2 calls stated as free, ~$10.00 by list prices of D"],
     ),
     (
         "all kinds",
@@ -241,11 +241,11 @@ SHOWN = [
             call(FREE),
             call({"input": 7}, **{"model-id": "mine"}),
         ],
-        "≥~11.50 $",
+        "≥~$11.50",
         [
-            "1.50 $ stated",
-            "~5.00 $ estimated, prices of D",
-            "1 call stated as free, ~5.00 $ by list prices of D",
+            "$1.50 stated",
+            "~$5.00 estimated, prices of D",
+            "1 call stated as free, ~$5.00 by list prices of D",
             "not priced: mine (7 tokens)",
         ],
     ),

@@ -26,6 +26,9 @@ export const ACT_ICONS: Record<Act, string> = {
   plan: "☑",
   call: "•",
 };
+/** How the name of an MCP server's tool begins. */
+const MCP = "mcp__";
+const MAX_NAME = 100;
 const ACTS_BY_EFFECT: Record<string, Act> = {
   observe: "read",
   gather: "read",
@@ -38,57 +41,79 @@ const ACTS_BY_EFFECT: Record<string, Act> = {
   shell: "command",
   script: "command",
 };
-/** Tools that change no file, or whose agent is not known, by name in lower case. */
+/** Tools whose names hide their effect, by name in lower case. */
 const ACTS_BY_NAME: Record<string, Act> = {
-  read: "read",
-  read_file: "read",
-  view: "read",
-  notebookread: "read",
-  grep: "search",
-  glob: "search",
   ls: "search",
-  list: "search",
-  list_dir: "search",
-  list_directory: "search",
-  grep_files: "search",
-  file_search: "search",
-  glob_file_search: "search",
-  bash: "command",
-  shell: "command",
-  webfetch: "web",
-  websearch: "web",
-  web_fetch: "web",
-  web_search: "web",
-  google_web_search: "web",
   task: "agent",
+  new_task: "agent",
   agent: "agent",
-  spawn_agent: "agent",
-  subagent: "agent",
-  todoread: "plan",
-  todowrite: "plan",
-  write_todos: "plan",
-  update_plan: "plan",
+  agentswarm: "agent",
   taskcreate: "plan",
   taskupdate: "plan",
   tasklist: "plan",
   taskget: "plan",
+  task_tracker: "plan",
 };
+/** The words in the name of a tool that tell its act; the first match counts. */
+const ACTS_BY_WORDS: [Act, RegExp][] = [
+  ["plan", / (?:todos?|todoread|todowrite|checklist|plan) /],
+  ["agent", / (?:subagents?|delegate|spawn) | sub agents? /],
+  [
+    "call",
+    / (?:ask|bash output|get terminal|kill|list (?:agents|bash|powershell)|output|stop|think|(?:read|write) (?:agent|bash|powershell|stdin)) /,
+  ],
+  ["web", / (?:browse|fetch|internet|url|web|webfetch|webpage|websearch) /],
+  ["search", / (?:codebase|find|glob|grep|search|tree) | list (?:dir|directory|files) /],
+  ["command", / (?:bash|command|commands|exec|powershell|pwsh|shell|terminal) | run (?:build|tests) /],
+  ["read", / (?:notebookread|open|read|view) | get file /],
+];
+/** Words of tools that change files. A tool that is known to change none is no edit, and an editor may also just show. */
+const EDIT_WORDS =
+  / (?:apply patch|edit|insert|replace|str replace) | (?:create|delete|move|rename|write) (?:files?|directory|folder) /;
 const EDIT_VERBS: Record<string, string> = { edit: "Edited", write: "Wrote", add: "Created", delete: "Deleted", move: "Moved" };
-const VERBS: Partial<Record<Act, string>> = { read: "Read", search: "Searched", command: "Ran" };
+const VERBS: Partial<Record<Act, string>> = { read: "Read", search: "Searched", command: "Ran", plan: "Plan" };
 
-/** Return the effect of an agent's tool; an unknown tool counts as an ordinary call. */
+/** Return the effect of an agent's tool, by its name if nothing else tells; an unknown tool counts as an ordinary call. */
 export function classifyTool(agent: string, tool: string): Act {
   const effect = findEffect(agent, tool) ?? "";
   if (Object.hasOwn(ACTS_BY_EFFECT, effect)) return ACTS_BY_EFFECT[effect];
   const name = tool.toLowerCase();
-  return Object.hasOwn(ACTS_BY_NAME, name) ? ACTS_BY_NAME[name] : "call";
+  if (Object.hasOwn(ACTS_BY_NAME, name)) return ACTS_BY_NAME[name];
+  // The tool of an MCP server keeps its name: its words may mean anything.
+  if (name.startsWith(MCP)) return "call";
+  const words = spellOut(tool);
+  const act = ACTS_BY_WORDS.find(([, pattern]) => pattern.test(words))?.[0];
+  return act ?? (!effect && EDIT_WORDS.test(words) && !words.includes(" editor ") ? "edit" : "call");
+}
+
+/** Return whether the input of a tool is a command, so that tests and commits can be found in it. */
+export function runsCommands(agent: string, tool: string): boolean {
+  const effect = findEffect(agent, tool);
+  return effect === "shell" || effect === "script" || (!effect && /^(?:bash|shell)$/i.test(tool));
+}
+
+/** Return the words of a name such as "copilot_readFile", in lower case and with a blank on either side. */
+function spellOut(tool: string): string {
+  const words = tool.slice(0, MAX_NAME).replace(/([a-z0-9])([A-Z])/g, "$1 $2");
+  return ` ${words
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter(Boolean)
+    .join(" ")} `;
 }
 
 /** Return the verb of a call, such as "Edited"; or the name of the tool if no plain word is known. */
 export function describeAct(row: PageRow): string {
   if (!row.tool) return "Result without a call";
-  if (row.act === "edit" && row.diffs.length) return EDIT_VERBS[row.diffs[0].what] ?? "Edited";
+  if (row.act === "edit") return describeEdit(row);
   // Tools of MCP servers are named "mcp__server__tool".
   const [prefix, server, ...name] = row.tool.split("__");
-  return VERBS[row.act] ?? (prefix === "mcp" && name.length ? `${server}: ${name.join("__")}` : row.tool);
+  return VERBS[row.act] ?? (`${prefix}__` === MCP && name.length ? `${server}: ${name.join("__")}` : row.tool);
+}
+
+/** Return the verb of an edit: by its change, or by the name of the tool if the record does not have the change. */
+function describeEdit(row: PageRow): string {
+  if (row.diffs.length) return EDIT_VERBS[row.diffs[0].what] ?? "Edited";
+  const word = / (create|write|delete|move) /.exec(spellOut(row.tool))?.[1] ?? "";
+  return EDIT_VERBS[word === "create" ? "add" : word] ?? "Edited";
 }

@@ -41,6 +41,8 @@ export function App({ island, worker, openRecords }: { island: Island; worker: W
   const [checks, setChecks] = useState(false);
   /** Whether a phone shows the toolbar, which larger screens always show. */
   const [tools, setTools] = useState(false);
+  /** Whether the search field gets the focus, as soon as it is there. */
+  const [searching, setSearching] = useState(false);
   const [covered, setCovered] = useState(0);
   const [missing, setMissing] = useState("");
   const scroller = useRef<HTMLElement>(null);
@@ -97,7 +99,8 @@ export function App({ island, worker, openRecords }: { island: Island; worker: W
     setTab("files");
   };
 
-  useEffect(() => {
+  // Before the next key: it must act on the row that this one led to.
+  useLayoutEffect(() => {
     if (wanted < 0) return;
     if (list.positions.has(rowKey(wanted))) {
       setWanted(-1);
@@ -109,6 +112,11 @@ export function App({ island, worker, openRecords }: { island: Island; worker: W
     // The level of detail hides the row, or the reader closed an item around it.
     else if (shown.includes(wanted) || state.detail === "brief") state.setDetail("full");
   }, [wanted, list]);
+  useLayoutEffect(() => {
+    if (!searching) return;
+    setSearching(false);
+    search.current?.focus();
+  }, [searching]);
   useEffect(() => {
     if (!state.done) return;
     const followLink = () => {
@@ -151,7 +159,11 @@ export function App({ island, worker, openRecords }: { island: Island; worker: W
     go: (item) => item && goToItem(item.key),
     reveal,
     toggle,
-    search,
+    search: () => {
+      setTab("conversation");
+      setTools(true);
+      setSearching(true);
+    },
     help: () => setHelp((on) => !on),
     files: () => setTab((current) => (current === "files" ? "conversation" : "files")),
   });

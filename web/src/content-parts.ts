@@ -79,6 +79,7 @@ function parseOutput(value: Value): Part[] {
 function parseImage(block: Value): Part | null {
   if (block.type === "image" && isObject(block.source))
     return buildImage(getText(block.source, "media_type"), getText(block.source, "data"), getText(block.source, "url"));
+  if (block.type === "image" && typeof block.url === "string") return parseAddress(block.url);
   if (block.type === "input_image") return parseAddress(getText(block, "image_url"));
   const inline = block.inlineData !== undefined ? block.inlineData : block.inline_data;
   if (isObject(inline))

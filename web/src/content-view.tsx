@@ -2,9 +2,9 @@
 
 import { useMemo, useState } from "preact/hooks";
 import type { Part } from "./content-parts";
-import { prettyJson } from "./json";
+import { prettyJson, type Value } from "./json";
 import { renderMarkdown } from "./markdown";
-import { makeVisible } from "./text";
+import { makeVisible, splitThoughts } from "./text";
 
 const MAX_LENGTH = 12_000;
 const MAX_LINES = 200;
@@ -53,10 +53,17 @@ export function PlainText({ text, lines, look = "plain" }: { text: string; lines
 /** A text rendered as Markdown, cut at first. */
 function MarkdownText({ text }: { text: string }) {
   const [whole, setWhole] = useState(false);
-  const shown = whole ? { text, left: 0 } : cutText(text);
+  const [thoughts, answer] = useMemo(() => splitThoughts(text), [text]);
+  const shown = whole ? { text: answer, left: 0 } : cutText(answer);
   const html = useMemo(() => renderMarkdown(makeVisible(shown.text)), [shown.text]);
   return (
     <>
+      {thoughts && (
+        <details class="aside">
+          <summary>Thought</summary>
+          <PlainText text={thoughts} />
+        </details>
+      )}
       <div class="marked" dangerouslySetInnerHTML={{ __html: html }} />
       <ShowMore left={shown.left} onClick={() => setWhole(true)} />
     </>
@@ -78,12 +85,31 @@ function Image({ part }: { part: Part & { is: "image" } }) {
   );
 }
 
+/** Return the path or the name of an attached file; "" if it has neither. */
+function nameFile(value: Value): string {
+  const name = [value.path, value.filename, value.name].find((candidate) => typeof candidate === "string");
+  return makeVisible(name ?? "");
+}
+
+/** A file that somebody attached to a message; its text is closed at first. */
+function AttachedFile({ value }: { value: Value }) {
+  const { content } = value;
+  if (typeof content !== "string") return <div class="note">File {nameFile(value)}</div>;
+  return (
+    <details class="aside">
+      <summary>File {nameFile(value)}</summary>
+      <PlainText text={content} look="printed" />
+    </details>
+  );
+}
+
 /** The parts of a message or an output; `marked` renders texts as Markdown. */
 export function Content({ parts, marked = false, lines }: { parts: Part[]; marked?: boolean; lines?: number }) {
   return (
     <>
       {parts.map((part) => {
         if (part.is === "image") return <Image part={part} />;
+        if (part.is === "other" && part.kind === "file" && nameFile(part.value)) return <AttachedFile value={part.value} />;
         if (part.is === "other")
           return <PlainText text={`[${part.kind}] ${prettyJson(part.value)}`} lines={lines} look="printed" />;
         return marked ? <MarkdownText text={part.text} /> : <PlainText text={part.text} lines={lines} />;

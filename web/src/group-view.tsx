@@ -13,6 +13,8 @@ const MAX_KINDS = 4;
 const MAX_LABEL = 60;
 const MAX_TOOL = 30;
 const MAX_ANSWER = 160;
+/** A name without meaning, such as "call_15c3877e300e" or a UUID. */
+const ID = /^(?=.*\d)(?:[a-z]+_)?[\w-]{6,}$/i;
 
 interface Props {
   item: Item;
@@ -115,7 +117,7 @@ function Files({ rows, state }: { rows: PageRow[]; state: PageState }) {
 
 /** Context: the number of messages of the host and events, and their kinds. */
 function ContextLine({ rows }: { rows: PageRow[] }) {
-  const kinds = [...new Set(rows.map((row) => (row.kind === "user" ? describeSpeaker(row).toLowerCase() : row.summary)))];
+  const kinds = [...new Set(rows.map(nameContext))];
   return (
     <>
       <span class="what">context ({rows.length.toLocaleString("en")})</span>
@@ -127,6 +129,12 @@ function ContextLine({ rows }: { rows: PageRow[] }) {
   );
 }
 
+/** Return the kind of a row in the background in words. */
+function nameContext(row: PageRow): string {
+  if (row.kind === "assistant") return "answer without text";
+  return row.kind === "user" ? describeSpeaker(row).toLowerCase() : row.summary;
+}
+
 /** A sub-agent: its name, its actions, and the beginning of its last answer. */
 function AgentLine({ rows }: { rows: PageRow[] }) {
   const answer = rows.findLast((row) => row.kind === "assistant" && row.parts.length);
@@ -134,9 +142,20 @@ function AgentLine({ rows }: { rows: PageRow[] }) {
   const done = describeGroup(rows).map(({ text, failed }) => text + failed);
   return (
     <>
-      <span class="what">Sub-agent {truncate(makeVisible(rows[0].agent), MAX_LABEL)}</span>
+      <span class="what" title={makeVisible(rows[0].agent)}>
+        Sub-agent {truncate(nameSubAgent(rows), MAX_LABEL)}
+      </span>
       <span class="done">{done.join(" · ") || pluralize(rows.length, "row")}</span>
       {text?.is === "text" && <span class="summary">{makeVisible(text.text.slice(0, MAX_ANSWER)).replaceAll("\n", " ")}</span>}
     </>
   );
+}
+
+/** Return the name of a sub-agent; of one that has only an id, the beginning of its task, if the record has it. */
+function nameSubAgent(rows: PageRow[]): string {
+  const { agent } = rows[0];
+  const task = ID.test(agent) ? rows.find((row) => row.kind === "user" && row.speaker !== "host") : undefined;
+  const words = task?.parts.find((part) => part.is === "text");
+  const line = words?.is === "text" ? words.text.trim().split("\n", 1)[0] : "";
+  return makeVisible(line || agent);
 }

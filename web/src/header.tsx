@@ -10,6 +10,8 @@ import { type Headline, VerdictChip } from "./verdict";
 
 const AGENT_NAMES: Record<string, string> = tables.agents;
 const REVISION_LENGTH = 7;
+/** Stands for a model that the session does not name. */
+export const UNKNOWN_MODEL = "unknown";
 
 /** Return the name of the agent of a session as people write it; an unknown one as in the record. */
 export function nameAgent(session: Session | undefined): string {
@@ -19,6 +21,11 @@ export function nameAgent(session: Session | undefined): string {
 /** Return the name of an agent's program as people write it; an unknown one as in the record. */
 export function nameAgentProgram(name: string): string {
   return Object.hasOwn(AGENT_NAMES, name) ? AGENT_NAMES[name] : makeVisible(name);
+}
+
+/** Return the name of a model; "" if the record does not name it. */
+export function nameModel(name: string): string {
+  return name === UNKNOWN_MODEL ? "" : makeVisible(name);
 }
 
 interface Props {
@@ -60,10 +67,10 @@ function Facts({ island, state }: { island: Island; state: PageState }) {
   const { totals } = island;
   const facts: [string, string][] = [
     ["Agent", nameAgent(session)],
-    ["Model", makeVisible(session?.models.join(", ") ?? "")],
+    ["Model", session?.models.map(nameModel).filter(Boolean).join(", ") ?? ""],
     ["Project", describeProject(session)],
     ["Started", describeStart(session)],
-    ["Duration", totals?.milliseconds ? formatDuration(totals.milliseconds) : ""],
+    ["Duration", totals && totals.milliseconds >= 1000 ? formatDuration(totals.milliseconds) : ""],
     ["Cost", totals?.price === "?" ? "" : (totals?.price ?? "")],
   ];
   const full: Record<string, string> = {

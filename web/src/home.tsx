@@ -13,10 +13,11 @@ import {
   type Hit,
   type SearchResult,
 } from "./app-server";
+import { nameAgentProgram, nameModel } from "./header";
 import { KeepNotice } from "./keep-notice";
 import { ThemeSwitch } from "./panels";
 import { makeVisible, pluralize } from "./text";
-import { formatCost, HitList, shortenNumber, Shelves, type Tile, type TileHit } from "./shelves";
+import { explainCost, formatCost, HitList, shortenNumber, Shelves, type Tile, type TileHit } from "./shelves";
 import { UsageChart } from "./usage-chart";
 
 const POLL_MILLISECONDS = 2000;
@@ -163,7 +164,7 @@ function ConversationBrowser({ choices, setChoices, open }: BrowserProps) {
     poll();
     const timer = setInterval(poll, POLL_MILLISECONDS);
     const focusSearch = (event: KeyboardEvent) => {
-      if (event.key !== "/" || event.target === search.current) return;
+      if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.target === search.current) return;
       event.preventDefault();
       search.current?.focus();
     };
@@ -186,7 +187,7 @@ function ConversationBrowser({ choices, setChoices, open }: BrowserProps) {
     const read = () => {
       ask<ConversationList>("/api/conversations", { agent, repo, model, outcome, since, limit }).then(keep(setList), report);
       if (choices.text.trim())
-        ask<SearchResult>("/api/search", { q: choices.text, agent, repo, outcome, since }).then(keep(setResult), report);
+        ask<SearchResult>("/api/search", { q: choices.text, agent, repo, model, outcome, since }).then(keep(setResult), report);
       else setResult(null);
     };
     let timer: ReturnType<typeof setTimeout>;
@@ -217,9 +218,21 @@ function ConversationBrowser({ choices, setChoices, open }: BrowserProps) {
       </header>
       <main tabIndex={0} aria-label="Conversations">
         <div class="filters" role="group" aria-label="Filters">
-          <Select label="Agent" facets={list?.facets.agent} value={choices.agent} set={(agent) => set({ agent })} />
+          <Select
+            label="Agent"
+            name={nameAgentProgram}
+            facets={list?.facets.agent}
+            value={choices.agent}
+            set={(agent) => set({ agent })}
+          />
           <Select label="Repository" facets={list?.facets.repo} value={choices.repo} set={(repo) => set({ repo })} />
-          <Select label="Model" facets={list?.facets.model} value={choices.model} set={(model) => set({ model })} />
+          <Select
+            label="Model"
+            name={(name) => nameModel(name) || "not recorded"}
+            facets={list?.facets.model}
+            value={choices.model}
+            set={(model) => set({ model })}
+          />
           <Options label="When" options={SPANS} value={choices.days} set={(days) => set({ days })} />
           <Options label="Outcome" options={OUTCOMES} value={choices.outcome} set={(outcome) => set({ outcome })} />
         </div>
@@ -235,15 +248,24 @@ function ConversationBrowser({ choices, setChoices, open }: BrowserProps) {
   );
 }
 
+interface SelectProps {
+  label: string;
+  facets?: Facet[];
+  value: string;
+  set: (value: string) => void;
+  /** Returns a value as people write it. */
+  name?: (value: string) => string;
+}
+
 /** A list of values to choose from, each with its number of conversations. Not shown for fewer than two values. */
-function Select({ label, facets, value, set }: { label: string; facets?: Facet[]; value: string; set: (value: string) => void }) {
+function Select({ label, facets, value, set, name: nameValue = makeVisible }: SelectProps) {
   if (!facets || facets.length < 2) return null;
   return (
     <select aria-label={label} value={value} onChange={(event) => set(event.currentTarget.value)}>
       <option value="">{label}: all</option>
       {facets.map(({ name, count }) => (
         <option value={name}>
-          {makeVisible(name)} ({count.toLocaleString("en")})
+          {nameValue(name)} ({count.toLocaleString("en")})
         </option>
       ))}
     </select>
@@ -275,12 +297,18 @@ function Totals({ list, state }: { list: ConversationList; state: AppState | nul
   const facts = [
     pluralize(list.count, "conversation"),
     totals.output ? `${shortenNumber(totals.input + totals.output)} tokens` : "",
-    formatCost(totals.cost, totals.is_estimated, totals.is_unpriced),
-  ];
+  ].filter(Boolean);
+  const cost = formatCost(totals.cost, totals.is_estimated, totals.is_unpriced);
   const isReading = state && !state.is_ready;
   return (
     <p class="count" role="status">
-      {facts.filter(Boolean).join(" · ")}
+      {facts.join(" · ")}
+      {cost && (
+        <>
+          {" "}
+          · <span title={explainCost(cost)}>{cost}</span>
+        </>
+      )}
       {isReading && (
         <span class="reading">
           {" "}

@@ -27,7 +27,8 @@ interface Props {
   /** Go to a row, and open the groups around it. */
   reveal: (row: number) => void;
   toggle: (item: Item) => void;
-  search: { current: HTMLInputElement | null };
+  /** Put the focus into the search field. */
+  search: () => void;
   help: () => void;
   files: () => void;
 }
@@ -61,7 +62,7 @@ export function useKeyboard({ state, list, selected, go, reveal, toggle, search,
     Enter: () => current && toggle(current),
     g: () => go(items[0]),
     G: () => go(items[items.length - 1]),
-    "/": () => search.current?.focus(),
+    "/": search,
     f: files,
     "?": help,
   };
@@ -69,7 +70,7 @@ export function useKeyboard({ state, list, selected, go, reveal, toggle, search,
   useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       const target = event.target as HTMLElement;
-      if (event.key === "Escape" && target === search.current) search.current?.blur();
+      if (event.key === "Escape" && target.matches("input[type=search]")) target.blur();
       if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
       if (/^(?:INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) return;
       // On a focused button or link, Enter keeps its usual effect.

@@ -3,7 +3,8 @@
 import { isObject, type Value } from "./json";
 import { collectFileChanges } from "./file-changes";
 import type { AttributedFile, Overview, PageRow, Range, Session, Story, Totals } from "./protocol";
-import { isPrompt } from "./rows";
+import { isEmptyAnswer, isPrompt } from "./rows";
+import { splitThoughts } from "./text";
 import { formatTime } from "./time";
 import { divideTimeline } from "./timeline-buckets";
 
@@ -48,11 +49,11 @@ function tellStory(rows: PageRow[]): Story {
       story.unanswered += 1;
     } else if (row.kind === "user" && row.speaker === "parent-agent") {
       if (story.task < 0 && hasText(row)) story.task = at;
-    } else if (row.kind !== "event" && row.kind !== "user") {
+    } else if (row.kind !== "event" && row.kind !== "user" && !isEmptyAnswer(row)) {
       // The agent acts: so the prompt before it was a request, and not a command to the program such as /model.
       if (story.asked < 0) story.asked = lastPrompt;
       if (row.kind === "tool") story.laterCalls += 1;
-      if (row.kind === "assistant" && hasText(row)) [story.outcome, story.unanswered, story.laterCalls] = [at, 0, 0];
+      if (row.kind === "assistant" && hasAnswer(row)) [story.outcome, story.unanswered, story.laterCalls] = [at, 0, 0];
     }
   });
   if (story.asked < 0) story.asked = firstPrompt;
@@ -63,6 +64,12 @@ function tellStory(rows: PageRow[]): Story {
 /** Return whether a row has a text that is not blank. */
 function hasText(row: PageRow): boolean {
   return row.prompt !== "" || row.parts.some((part) => part.is === "text" && part.text.trim() !== "");
+}
+
+/** Return whether an answer has a text besides thoughts. */
+function hasAnswer(row: PageRow): boolean {
+  const text = row.parts.map((part) => (part.is === "text" ? part.text : "")).join("\n\n");
+  return splitThoughts(text)[1].trim() !== "";
 }
 
 /** Return the facts about the session of a record; unknown ones are "". */

@@ -21,7 +21,7 @@ export interface PageState {
   /** Why the records cannot be read, or "". */
   failed: string;
   filter: Filter;
-  setFilter: (filter: Filter) => void;
+  setFilter: (filter: Filter | ((current: Filter) => Filter)) => void;
   detail: Detail;
   setDetail: (detail: Detail) => void;
   /** The indexes of the rows on the page. */

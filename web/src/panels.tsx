@@ -1,6 +1,6 @@
 /** The panels around the conversation: list of prompts, facts about the session, keyboard help, theme switch. */
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { KEYS } from "./keyboard";
 import type { PageState } from "./page-state";
 import type { PageRow } from "./protocol";
@@ -56,7 +56,8 @@ function firstText(row: PageRow): string {
 /** The dialog with the keyboard shortcuts. */
 export function Help({ close }: { close: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  // Before the next key: it must not act on the page behind the dialog.
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   return (
     <dialog ref={dialog} onClose={close} aria-label="Keyboard">
       <h2>Keyboard</h2>
@@ -82,7 +83,7 @@ export function Help({ close }: { close: () => void }) {
 
 /** The button that switches between the light and the dark theme. */
 export function ThemeSwitch() {
-  const [theme, setTheme] = useState<"light" | "dark">(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  const [theme, setTheme] = useState(readTheme);
   useEffect(() => {
     document.documentElement.dataset.theme = theme;
   }, [theme]);
@@ -92,4 +93,9 @@ export function ThemeSwitch() {
       {theme === "dark" ? "☀" : "☾"}
     </button>
   );
+}
+
+/** Return the theme that the reader chose on this page, or else the theme of the system. */
+function readTheme(): string {
+  return document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
 }

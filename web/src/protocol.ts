@@ -159,7 +159,7 @@ export interface Totals {
   output: number;
   /** The cost as text: stated, estimated with the date of the prices, and models without a price. */
   cost: string;
-  /** The cost in short, such as "~1.20 $"; "" if it is not known. */
+  /** The cost in short, such as "~$1.20"; "" if it is not known. */
   price?: string;
   milliseconds: number;
   files: number;

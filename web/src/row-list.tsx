@@ -14,6 +14,8 @@ import { type Item, type ItemList, measureSince, type Turns } from "./turns";
 const ROW_ESTIMATES = { user: 110, assistant: 110, reasoning: 34, tool: 34, event: 34 } as const;
 const FOLDED_ESTIMATE = 36;
 const MAX_INDENT = 6;
+/** How many frames to wait for an item that gets the focus. */
+const FOCUS_FRAMES = 60;
 
 /** A request to scroll to an item. */
 export interface Jump {
@@ -89,12 +91,16 @@ export function RowList(props: Props) {
     if (position === undefined) return;
     virtual.scrollToIndex(position, { align: "start" });
     if (!jump.focus) return;
-    // The item is in the document after two frames. A later jump cancels this one, so that a late focus does not select it again.
-    let frame = requestAnimationFrame(() => {
-      frame = requestAnimationFrame(() =>
-        element.current?.querySelector<HTMLElement>(`[data-key="${jump.key}"]`)?.focus({ preventScroll: true }),
-      );
-    });
+    // The item is in the document some frames later. A later jump cancels this one, so that a late focus does not select it
+    // again; and a reader who has begun to type in a field, or opened a dialog, keeps the focus there.
+    let frame = 0;
+    const focus = (framesLeft: number) => {
+      if (!framesLeft || document.activeElement?.closest("input, select, textarea, dialog")) return;
+      const target = element.current?.querySelector<HTMLElement>(`[data-key="${jump.key}"]`);
+      if (target && framesLeft < FOCUS_FRAMES) target.focus({ preventScroll: true });
+      else frame = requestAnimationFrame(() => focus(framesLeft - 1));
+    };
+    frame = requestAnimationFrame(() => focus(FOCUS_FRAMES));
     return () => cancelAnimationFrame(frame);
   }, [jump]);
 

@@ -8,8 +8,8 @@ import { type Detail, type PageState, placesOf, rawKey } from "./page-state";
 import { shortenPath } from "./file-changes";
 import type { PageRow } from "./protocol";
 import { findSnippet } from "./row-filter";
-import { describeOutcome, describeSpeaker, isPrompt, shownParts } from "./rows";
-import { makeVisible } from "./text";
+import { describeOutcome, describeSpeaker, isBlank, isPrompt, shownParts } from "./rows";
+import { makeVisible, splitThoughts } from "./text";
 import { formatDuration, formatSince, formatTime, toMilliseconds } from "./time";
 
 const DIFF_LINES = 200;
@@ -53,9 +53,9 @@ export function isFoldable(row: PageRow): boolean {
   return row.kind === "tool" || (row.kind === "reasoning" && !isEncrypted(row));
 }
 
-/** Return whether the provider encrypted a thought, so that nothing of it can be shown. */
+/** Return whether a thought has nothing to show, as when its provider encrypted it. */
 function isEncrypted(row: PageRow): boolean {
-  return row.kind === "reasoning" && !row.parts.length;
+  return row.kind === "reasoning" && isBlank(row);
 }
 
 /** A row: its head and, if it is open, its content. */
@@ -63,7 +63,7 @@ export function RowView(props: Props) {
   const { row, state } = props;
   const open = props.open ?? isOpenAtFirst(row, state.detail);
   const body = `body-${row.session}${row.place}`;
-  const hasBody = props.raw || (open && row.kind !== "event" && !isEncrypted(row));
+  const hasBody = props.raw || (open && row.kind !== "event" && !isEncrypted(row) && (row.kind !== "assistant" || !isBlank(row)));
   return (
     <>
       <Head {...props} opened={open} body={body} />
@@ -165,7 +165,13 @@ function Title({
         {!opened && <span class="summary">{previewText(row)}</span>}
       </>
     );
-  if (row.kind === "assistant") return null;
+  if (row.kind === "assistant")
+    return row.isError ? (
+      <>
+        <span class="who">{isBlank(row) ? "No answer" : "Answer broken off"}</span>
+        <span class="summary">{makeVisible(row.reason)}</span>
+      </>
+    ) : null;
   return (
     <>
       {turn > 0 && (
@@ -192,15 +198,15 @@ function previewText(row: PageRow): string {
   const text = row.parts.find((part) => part.is === "text");
   if (text?.is !== "text") return "";
   // Some models write their thoughts between tags.
-  const words = text.text.replace(/^\s*<think(?:ing)?>\s*/, "");
-  return makeVisible(words.slice(0, 160)).replaceAll("\n", " ");
+  const [thoughts, rest] = splitThoughts(text.text);
+  return makeVisible((thoughts || rest).slice(0, 160)).replaceAll("\n", " ");
 }
 
 /** Marks of a row: changed lines, commit, tests, failure, missing result, origin, duration. */
 function Marks({ row }: { row: PageRow }) {
   return (
     <span class="marks">
-      {row.diffs.length > 0 && <Changes diffs={row.diffs} />}
+      {row.diffs.length > 0 && !row.isError && <Changes diffs={row.diffs} />}
       {row.commit?.id && <span class="chip">commit {row.commit.id}</span>}
       {row.tests && row.tests.passed !== null && !row.isError && (
         <span class={row.tests.passed ? "chip passed" : "chip error"}>tests {row.tests.passed ? "passed" : "failed"}</span>

@@ -9,7 +9,7 @@ import { splitWords } from "./text";
 export type Kind = "user" | "assistant" | "reasoning" | "tool" | "event";
 
 /** Members of an error event that may have its message, in the order of trust. */
-const REASON_MEMBERS = ["message", "error", "content", "data"];
+const REASON_MEMBERS = ["errorMessage", "message", "error", "content", "data"];
 const MAX_REASON_DEPTH = 5;
 
 /** A step of a conversation: a message, a thought, a tool call with its result, or an event. */
@@ -28,12 +28,12 @@ export interface Row {
   tool: string;
   /** A line about a call or an event. */
   summary: string;
-  /** The message of an event that reports an error, in one line; "" if it has none. */
+  /** The message of an error event or of an answer that failed, in one line; else "". */
   reason: string;
   diffs: FileDiff[];
   /** The result of a call, or null. */
   result: Row | null;
-  /** Whether a call failed, or an event reports an error. */
+  /** Whether a call or an answer failed, or an event reports an error. */
   isError: boolean;
   /** How a call ended, as in the record; without a result `no-result` or `denied`. */
   status: string;
@@ -129,13 +129,20 @@ function buildRow(placed: PlacedEntry, agent: string, result: PlacedEntry | unde
   if (kind === "user" || kind === "assistant" || kind === "reasoning") {
     const row = startRow(kind, placed, placed.depth);
     row.parts = listContentParts(entry.content);
-    return row.parts.length || !entry.children?.length ? row : null;
+    row.isError = kind === "assistant" && isFailedAnswer(entry);
+    if (row.isError) row.reason = findReason({ ...entry, content: null });
+    return row.parts.length || row.isError || !entry.children?.length ? row : null;
   }
   const row = startRow("event", placed, placed.depth);
   row.summary = String(entry["event-type"] ?? kind);
   row.isError = row.summary.toLowerCase().includes("error");
   if (row.isError) row.reason = findReason(entry);
   return row;
+}
+
+/** Return whether the host wrote that the model gave no answer, or broke off, with an error. */
+function isFailedAnswer(entry: Value): boolean {
+  return entry["stop-reason"] === "error" || entry.isApiErrorMessage === true;
 }
 
 /** Return the message of an error event in one line of at most 200 characters, or "". */
@@ -269,6 +276,16 @@ const PLAIN_STATUSES = ["", "success", "error", "failed", "completed"];
 /** Return whether a person wrote a message, or somebody unknown who started the session. */
 export function isPrompt(row: Row): boolean {
   return row.kind === "user" && ["", "human", "unknown"].includes(row.speaker);
+}
+
+/** Return whether the model's message has nothing to show: no text, no image and no error. */
+export function isEmptyAnswer(row: Row): boolean {
+  return row.kind === "assistant" && !row.isError && isBlank(row);
+}
+
+/** Return whether no part of a row has anything to show. */
+export function isBlank(row: Row): boolean {
+  return row.parts.every((part) => part.is === "text" && !splitWords(part.text).length);
 }
 
 /** Return who wrote a user message, as a heading. */

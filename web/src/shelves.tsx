@@ -1,6 +1,7 @@
 /** Lists of conversations, grouped by project, and the hits of a search in them: in the local app and in the index of an archive. */
 
-import { nameAgentProgram } from "./header";
+import { type ComponentChildren, toChildArray } from "preact";
+import { nameAgentProgram, nameModel } from "./header";
 import { makeVisible, pluralize } from "./text";
 import { formatDuration } from "./time";
 
@@ -94,24 +95,47 @@ function TileView({ tile, open }: { tile: Tile; open?: (key: string) => void }) 
             </span>{" "}
           </>
         )}
-        {[nameAgentProgram(tile.agent), makeVisible(tile.model)].filter(Boolean).join(" · ")}
-        {calls > 0 && ` · ${pluralize(calls, "call")}`}
-        {failed > 0 && (
-          <>
-            , <span class="bad">{failed.toLocaleString("en")} failed</span>
-          </>
-        )}
-        {added + removed > 0 && (
-          <>
-            {" · "}
-            <span class="plus">+{added.toLocaleString("en")}</span> <span class="minus">−{removed.toLocaleString("en")}</span>
-          </>
-        )}
-        {tile.milliseconds > 0 && ` · ${formatDuration(tile.milliseconds)}`}
-        {tile.cost && ` · ${tile.cost}`}
-        {tile.note && ` · ${tile.note}`}
+        <Facts>
+          {nameAgentProgram(tile.agent)}
+          {nameModel(tile.model)}
+          {calls > 0 && (
+            <>
+              {pluralize(calls, "call")}
+              {failed > 0 && (
+                <>
+                  , <span class="bad">{failed.toLocaleString("en")} failed</span>
+                </>
+              )}
+            </>
+          )}
+          {added + removed > 0 && (
+            <>
+              <span class="plus">+{added.toLocaleString("en")}</span> <span class="minus">−{removed.toLocaleString("en")}</span>
+            </>
+          )}
+          {tile.milliseconds >= 1000 && formatDuration(tile.milliseconds)}
+          {tile.cost && <span title={explainCost(tile.cost)}>{tile.cost}</span>}
+          {tile.note}
+        </Facts>
       </span>
     </a>
+  );
+}
+
+/** Facts in a row with dots between them; none breaks over two lines. */
+function Facts({ children }: { children: ComponentChildren }) {
+  const facts = toChildArray(children).filter((fact) => fact !== "");
+  return (
+    <>
+      {facts.map((fact, at) => (
+        <>
+          <span class="fact">
+            {fact}
+            {at < facts.length - 1 && " ·"}
+          </span>{" "}
+        </>
+      ))}
+    </>
   );
 }
 
@@ -163,8 +187,11 @@ function HitGroup({ tile, hits, open }: { tile: Tile; hits: TileHit[]; open?: Hi
         <span class="name">{makeVisible(tile.title) || "Untitled"}</span>
         <When tile={tile} />
         <span class="facts">
-          {[nameAgentProgram(tile.agent), shortenName(makeVisible(tile.project))].filter(Boolean).join(" · ")}
-          {hits.length > MAX_HITS && ` · ${hits.length} hits`}
+          <Facts>
+            {nameAgentProgram(tile.agent)}
+            {shortenName(makeVisible(tile.project))}
+            {hits.length > MAX_HITS && `${hits.length} hits`}
+          </Facts>
         </span>
       </div>
       {hits.slice(0, MAX_HITS).map((hit) => (
@@ -208,12 +235,23 @@ export function formatAge(time: number): string {
   return new Date(time).toISOString().slice(0, 10);
 }
 
+/** Return what the marks of a cost mean; "" for a cost without marks. */
+export function explainCost(cost: string): string {
+  const marks = {
+    "~": "with an estimate by list prices",
+    "≥": "without the models that have no price",
+    "?": "no price is known",
+  };
+  const notes = Object.entries(marks).flatMap(([mark, text]) => (cost.includes(mark) ? [text] : []));
+  return notes.length ? `Cost ${notes.join(", ")}` : "";
+}
+
 /** Return a cost with the marks of `vacr stats`: ~ is estimated, ≥ lacks a price, ? is unknown; "" for nothing. */
 export function formatCost(cost: number, isEstimated: boolean, isUnpriced: boolean): string {
-  if (!cost) return isUnpriced ? "?\u00a0$" : "";
+  if (!cost) return isUnpriced ? "$?" : "";
   const amount =
     cost < 0.01 ? cost.toPrecision(1) : cost.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
-  return `${isUnpriced ? "≥" : ""}${isEstimated ? "~" : ""}${amount}\u00a0$`;
+  return `${isUnpriced ? "≥" : ""}${isEstimated ? "~" : ""}$${amount}`;
 }
 
 /** Return a number in short, such as "1.3M". */

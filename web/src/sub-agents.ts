@@ -1,26 +1,48 @@
 /** The rows of a session and of its sub-agents in one list: each sub-agent follows the call that started it. */
 
-import { classifyTool } from "./acts";
+import { classifyTool, runsCommands } from "./acts";
+import type { Part } from "./content-parts";
 import { canonicalJson, resolvePointer, type Value } from "./json";
 import type { PageRow } from "./protocol";
 import { buildRows, type Row } from "./rows";
 import { findCommit, findTestRun } from "./shell-facts";
+import { splitThoughts } from "./text";
 import { toMilliseconds } from "./time";
 import { extractCommand } from "./tool-calls";
 
-const STARTING_TOOLS = new Set(["task", "agent", "spawn_agent", "subagent"]);
-
 /** Yield the rows of all records. The rows of a single record come as soon as each is built. */
 export function* buildAllRows(records: Value[]): Generator<PageRow> {
-  if (records.length === 1) for (const row of buildRows(records[0])) yield toPageRow(row, 0, records[0]);
+  if (records.length === 1) yield* buildPageRows(records[0], 0);
   else yield* nestSubAgents(records);
+}
+
+/** Yield the rows of a record. A thought that the agent recorded twice, by itself and in the answer, stays only once. */
+function* buildPageRows(record: Value, session: number): Generator<PageRow> {
+  let thought = "";
+  for (const row of buildRows(record)) {
+    if (row.kind === "assistant" && thought) row.parts = row.parts.map((part) => dropThought(part, thought));
+    if (row.kind !== "event") thought = row.kind === "reasoning" ? joinTexts(row).trim() : "";
+    yield toPageRow(row, session, record);
+  }
+}
+
+/** Return a part of an answer without a thought that it begins with. */
+function dropThought(part: Part, thought: string): Part {
+  if (part.is !== "text") return part;
+  const [written, text] = splitThoughts(part.text);
+  return written === thought ? { is: "text", text } : part;
+}
+
+function joinTexts(row: Row): string {
+  return row.parts.map((part) => (part.is === "text" ? part.text : "")).join("\n\n");
 }
 
 /** Return a row with its session, the fragment of a link to it, and what its call did. */
 function toPageRow(row: Row, session: number, record: Value): PageRow {
   const anchor = session && row.name === row.place ? `${session}:${row.place}` : row.name;
-  const act = row.tool ? classifyTool(String(record.session["agent-meta"]?.["cli-name"] ?? ""), row.tool) : "call";
-  const command = act === "command" && row.result ? extractCommand(resolvePointer(record, row.place)?.input) : "";
+  const agent = String(record.session["agent-meta"]?.["cli-name"] ?? "");
+  const act = row.tool ? classifyTool(agent, row.tool) : "call";
+  const command = row.result && runsCommands(agent, row.tool) ? extractCommand(resolvePointer(record, row.place)?.input) : "";
   return {
     ...row,
     session,
@@ -33,7 +55,7 @@ function toPageRow(row: Row, session: number, record: Value): PageRow {
 
 /** Return the rows of the first record, with the rows of each sub-agent after the call that started it, or at the end. */
 function nestSubAgents(records: Value[]): PageRow[] {
-  const rowsBySession = records.map((record, session) => Array.from(buildRows(record), (row) => toPageRow(row, session, record)));
+  const rowsBySession = records.map((record, session) => [...buildPageRows(record, session)]);
   // The rows of the sub-agents, by the row that started them; null if that row is unknown.
   const started = new Map<PageRow | null, PageRow[]>();
   records.forEach((record, session) => {
@@ -63,7 +85,7 @@ function nameSubAgent(sessionId: unknown): string {
  */
 function findStartingCall(record: Value, parent: Value, rows: PageRow[]): PageRow | null {
   const agent = nameSubAgent(record?.session?.["session-id"] ?? "");
-  const calls = rows.filter((row) => row.kind === "tool" && STARTING_TOOLS.has(row.tool.toLowerCase()));
+  const calls = rows.filter((row) => row.act === "agent");
   const naming = calls.find(
     (row) => agent && row.result && canonicalJson(findTopLevelEntry(parent, row.result.place)).includes(agent),
   );

@@ -6,7 +6,7 @@ import { renderMarkdown } from "./markdown";
 import type { PageState } from "./page-state";
 import type { Island, PageRow } from "./protocol";
 import { isPrompt, shownParts } from "./rows";
-import { makeVisible, pluralize, truncate } from "./text";
+import { makeVisible, pluralize, splitThoughts, truncate } from "./text";
 import { formatTime } from "./time";
 
 const MAX_LENGTH = 4000;
@@ -98,7 +98,10 @@ interface WordsProps {
 /** The words of a prompt or an answer, cut to some lines at first; null without words. */
 function Words({ name, row, go, label, pending, marked = false }: WordsProps) {
   const [whole, setWhole] = useState(false);
-  const text = useMemo(() => (row ? makeVisible(truncate(joinTexts(row), MAX_LENGTH)) : ""), [row]);
+  const text = useMemo(
+    () => (row ? makeVisible(truncate(marked ? splitThoughts(joinTexts(row))[1] : joinTexts(row), MAX_LENGTH)) : ""),
+    [row, marked],
+  );
   const html = useMemo(() => (marked && text ? renderMarkdown(text) : ""), [marked, text]);
   if (!text && !pending) return null;
   const isLong = text.length > LONG_TEXT || text.split("\n").length > LONG_LINES;
@@ -138,6 +141,9 @@ function Figures({ island, state, go, showFiles }: Pick<Props, "island" | "state
   const { overview, rows } = state;
   const totals = island.totals ?? overview?.totals;
   const story = overview?.story;
+  // Some agents record that they edited a file, but not what.
+  const unrecorded = rows.filter((row) => row.act === "edit" && !row.diffs.length && !row.isError && !row.isRepeated).length;
+  const failedAnswers = rows.flatMap((row, at) => (row.kind === "assistant" && row.isError && !row.isRepeated ? [at] : []));
   return (
     <ul class="figures">
       {totals && <li>{totals.prompts ? pluralize(totals.prompts, "prompt") : <span class="soft">no prompt</span>}</li>}
@@ -149,7 +155,7 @@ function Figures({ island, state, go, showFiles }: Pick<Props, "island" | "state
               <span class="minus">−{totals.removed.toLocaleString("en")}</span>
             </button>
           ) : (
-            <span class="soft">no file changed</span>
+            <span class="soft">{unrecorded ? `${pluralize(unrecorded, "edit")}, lines not recorded` : "no file changed"}</span>
           )}
         </li>
       )}
@@ -161,6 +167,13 @@ function Figures({ island, state, go, showFiles }: Pick<Props, "island" | "state
               , <span class="minus">{totals.failed.toLocaleString("en")} failed</span>
             </>
           )}
+        </li>
+      )}
+      {failedAnswers.length > 0 && (
+        <li>
+          <button type="button" class="figure" onClick={() => go(failedAnswers[0])}>
+            <span class="minus">{pluralize(failedAnswers.length, "answer")} failed</span>
+          </button>
         </li>
       )}
       {story && (

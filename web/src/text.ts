@@ -45,3 +45,17 @@ export function makeVisible(text: string): string {
     return code < 0x10000 ? `\\u${code.toString(16).padStart(4, "0")}` : `\\U${code.toString(16).padStart(8, "0")}`;
   });
 }
+
+/** Thoughts that some models write into their answer, before its text; the last may be cut off. */
+const WRITTEN_THOUGHT = /^\s*<(think(?:ing)?(?:-content-[0-9a-f]{1,64})?)>([^]*?)(?:<\/\1>|$)/;
+
+/** Return the thoughts at the start of an answer, and the rest of it. Mirrors `vacr.viewer.content.split_thoughts`. */
+export function splitThoughts(text: string): [string, string] {
+  const thoughts: string[] = [];
+  for (;;) {
+    const match = WRITTEN_THOUGHT.exec(text);
+    if (!match) return [thoughts.join("\n\n"), text];
+    thoughts.push(match[2].trim());
+    text = text.slice(match[0].length).trimStart();
+  }
+}

@@ -32,10 +32,26 @@ export function formatSince(milliseconds: number): string {
   return hours ? `+${hours}:${String(minutes).padStart(2, "0")}:${rest}` : `+${minutes}:${rest}`;
 }
 
-/** Return a duration as "18 s", "3 min 20 s", or from an hour on as "1 h 5 min". */
+/** Return a duration as "18 s", "3 min 20 s", "1 h 5 min" or from two days on "8 d 7 h". */
 export function formatDuration(milliseconds: number): string {
   const seconds = Math.floor(milliseconds / 1000);
-  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60)];
-  if (hours) return `${hours} h ${minutes} min`;
-  return minutes ? `${minutes} min ${seconds % 60} s` : `${seconds} s`;
+  const [minutes, hours, days] = [60, 3600, 86_400].map((unit) => Math.floor(seconds / unit));
+  const pairs: [number, string][] =
+    hours >= 48
+      ? [
+          [days, "d"],
+          [hours % 24, "h"],
+        ]
+      : hours
+        ? [
+            [hours, "h"],
+            [minutes % 60, "min"],
+          ]
+        : minutes
+          ? [
+              [minutes, "min"],
+              [seconds % 60, "s"],
+            ]
+          : [[seconds, "s"]];
+  return pairs.map(([value, unit]) => `${value} ${unit}`).join(" ");
 }

@@ -28,6 +28,8 @@ export interface FileEdit {
 /** A member of an input: its name and its value as text. */
 export type Input = [string, string];
 
+const DONE_STATUSES = new Set(["completed", "complete", "done"]);
+const BEGUN_STATUSES = new Set(["in_progress", "in-progress", "active"]);
 const MAX_SUMMARY_LENGTH = 200;
 const CONTEXT = 3;
 /** The largest product of two line counts to compare line by line: comparing may take time in proportion to its square. */
@@ -58,7 +60,17 @@ function chooseSummary(tool: string, input: Value): string {
     if (text !== null) return text;
   }
   for (const name of tables.commands) if (Array.isArray(input[name])) return input[name].map(String).join(" ");
-  return findText(input, tables.descriptions) ?? canonicalJson(input);
+  return summarizePlan(input) || (findText(input, tables.descriptions) ?? canonicalJson(input));
+}
+
+/** Return how many steps of a plan are done, and the current step; "" without a plan. */
+function summarizePlan(input: Value): string {
+  const steps: Value[] = tables.plans.map((name) => input[name]).find((plan) => Array.isArray(plan) && plan.length) ?? [];
+  if (!steps.length || !steps.every((step) => isObject(step) && typeof step.status === "string")) return "";
+  const open = steps.filter((step) => !DONE_STATUSES.has(step.status));
+  const current = open.find((step) => BEGUN_STATUSES.has(step.status)) ?? open[0];
+  const words = findText(current, tables.steps);
+  return `${steps.length - open.length} of ${steps.length} done${words ? `: ${words}` : ""}`;
 }
 
 /** Return the first of these arguments that is a text, or null. */

@@ -1,7 +1,7 @@
 /** The toolbar that filters the conversation: search, kinds, failures, tools, detail. */
 
 import type { Ref } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Detail, DETAILS, type PageState } from "./page-state";
 import { isFiltering, NO_FILTER } from "./row-filter";
 import { makeVisible } from "./text";
@@ -14,17 +14,25 @@ const TYPING_PAUSE = 150;
 export function Toolbar({ state, search }: { state: PageState; search: Ref<HTMLInputElement> }) {
   const { filter, setFilter, overview } = state;
   const [typed, setTyped] = useState(filter.text);
-  useEffect(() => setTyped(filter.text), [filter.text]);
+  /** The last text that went from the field to the filter: when it arrives there, the field may already be ahead. */
+  const sent = useRef(filter.text);
+  useLayoutEffect(() => {
+    if (filter.text !== sent.current) setTyped(filter.text);
+    sent.current = filter.text;
+  }, [filter.text]);
   useEffect(() => {
-    if (typed === filter.text) return;
-    const timer = setTimeout(() => setFilter({ ...filter, text: typed }), TYPING_PAUSE);
+    if (typed === sent.current) return;
+    const timer = setTimeout(() => {
+      sent.current = typed;
+      setFilter((current) => ({ ...current, text: typed }));
+    }, TYPING_PAUSE);
     return () => clearTimeout(timer);
   }, [typed]);
   const toggleKind = (kind: string) =>
-    setFilter({
-      ...filter,
-      kinds: filter.kinds.includes(kind) ? filter.kinds.filter((other) => other !== kind) : [...filter.kinds, kind],
-    });
+    setFilter((current) => ({
+      ...current,
+      kinds: current.kinds.includes(kind) ? current.kinds.filter((other) => other !== kind) : [...current.kinds, kind],
+    }));
   return (
     <div class="toolbar" role="search">
       <input
@@ -41,14 +49,21 @@ export function Toolbar({ state, search }: { state: PageState; search: Ref<HTMLI
             {label}
           </button>
         ))}
-        <button type="button" aria-pressed={filter.errors} onClick={() => setFilter({ ...filter, errors: !filter.errors })}>
+        <button
+          type="button"
+          aria-pressed={filter.errors}
+          onClick={() => setFilter((current) => ({ ...current, errors: !current.errors }))}
+        >
           Failures
         </button>
       </div>
       <select
         aria-label="Only this tool"
         value={filter.tools[0] ?? ""}
-        onChange={(event) => setFilter({ ...filter, tools: event.currentTarget.value ? [event.currentTarget.value] : [] })}
+        onChange={(event) => {
+          const tool = event.currentTarget.value;
+          setFilter((current) => ({ ...current, tools: tool ? [tool] : [] }));
+        }}
       >
         <option value="">All tools</option>
         {(overview?.tools ?? []).map(([tool, count]) => (

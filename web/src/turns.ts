@@ -9,7 +9,7 @@
  */
 
 import type { PageRow } from "./protocol";
-import { isPrompt } from "./rows";
+import { isEmptyAnswer, isPrompt } from "./rows";
 import { formatTime, toMilliseconds } from "./time";
 
 export interface Item {
@@ -91,8 +91,9 @@ export function buildItems(rows: PageRow[], shown: number[], options: Options): 
   return { items: builder.items, positions: builder.positions, containers: builder.containers };
 }
 
-/** Return whether a row is in the background: a message of the host, or an event that reports no error. */
+/** Return whether a row is in the background: a message of the host, an answer without content, or an event without error. */
 function isQuiet(row: PageRow): boolean {
+  if (isEmptyAnswer(row)) return true;
   if (row.kind === "user") return !isPrompt(row) && row.speaker !== "parent-agent";
   return row.kind === "event" && !row.isError;
 }

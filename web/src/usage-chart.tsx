@@ -32,7 +32,7 @@ export function UsageChart({ days }: { days: Day[] }) {
   const [unit, bars] = divideDays(days);
   if (bars.length < 2) return null;
   const largest = Math.max(...bars.map((bar) => bar[metric]));
-  const format = (value: number) => (metric === "cost" ? formatCost(value, false, false) || "0\u00a0$" : shortenNumber(value));
+  const format = (value: number) => (metric === "cost" ? formatCost(value, false, false) || "$0" : shortenNumber(value));
   return (
     <figure class="days">
       <figcaption>

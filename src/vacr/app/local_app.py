@@ -282,9 +282,11 @@ def _answer_search(connection: sqlite3.Connection, query: Mapping[str, str]) -> 
         agent=query.get("agent", ""),
         repo=query.get("repo", ""),
         project=query.get("project", ""),
+        model=query.get("model", ""),
         since_ms=_parse_number(query, "since"),
         until_ms=_parse_number(query, "until"),
         only_errors=query.get("outcome") == "failed",
+        without_failures=query.get("outcome") == "clean",
         limit=min(_parse_number(query, "limit") or 50, _MAX_LIMIT),
     )
     result = search_entries(connection, search)

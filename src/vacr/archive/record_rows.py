@@ -31,7 +31,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from vacr.agents import PATH_ARGUMENTS, ToolEffect, find_tool_effect, get_text_argument
-from vacr.blame import normalize_remote
+from vacr.blame import name_repository
 from vacr.model import JsonObject
 from vacr.record import get_epoch_milliseconds, get_keeping_agent, walk_entries
 from vacr.viewer import (
@@ -101,7 +101,6 @@ def _build_record(record: JsonObject, totals: Totals) -> dict[str, Any]:
     session = record["session"]
     meta = session.get("agent-meta", {})
     repository = record.get("vcs", {})
-    remote = repository.get("repository")
     parent = record.get("vacr", {}).get("parent")
     return {
         "id": str(record.get("id", "")),
@@ -113,7 +112,7 @@ def _build_record(record: JsonObject, totals: Totals) -> dict[str, Any]:
         "model": str(meta.get("model-id", "")),
         "title": format_record_title(record, ""),
         "project": get_working_folder(record),
-        "repo": normalize_remote(remote) if isinstance(remote, str) else "",
+        "repo": name_repository(record),
         "branch": str(repository.get("branch", "")),
         "commit_id": str(repository.get("revision", "")),
         "start_ms": _get_milliseconds(session.get("session-start")),

@@ -60,12 +60,16 @@ class SearchQuery:
     """A part of the repository's address, such as `acme/pay`."""
     project: str = ""
     """A folder; conversations in it and below it count."""
+    model: str = ""
+    """The model of the conversation."""
     tool: str = ""
     kind: str = ""
     """A kind of row, or `PROMPTS` for the words of a person."""
     since_ms: int | None = None
     until_ms: int | None = None
     only_errors: bool = False
+    without_failures: bool = False
+    """Whether only conversations count in which no call failed."""
     limit: int = 20
 
 
@@ -179,6 +183,7 @@ def _build_conditions(query: SearchQuery) -> tuple[list[str], list[Any]]:
     """Return the conditions of a query besides its words, and the values that they bind."""
     choices: list[tuple[object, str]] = [
         (query.agent or None, "records.agent = ?"),
+        (query.model or None, "records.model = ?"),
         (query.repo.lower() or None, "instr(records.repo, ?)"),
         (query.tool or None, "entries.tool = ?"),
         (query.kind if query.kind not in ("", PROMPTS) else None, "entries.kind = ?"),
@@ -195,6 +200,8 @@ def _build_conditions(query: SearchQuery) -> tuple[list[str], list[Any]]:
         conditions.append("entries.is_prompt")
     if query.only_errors:
         conditions.append("entries.is_error")
+    if query.without_failures:
+        conditions.append("NOT records.failed")
     return [*conditions, "NOT entries.is_copy", "NOT records.is_repeated"], values
 
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from vacr.blame.history import find_missing_objects as find_missing_objects
     from vacr.blame.history import list_range_commits as list_range_commits
     from vacr.blame.join import LineBlame as LineBlame
-    from vacr.blame.locality import normalize_remote as normalize_remote
+    from vacr.blame.locality import name_repository as name_repository
     from vacr.blame.notes_ref import DEFAULT_NOTES_REF as DEFAULT_NOTES_REF
     from vacr.blame.notes_ref import FetchedNotes as FetchedNotes
     from vacr.blame.notes_ref import NotesRef as NotesRef
@@ -112,7 +112,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "list_range_commits",
         ),
         "join": ("LineBlame",),
-        "locality": ("normalize_remote",),
+        "locality": ("name_repository",),
         "notes_ref": (
             "DEFAULT_NOTES_REF",
             "FetchedNotes",

@@ -34,7 +34,9 @@ from vacr.blame.git import Repository
 from vacr.edits import make_absolute_path, make_relative_path
 from vacr.errors import UnreadableInput
 from vacr.files import is_absolute, is_folder, path_exists, resolve_links
+from vacr.model import JsonObject
 
+_SHORT_NAME = re.compile(r"[a-z0-9-]+/[a-z0-9._-]+")
 _SCHEME = re.compile(r"^[a-z+]+://", re.IGNORECASE)
 # Hidden folders in which agents and people put linked work trees of a repository.
 _WORKTREE_FOLDER = re.compile(r"(?:\.[\w-]+/worktrees?|\.worktrees?)/[^/]+(?:/|$)")
@@ -268,6 +270,23 @@ def _list_work_trees(repository: Repository) -> list[str]:
     ]
     real = os.path.realpath(repository.path)
     return sorted(dict.fromkeys(trees), key=lambda tree: not f"{real}/".startswith(f"{tree}/"))
+
+
+def name_repository(record: JsonObject) -> str:
+    """Return the repository of a record as `host/owner/name`; empty if the record does not tell.
+
+    Copilot writes only `owner/name`, which is a repository on GitHub.
+
+        >>> from vacr.blame.locality import name_repository
+        >>> name_repository({"vcs": {"repository": "Mira/app"}})
+        'github.com/mira/app'
+    """
+    vcs = record.get("vcs")
+    remote = vcs.get("repository") if isinstance(vcs, dict) else None
+    if not isinstance(remote, str):
+        return ""
+    name = normalize_remote(remote)
+    return f"github.com/{name}" if _SHORT_NAME.fullmatch(name) else name
 
 
 def normalize_remote(address: str) -> str:

@@ -9,7 +9,7 @@
     User  2026-03-14 09:26:01
       The invoice total is off by a cent for some orders. Find out why and fix it. 🧾
     <BLANKLINE>
-    1 prompt, 4 tool calls, 1 failed, 1 file (+6 -1), 97,316 tokens in, 606 out, ~0.07 $ ...
+    1 prompt, 4 tool calls, 1 failed, 1 file (+6 -1), 97,316 tokens in, 606 out, ~$0.07 ...
     0
 
 Without a filter, the request and the outcome come first.

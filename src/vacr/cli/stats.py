@@ -3,10 +3,10 @@
     >>> from vacr.cli import run_command_line
     >>> run_command_line(["stats", "examples/claude-code.jsonl"])
     agent        sessions  prompts  calls  failed  tokens in  cached  tokens out     cost     time
-    claude-code         1        1      4       1     97,316  95,784         606  ~0.07 $  0:00:18
+    claude-code         1        1      4       1     97,316  95,784         606  ~$0.07  0:00:18
     models, by tokens out: claude-opus-4-6 606
     tools: Edit 2, Read 1, Bash 1 (1 failed)
-    cost: ~0.07 $ estimated, prices of 2026-11-18 (~ is or contains an estimate)
+    cost: ~$0.07 estimated, prices of 2026-11-18 (~ is or contains an estimate)
     files: 1 edited (+6 -1)
     0
 

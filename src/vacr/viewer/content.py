@@ -23,6 +23,7 @@ order of letters. `format_json` also writes values that only CBOR has: bytes, ta
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -184,6 +185,8 @@ def _parse_image(block: dict[str, Any]) -> ImagePart | None:
         media_type = _get_text_member(source, "media_type")
         data, address = _get_text_member(source, "data"), _get_text_member(source, "url")
         return ImagePart(media_type, data, address)
+    if kind == "image" and isinstance(block.get("url"), str):
+        return _parse_image_address(block["url"])
     if kind == "input_image":
         return _parse_image_address(_get_text_member(block, "image_url"))
     inline = block.get("inlineData", block.get("inline_data"))
@@ -276,3 +279,23 @@ def _escape_character(character: str) -> str:
         return character
     is_space = unicodedata.category(character) == "Zs"
     return character if is_space else ascii(character)[1:-1]
+
+
+_WRITTEN_THOUGHT = re.compile(
+    r"\s*<(think(?:ing)?(?:-content-[0-9a-f]{1,64})?)>(.*?)(?:</\1>|\Z)", re.DOTALL
+)
+
+
+def split_thoughts(text: str) -> tuple[str, str]:
+    """Return the thoughts at the start of an answer, and the rest of it.
+
+    Some models write their thoughts into the answer, between tags such as `<think>`.
+
+        >>> split_thoughts("<think>A float?</think> Fixed.")
+        ('A float?', 'Fixed.')
+    """
+    thoughts = []
+    while match := _WRITTEN_THOUGHT.match(text):
+        thoughts.append(match[2].strip())
+        text = text[match.end() :].lstrip()
+    return "\n\n".join(thoughts), text

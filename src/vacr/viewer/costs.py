@@ -277,8 +277,8 @@ def is_inherited(entry: JsonObject) -> bool:
 def format_cost(cost: Cost) -> str:
     """Return the stated and the estimated cost together, as short text; empty if there is none.
 
-    `1.20 $` is stated. `~1.20 $` contains an estimate. `≥1.20 $` lacks the tokens of models without
-    a price, and `?` stands for a cost of which nothing is known.
+    `$1.20` is stated. `~$1.20` contains an estimate. `≥$1.20` lacks the tokens of models without a
+    price, and `?` stands for a cost of which nothing is known.
     """
     if cost.unpriced and not cost.total:
         return "?"
@@ -339,7 +339,7 @@ def _format_dollars(amount: float) -> str:
     decimals = 2
     if 0 < abs(amount) < _SMALLEST_WITH_TWO_DECIMALS:
         decimals = min(_MAX_DECIMALS, -math.floor(math.log10(abs(amount))))
-    return f"{amount:.{decimals}f} $"
+    return f"${amount:.{decimals}f}"
 
 
 def _add_call(

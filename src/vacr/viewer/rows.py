@@ -73,11 +73,17 @@ MOVE_ARROW = " → "
 """Separates the old and the new path of a moved file."""
 _NO_RESULT, _DENIED = "no-result", "denied"
 # Members of an error event that may have its message, in the order of trust.
-_REASON_MEMBERS = ("message", "error", "content", "data")
+_REASON_MEMBERS = ("errorMessage", "message", "error", "content", "data")
 _MAX_REASON_DEPTH = 5
 _CHILD_PLACE = re.compile(r"children/([0-9]{1,9})")
 _PLAIN_STATUSES = frozenset(("", "success", "error", "failed", "completed"))
-SEARCH_ARGUMENTS = ("pattern", "query", "url")
+SEARCH_ARGUMENTS = ("pattern", "query", "url", "search_term", "file_name")
+PLAN_ARGUMENTS = ("todos", "plan", "todoList", "todo_list", "items", "tasks")
+"""Arguments that may have a plan: a list of steps with their statuses."""
+STEP_ARGUMENTS = ("content", "step", "title", "text", "description", "name")
+"""Members of a step that may have its words."""
+_DONE_STATUSES = frozenset(("completed", "complete", "done"))
+_BEGUN_STATUSES = frozenset(("in_progress", "in-progress", "active"))
 DESCRIPTIVE_ARGUMENTS = (
     "description",
     "title",
@@ -160,12 +166,12 @@ class Row:
     summary: str = ""
     """A line about a call or an event."""
     reason: str = ""
-    """The message of an event that reports an error, in one line; empty if it has none."""
+    """The message of an error event or of an answer that failed, in one line; else empty."""
     diffs: list[FileDiff] = field(default_factory=list)
     result: Row | None = None
     """The result of a call."""
     is_error: bool = False
-    """Whether a call failed, or an event reports an error."""
+    """Whether a call or an answer failed, or an event reports an error."""
     status: str = ""
     """How a call ended, as in the record; without a result `no-result` or `denied`."""
     exit_code: int | None = None
@@ -215,6 +221,15 @@ class Row:
         return "" if self.status in _PLAIN_STATUSES else self.status
 
     @property
+    def is_empty_answer(self) -> bool:
+        """Whether the model's message has nothing to show: no text, no image and no error."""
+        return (
+            self.kind == ASSISTANT_ROW
+            and not self.is_error
+            and all(isinstance(part, TextPart) and not part.text.strip() for part in self.parts)
+        )
+
+    @property
     def is_prompt(self) -> bool:
         """Whether a person wrote the message, or somebody unknown who started the session."""
         return self.kind == USER_ROW and self.speaker in ("", *PROMPTING_SPEAKERS)
@@ -252,7 +267,10 @@ def build_rows(record: JsonObject) -> Iterator[Row]:
         elif kind in (USER_ROW, ASSISTANT_ROW, REASONING_ROW):
             row = _make_row(kind, placed, placed.depth)
             row.parts = list_content_parts(entry.get("content"))
-            if row.parts or not entry.get("children"):
+            row.is_error = kind == ASSISTANT_ROW and _is_failed_answer(entry)
+            if row.is_error:
+                row.reason = _find_reason({**entry, "content": None})
+            if row.parts or row.is_error or not entry.get("children"):
                 yield row
         else:
             row = _make_row(EVENT_ROW, placed, placed.depth)
@@ -260,6 +278,11 @@ def build_rows(record: JsonObject) -> Iterator[Row]:
             row.is_error = "error" in row.summary.lower()
             row.reason = _find_reason(entry) if row.is_error else ""
             yield row
+
+
+def _is_failed_answer(entry: JsonObject) -> bool:
+    """Return whether the host wrote that the model gave no answer, or broke off, with an error."""
+    return entry.get("stop-reason") == "error" or entry.get("isApiErrorMessage") is True
 
 
 def is_silent_start(row: Row, previous: Row | None) -> bool:
@@ -564,8 +587,25 @@ def _choose_summary(tool: str, arguments: Any) -> str:
     for name in COMMAND_ARGUMENTS:
         if isinstance(arguments.get(name), list):
             return " ".join(str(word) for word in arguments[name])
+    if plan := _summarise_plan(arguments):
+        return plan
     description = get_text_argument(arguments, DESCRIPTIVE_ARGUMENTS)
     return description if description is not None else format_json(arguments)
+
+
+def _summarise_plan(arguments: JsonObject) -> str:
+    """Return how many steps of a plan are done, and the current step; empty without a plan."""
+    plans = [arguments.get(name) for name in PLAN_ARGUMENTS]
+    steps = next((plan for plan in plans if isinstance(plan, list) and plan), [])
+    if not steps or not all(
+        isinstance(step, dict) and isinstance(step.get("status"), str) for step in steps
+    ):
+        return ""
+    done = sum(step["status"] in _DONE_STATUSES for step in steps)
+    open_steps = [step for step in steps if step["status"] not in _DONE_STATUSES]
+    begun = [step for step in open_steps if step["status"] in _BEGUN_STATUSES]
+    current = get_text_argument(next(iter(begun or open_steps), {}), STEP_ARGUMENTS)
+    return f"{done} of {len(steps)} done" + (f": {current}" if current else "")
 
 
 def _get_patch_text(arguments: Any) -> str:

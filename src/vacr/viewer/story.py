@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 
 from vacr.agents import PARENT_AGENT, ToolEffect, extract_command, find_tool_effect
 from vacr.model import JsonObject
-from vacr.viewer.content import ContentPart, TextPart
+from vacr.viewer.content import ContentPart, TextPart, split_thoughts
 from vacr.viewer.rows import ASSISTANT_ROW, EVENT_ROW, TOOL_ROW, USER_ROW, Row, build_rows
 
 # Limits, so that no text of a stranger makes a pattern slow.
@@ -145,11 +145,13 @@ def tell_story(records: Sequence[JsonObject]) -> Story:
             if number or row.agent:
                 continue
             text = _join_texts(row.shown_parts)
+            if row.kind == ASSISTANT_ROW:
+                text = split_thoughts(text)[1]
             if row.is_prompt and text:
                 first, latest = first or text, text
             elif row.kind == USER_ROW and row.speaker == PARENT_AGENT:
                 story.task = story.task or text
-            elif row.kind not in (EVENT_ROW, USER_ROW):
+            elif row.kind not in (EVENT_ROW, USER_ROW) and not row.is_empty_answer:
                 # The agent acts: so the prompt before it was a request, not a command to the host.
                 story.asked = story.asked or latest
                 story.later_calls += row.kind == TOOL_ROW

@@ -127,7 +127,7 @@ class RowFormatter:
             # Text of the host, a hook or a parent agent, not of a person.
             if self.detail != BRIEF_DETAIL:
                 yield from self._format_message(row, "dim")
-        elif row.parts or row.prompt:
+        elif row.parts or row.prompt or row.is_error:
             yield from self._format_message(row, "text")
 
     def _format_event(self, row: Row) -> Iterator[TerminalLine]:
@@ -156,6 +156,9 @@ class RowFormatter:
             yield from self._limit_lines(lines, "  ", look)
         else:
             yield from (TerminalLine(f"  {line}", look) for line in lines)
+        if row.is_error:
+            reason = f": {make_visible_line(row.reason)}" if row.reason else ""
+            yield TerminalLine(f"  failed{reason}", "error")
 
     def _format_heading(self, row: Row, *, placed: bool = True) -> str:
         """Return a heading: who speaks, the sub-agent, the model, marks, the time, the place.

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from vacr.archive import find_source
-from vacr.blame import normalize_remote
+from vacr.blame import name_repository
 from vacr.errors import InvalidStatement, NotASession, UnreadableInput, VacrError
 from vacr.files import read_bytes
 from vacr.record import encode, get_keeping_agent
@@ -139,8 +139,7 @@ class Conversation:
         """
         records = [part.record for part in self.parts]
         card = build_index_card(records, self.stem, href, self.verdict, self.failure, prices)
-        remote = records[0].get("vcs", {}).get("repository")
-        return card | {"repo": normalize_remote(remote) if isinstance(remote, str) else ""}
+        return card | {"repo": name_repository(records[0])}
 
     def draw(self, prices: PriceTable | None = None) -> str:
         """Return a picture of the summary, as SVG; `prices` replace those of the package."""
