@@ -43,6 +43,10 @@ def test_answer_that_failed_is_shown_as_a_failure(show):
         "No answer",
         "401 Invalid bearer token",
     ]
+    title, marks = row.locator(".title").bounding_box(), row.locator(".marks").bounding_box()
+    assert title["x"] >= page.locator(".list").bounding_box()["x"]
+    assert title["x"] + title["width"] <= marks["x"]
+    assert row.bounding_box()["height"] >= title["height"]
     page.click(".figures button:has-text('1 answer failed')")
     page.wait_for_selector('.row.selected[data-anchor="a1"]')
     assert row.locator(".body").count() == 0

@@ -97,3 +97,18 @@ def test_no_text_leaves_the_picture_or_meets_another(tmp_path, text):
             is_beside = x + width <= other_x or other_x + other_width <= x
             is_above = y + 0.7 * height <= other_y or other_y + 0.7 * other_height <= y
             assert is_beside or is_above
+
+
+def test_picture_names_the_agent_as_people_write_it_and_no_unknown_model():
+    record = build_record({"type": "user", "content": "Fix it"})
+    record["session"]["agent-meta"] |= {"cli-name": "copilot", "model-id": "unknown"}
+    texts = read_texts(draw_summary([record], "Fix it", VERDICT_UNSIGNED))
+    assert "GitHub Copilot CLI" in texts
+    assert not any("unknown" in text for text in texts)
+
+
+def test_picture_of_a_sub_agent_has_its_task():
+    task = {"type": "user", "content": "Count the files", "vacr": {"speaker": "parent-agent"}}
+    texts = read_texts(draw(task))
+    assert "Task" in texts
+    assert "Count the files" in texts

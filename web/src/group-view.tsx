@@ -14,7 +14,7 @@ const MAX_LABEL = 60;
 const MAX_TOOL = 30;
 const MAX_ANSWER = 160;
 /** A name without meaning, such as "call_15c3877e300e" or a UUID. */
-const ID = /^(?=.*\d)(?:[a-z]+_)?[\w-]{6,}$/i;
+const ID = /(?=[0-9a-f]*\d)[0-9a-f]{6}/i;
 
 interface Props {
   item: Item;

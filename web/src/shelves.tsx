@@ -85,7 +85,7 @@ function TileView({ tile, open }: { tile: Tile; open?: (key: string) => void }) 
   const { calls, failed, added, removed, verdict } = tile;
   return (
     <a class="tile" href={tile.href} onClick={(event) => open && followHere(event, () => open(tile.key))}>
-      <span class="name">{makeVisible(tile.title) || "Untitled"}</span>
+      <span class="name">{makeVisible(tile.title) || "Without a prompt"}</span>
       <When tile={tile} />
       <span class="facts">
         {verdict && (
@@ -184,7 +184,7 @@ function HitGroup({ tile, hits, open }: { tile: Tile; hits: TileHit[]; open?: Hi
   return (
     <>
       <div class="tile">
-        <span class="name">{makeVisible(tile.title) || "Untitled"}</span>
+        <span class="name">{makeVisible(tile.title) || "Without a prompt"}</span>
         <When tile={tile} />
         <span class="facts">
           <Facts>

@@ -280,7 +280,7 @@ function Details({ verdict, stored }: { verdict: Verdict; stored: StoredVerifica
       <ul>{others.length ? others.map((check) => <CheckItem check={check} />) : <li>None.</li>}</ul>
       <p>
         The sender of this page could have changed the viewer, too. If it matters, verify the record itself:{" "}
-        <code>vacr verify RECORD --trust KEY</code>
+        <code class="line">vacr verify RECORD --trust KEY</code>
       </p>
     </div>
   );

@@ -21,6 +21,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
+from vacr.agents import UNKNOWN, find_agent
 from vacr.model import JsonObject
 from vacr.record import format_timestamp
 from vacr.viewer.content import make_visible
@@ -44,7 +45,7 @@ _MAX_TEXT = 2_000
 _RULE, _LINE_HEIGHT = 512, 37
 _BOLD = 1.15
 """How much wider bold text is."""
-_SECOND, _MINUTE, _HOUR = 1_000, 60_000, 3_600_000
+_SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
 _VERDICTS = {
     VERDICT_VERIFIED: ("✓ Verified", _GOOD),
     VERDICT_SIGNED: ("Signed", _FAIR),
@@ -77,7 +78,7 @@ def draw_summary(
     canvas.write_lines([title], _MARGIN, 84, 40, room, 1, weight=700)
     canvas.write_lines([" · ".join(facts)], _MARGIN, 122, 22, WIDTH - 2 * _MARGIN, 1, _SOFT)
     canvas.rule(150)
-    y = _draw_words(canvas, "Asked", story.asked, 196, 3)
+    y = _draw_words(canvas, "Asked" if story.asked else "Task", story.asked or story.task, 196, 3)
     y += 18
     _draw_words(canvas, "Outcome", _strip_markdown(story.outcome), y, (_RULE - y) // _LINE_HEIGHT)
     canvas.rule(_RULE)
@@ -103,19 +104,24 @@ def _list_facts(record: JsonObject, milliseconds: int, cost: str) -> Iterator[st
     meta = session.get("agent-meta", {})
     folder = str(session.get("environment", {}).get("working-dir", ""))
     start = format_timestamp(session["session-start"]) if "session-start" in session else ""
-    models = meta.get("models") or [meta.get("model-id", "")]
+    models = [name for name in meta.get("models") or [meta.get("model-id")] if name != UNKNOWN]
+    program = str(meta.get("cli-name", ""))
+    agent = find_agent(program).title or program
     project = re.split(r"[\\/]", folder.rstrip("\\/"))[-1]
-    facts = (meta.get("cli-name"), ", ".join(map(str, models)), project, (start or "")[:10])
-    yield from (str(fact) for fact in facts if fact)
-    if milliseconds:
+    facts = (agent, ", ".join(str(name) for name in models if name), project, (start or "")[:10])
+    yield from filter(None, facts)
+    if milliseconds >= _SECOND:
         yield _format_duration(milliseconds)
     if cost and cost != "?":
         yield cost
 
 
 def _format_duration(milliseconds: int) -> str:
-    """Return a duration such as "18 s", "3 min" or "1 h 5 min"."""
+    """Return a duration such as "18 s", "3 min", "1 h 5 min" or from two days on "8 d 7 h"."""
     hours, minutes = milliseconds // _HOUR, milliseconds % _HOUR // _MINUTE
+    days = milliseconds // _DAY
+    if days > 1:
+        return f"{days} d {milliseconds % _DAY // _HOUR} h"
     if hours:
         return f"{hours} h {minutes} min"
     return f"{minutes} min" if minutes else f"{milliseconds // _SECOND} s"
