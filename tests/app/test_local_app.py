@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from datetime import UTC, datetime
+from urllib.parse import quote
 
 import pytest
 
@@ -176,6 +177,21 @@ def test_search_marks_the_words(app):
     assert ask(app, "/api/search?q=%22hints+type%22")["count"] == 0
 
 
+def test_search_keeps_to_the_chosen_model_and_outcome(app):
+    everywhere = ask(app, "/api/search?q=the&limit=200")["hits"]
+    listed = ask(app, "/api/conversations?limit=500")["conversations"]
+    models = {row["session"]: row["model"] for row in listed}
+    clean = {row["session"] for row in listed if not row["failed"]}
+    found = {hit["session"] for hit in everywhere} & set(models)
+    model = models[min(found)]
+    chosen = ask(app, f"/api/search?q=the&limit=200&model={quote(model)}")["hits"]
+    sessions = {hit["session"] for hit in chosen} & set(models)
+    assert sessions == {session for session in found if models[session] == model}
+    assert len(chosen) < len(everywhere)
+    flawless = ask(app, "/api/search?q=the&limit=200&outcome=clean")["hits"]
+    assert {hit["session"] for hit in flawless} & set(models) == found & clean
+
+
 def test_conversation_comes_with_its_records(app):
     answer = ask(app, "/api/conversation?session=ses_1b7Nora")
     assert len(answer["records"]) == len(answer["island"]["records"]) == 2
@@ -295,6 +311,25 @@ def test_filter_narrows_the_list(browser, app):
     page.wait_for_function(
         "[...document.querySelectorAll('.tile .facts')].every(f => f.textContent.startsWith('OpenCode'))"
     )
+    page.close()
+
+
+@NEEDS_CHROMIUM
+def test_facets_have_the_names_that_people_write(browser, app):
+    page = open_app(browser, app)
+    agents = page.locator("select[aria-label=Agent] option").all_inner_texts()
+    assert any(agent.startswith("GitHub Copilot CLI (") for agent in agents)
+    assert not any(agent.startswith("copilot (") for agent in agents)
+    page.close()
+
+
+@NEEDS_CHROMIUM
+def test_chosen_theme_stays_when_a_conversation_opens(browser, app):
+    page = open_app(browser, app, color_scheme="light")
+    page.click("button.theme")
+    page.click(".tile >> nth=0")
+    page.wait_for_selector("main[aria-label=Record] article")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     page.close()
 
 

@@ -8,7 +8,7 @@ from vacr.blame import Repository, blame_commit
 from vacr.blame.blocks import FileVersion
 from vacr.blame.claims import LineClaim, SessionFacts
 from vacr.blame.git import CommitTimes
-from vacr.blame.locality import Locality, SessionPlace, normalize_remote
+from vacr.blame.locality import Locality, SessionPlace, name_repository, normalize_remote
 from vacr.blame.session_claims import gather_record_claims
 from vacr.workflows.attribute import build_commit_document
 
@@ -204,3 +204,18 @@ def test_session_of_another_remote_has_no_place(repo):
 )
 def test_remote_is_the_same_by_every_protocol(address, expected):
     assert normalize_remote(address) == expected
+
+
+@pytest.mark.parametrize(
+    ("vcs", "expected"),
+    [
+        ({"repository": "Mira/app"}, "github.com/mira/app"),
+        ({"repository": "git@github.com:mira/app.git"}, "github.com/mira/app"),
+        ({"repository": "example.org/app"}, "example.org/app"),
+        ({"repository": "/srv/git/app.git"}, "/srv/git/app"),
+        ({"branch": "main"}, ""),
+        (None, ""),
+    ],
+)
+def test_repository_of_a_record_has_its_host(vcs, expected):
+    assert name_repository({} if vcs is None else {"vcs": vcs}) == expected

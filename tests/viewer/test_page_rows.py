@@ -211,6 +211,38 @@ def test_call_without_a_result_has_the_status_of_python(viewer, status):
     assert compare_rows(viewer, {"session": {"entries": [{**call, "vacr": {"status": status}}]}})
 
 
+FAILED_ANSWERS = {
+    "reason": {"content": [], "stop-reason": "error", "message": {"errorMessage": "401 no key"}},
+    "no reason": {"content": "", "stop-reason": "error"},
+    "broken off": {"content": "I will", "stop-reason": "error", "error": "overloaded"},
+    "text of the host": {"content": "API error", "isApiErrorMessage": True},
+    "no failure": {"content": "", "stop-reason": "end_turn"},
+    "image": {"content": [{"type": "image", "url": "data:image/png;base64,iVBO"}]},
+}
+
+
+@pytest.mark.parametrize("name", FAILED_ANSWERS)
+def test_failed_answer_is_the_failure_of_python(viewer, name):
+    entry = {"type": "assistant", **FAILED_ANSWERS[name]}
+    assert compare_rows(viewer, build_record(entry)) == 1
+
+
+PLANS = {
+    "begun": [{"content": "a", "status": "completed"}, {"content": "b", "status": "in_progress"}],
+    "done": [{"step": "a", "status": "done"}],
+    "without words": [{"id": 1, "status": "pending"}],
+    "without a status": [{"step": "a"}],
+    "empty": [],
+    "words": ["a", "b"],
+}
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_plan_has_the_summary_of_python(viewer, name):
+    call = {"type": "tool-call", "call-id": "x", "name": "todo", "input": {"todos": PLANS[name]}}
+    assert compare_rows(viewer, build_record(call)) == 1
+
+
 LONG = "true " + "x " * 200 + "; rm -rf build"
 
 

@@ -17,6 +17,7 @@ from vacr.viewer.rows import (
     build_diffs,
     build_rows,
     format_changes,
+    summarise_tool_call,
 )
 from vacr.viewer.terminal import BRIEF_DETAIL, DETAIL_LEVELS, FULL_DETAIL, RowFormatter
 from vacr.viewer.totals import Totals, count_totals
@@ -223,6 +224,33 @@ def test_refused_call_without_a_result_has_failed():
     [row] = build_rows({"session": session})
     assert [line.text for line in RowFormatter().lines(row)] == ["  → Bash rm a ✗ denied"]
     assert count_totals({"session": session}).failed_calls == 1
+
+
+@pytest.mark.parametrize(
+    ("members", "lines"),
+    [
+        (
+            {"stop-reason": "error", "message": {"errorMessage": "401 Invalid token"}},
+            ["  failed: 401 Invalid token"],
+        ),
+        ({"stop-reason": "error"}, ["  failed"]),
+        ({"isApiErrorMessage": True, "content": "API error"}, ["  API error", "  failed"]),
+    ],
+)
+def test_answer_that_failed_is_a_failure(members, lines):
+    session = {"entries": [{"type": "assistant", "content": [], **members}]}
+    [row] = build_rows({"session": session})
+    assert row.is_error
+    assert [line.text for line in RowFormatter().lines(row)] == ["", "Assistant", *lines]
+    totals = count_totals({"session": session})
+    assert (totals.errors, totals.failed_calls) == (1, 0)
+
+
+def test_plan_is_summarised_by_its_progress():
+    steps = [{"step": "Read", "status": "completed"}, {"step": "Fix", "status": "pending"}]
+    assert summarise_tool_call("update_plan", {"plan": steps}) == "1 of 2 done: Fix"
+    assert summarise_tool_call("update_plan", {"plan": steps[:1]}) == "1 of 1 done"
+    assert summarise_tool_call("x", {"plan": ["a"]}) == '{"plan":["a"]}'
 
 
 def build_result(call_id, output):

@@ -131,3 +131,16 @@ def test_page_tells_the_same_story(agent):
             compared += 1
     viewer.close()
     assert compared
+
+
+def test_answer_without_text_is_no_answer_to_a_command():
+    entries = [say("user", "/mode"), say("assistant", []), say("user", "Fix it")]
+    assert tell_story([build_record(*entries, say("assistant", "Done"))]).asked == "Fix it"
+
+
+def test_outcome_is_the_answer_without_the_thoughts_in_it():
+    answers = [
+        say("assistant", "<think>A float?</think> Fixed."),
+        say("assistant", "<think>So</think>"),
+    ]
+    assert tell_story([build_record(say("user", "Fix it"), *answers)]).outcome == "Fixed."
