@@ -56,7 +56,7 @@ from vacr.capture.acp_relay import (
 from vacr.capture.hook import append_event
 from vacr.capture.journal import Journal
 from vacr.capture.session_sources import FileStamp, SessionPlace, follow_session
-from vacr.files import find_state_folder, make_state_folder_error
+from vacr.files import find_state_folder, make_folder_tree, make_state_folder_error
 from vacr.version import __version__
 
 ACP_AGENT = "acp"
@@ -94,7 +94,7 @@ def create_transcript(state: Path, command: Sequence[str], folder: str) -> Path:
         "recorder": f"vacr {__version__}",
     }
     try:
-        path.parent.mkdir(mode=_PRIVATE_FOLDER_MODE, parents=True, exist_ok=True)
+        make_folder_tree(path.parent, _PRIVATE_FOLDER_MODE)
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE_FILE_MODE)
         with os.fdopen(handle, "wb") as file:
             file.write(_encode_line(head))

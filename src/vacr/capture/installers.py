@@ -53,6 +53,7 @@ from vacr.errors import UnreadableInput, UsageError
 from vacr.files import (
     OutputFile,
     find_home_folder,
+    make_folder_tree,
     make_state_folder_error,
     read_bytes,
     write_file_atomically,
@@ -635,7 +636,7 @@ def save_settings_backup(
     }
     backup_path = _get_backup_path(state, path, kind)
     try:
-        backup_path.parent.mkdir(0o700, parents=True, exist_ok=True)
+        make_folder_tree(backup_path.parent, 0o700)
     except OSError as error:
         raise make_state_folder_error(state, error) from error
     # Settings may hold secrets: the copy gets the permissions of the file.

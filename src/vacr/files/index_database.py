@@ -32,6 +32,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 
+from vacr.files.writing import make_folder_tree
 from vacr.version import __version__
 
 _FOLDER_NAME = "index"
@@ -90,7 +91,7 @@ def _create_private_file(path: Path) -> None:
     Raises:
         OSError: one of them cannot be created, or belongs to another user.
     """
-    path.parent.mkdir(0o700, parents=True, exist_ok=True)
+    make_folder_tree(path.parent, 0o700)
     for place, mode in ((path.parent, 0o700), (path, 0o600)):
         if place is path:
             flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)

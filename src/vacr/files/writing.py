@@ -147,17 +147,18 @@ def hash_pieces(pieces: BytePieces) -> str:
     return digest.hexdigest()
 
 
-def make_folder_tree(path: Path) -> None:
+def make_folder_tree(path: Path, mode: int = 0o777) -> None:
     """Make a folder and the missing folders above it; do nothing if it exists.
 
-    Works at any depth, where `mkdir(parents=True)` would exceed the recursion limit.
+    `mkdir(parents=True)` would exceed the recursion limit at some depth, and use `mode` for the
+    last folder alone.
     """
     missing = []
     while not path.is_dir():
         missing.append(path)
         path = path.parent
     for folder in reversed(missing):
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(mode, exist_ok=True)
 
 
 def _write_temporary_file(output: OutputFile, unfinished: ExitStack) -> Path | None:

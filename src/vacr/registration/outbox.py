@@ -33,6 +33,7 @@ from vacr.files import (
     find_state_folder,
     is_absolute,
     make_absolute,
+    make_folder_tree,
     read_bytes,
     sync_folder,
     write_file_atomically,
@@ -217,7 +218,7 @@ class Outbox:
             UnreadableInput: the folder cannot be used.
         """
         try:
-            self.folder.mkdir(0o700, parents=True, exist_ok=True)
+            make_folder_tree(self.folder, 0o700)
             handle = os.open(self.folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             hint = f"Set the variable {OUTBOX_VARIABLE} to use another folder."

@@ -31,6 +31,7 @@ from vacr.agents import Source, SourcePart, recognise_agent, validate_record
 from vacr.errors import UnreadableInput, VacrError
 from vacr.files import (
     describe_file_error,
+    make_folder_tree,
     read_bytes,
     sync_folder_and_parents,
     write_durable_file,
@@ -402,7 +403,7 @@ def ensure_machine_key(state: Path, name: str = SIGNING_KEY_NAME) -> str:
         raise UnreadableInput("the key of this machine is missing", where=str(private), hint=hint)
     try:
         if not private.exists():
-            private.parent.mkdir(_OWNER_ONLY_FOLDER, parents=True, exist_ok=True)
+            make_folder_tree(private.parent, _OWNER_ONLY_FOLDER)
             write_durable_file(private, encode_private_pem(generate_key("es256")), _OWNER_ONLY_FILE)
         if not public.exists():
             # The public half comes last: where it exists, the private half is on the disk.
