@@ -5,6 +5,7 @@ import os
 import re
 import sqlite3
 import stat
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -500,3 +501,29 @@ def test_words_and_filters_outside_unicode_find_nothing(index):
 def test_too_many_words_to_look_for_are_an_error(index):
     with pytest.raises(UsageError, match="too many words"):
         search(index, *("一" * 2000))
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "output"),
+    [
+        (None, None, 11),
+        ("2026-03-14T06:00:00Z", None, 10),
+        ("2026-03-14T06:10:00Z", None, 10),
+        ("2026-03-14T06:15:00Z", None, 0),
+        (None, "2026-03-14T06:00:00Z", 1),
+    ],
+)
+def test_tokens_count_by_the_quarter_of_an_hour(index, since, until, output):
+    """A day of the user seldom begins at midnight UTC."""
+    record = make_record("before", "after")
+    moments = ("2026-03-14T05:59:59Z", "2026-03-14T06:00:01Z")
+    for entry, moment, count in zip(record["session"]["entries"], moments, (1, 10), strict=True):
+        entry |= {"timestamp": moment, "token-usage": {"input": 0, "output": count}}
+    add(index, record)
+    since_ms, until_ms = (
+        int(datetime.fromisoformat(text).timestamp() * 1000) if text else None
+        for text in (since, until)
+    )
+    query = TotalsQuery("agent", since_ms=since_ms, until_ms=until_ms)
+    groups = sum_totals(index.connection, query).values()
+    assert sum(totals.tokens["output"] for totals in groups) == output

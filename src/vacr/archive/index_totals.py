@@ -23,9 +23,9 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
+from vacr.archive.record_rows import find_usage_quarter
 from vacr.archive.search_index import clean_value
 from vacr.viewer import BY_DAY, BY_MODEL, COUNTED_TOKENS, Cost, Totals, sum_tokens
 
@@ -61,7 +61,7 @@ class TotalsQuery:
 def sum_totals(connection: sqlite3.Connection, query: TotalsQuery) -> dict[str, Totals]:
     """Return the totals of each group: days in their order, others by tokens, most first.
 
-    Tokens and cost are known by the day, in UTC, so a span of time takes whole days of them.
+    Tokens and cost are known by the quarter of an hour, so a span of time takes whole quarters.
     """
     groups: defaultdict[str, Totals] = defaultdict(Totals)
     _add_entries(connection, query, groups)
@@ -180,12 +180,12 @@ def _add_usage(
 ) -> None:
     """Add tokens, cost and the output of each model to the groups."""
     conditions, values = _build_conditions(query)
-    for moment, condition in ((query.since_ms, "day >= ?"), (query.until_ms, "day <= ?")):
-        if moment is not None:
-            conditions.append(condition)
-            # The end is exclusive: midnight belongs to the day before.
-            shown = moment if condition == "day >= ?" else moment - 1
-            values.append(datetime.fromtimestamp(shown / 1000, UTC).strftime("%Y-%m-%d"))
+    if query.since_ms is not None:
+        conditions.append("usage.time_ms >= ?")
+        values.append(find_usage_quarter(query.since_ms))
+    if query.until_ms is not None:
+        conditions.append("usage.time_ms < ?")
+        values.append(query.until_ms)
     sums = ", ".join(f"sum(usage.{name})" for name in COUNTED_TOKENS)
     rows = connection.execute(
         f"SELECT {_USAGE_KEYS[query.by]}, usage.model, {sums}, sum(usage.stated), "

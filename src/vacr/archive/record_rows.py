@@ -9,7 +9,7 @@ JSON Pointer, so that every answer leads back to the record:
 | entries | a step: a message, a thought, a tool call with its result, or an event, with its text |
 | calls | a tool call: tool, outcome, duration |
 | files | a file that a call read or changed |
-| usage | the tokens and cost of one model on one day |
+| usage | the tokens and cost of one model in a quarter of an hour |
 
     >>> import vacr
     >>> from vacr.archive import build_record_rows
@@ -26,6 +26,7 @@ Texts that a reader marked as secrets (`vacr.secrets`) are left out of every row
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -56,6 +57,7 @@ _READ_EFFECTS = frozenset((ToolEffect.READ, ToolEffect.READ_MANY))
 _WITHHELD = ""
 _UNKNOWN_DAY = ""
 _UNKNOWN_MODEL = "unknown"
+_QUARTER_MS = 15 * 60 * 1000
 _FIRST_MOMENT, _LAST_MOMENT = (
     int(datetime(*day, tzinfo=UTC).timestamp() * 1000) for day in ((1, 1, 2), (9999, 12, 31))
 )
@@ -92,7 +94,7 @@ def build_record_rows(record: JsonObject, prices: PriceTable | None = None) -> R
             calls.append(_build_call(number, row))
             files += _list_touched_files(number, row, agent, folder)
     add_usage(record, totals, prices)
-    usage = _sum_usage_by_day(record, prices)
+    usage = _sum_usage(record, prices)
     return RecordRows(_build_record(record, totals), entries, calls, files, usage)
 
 
@@ -199,31 +201,32 @@ def _list_touched_files(number: int, row: Row, agent: str, folder: str) -> Itera
         }
 
 
-def _sum_usage_by_day(record: JsonObject, prices: PriceTable | None) -> list[dict[str, Any]]:
-    """Return the tokens and cost of each model on each day, in UTC.
+def _sum_usage(record: JsonObject, prices: PriceTable | None) -> list[dict[str, Any]]:
+    """Return the tokens and cost of each model in each quarter of an hour, with its day in UTC.
 
-    If the agent states only the cost of the whole session, it is divided by output tokens; without
-    tokens, it counts for the session's model on its first day.
+    Days of all time zones begin with such a quarter. If the agent states only the cost of the whole
+    session, it is divided by output tokens; without tokens, it counts for the session's model at
+    its start.
     """
     session = record["session"]
     default_model = str(session.get("agent-meta", {}).get("model-id", _UNKNOWN_MODEL))
-    groups: dict[tuple[str, str], list[JsonObject]] = {}
+    groups: dict[tuple[int | None, str], list[JsonObject]] = {}
     for entry in walk_entries(session.get("entries", ())):
         if isinstance(entry.get("token-usage"), dict) and not is_inherited(entry):
             moment = entry.get("timestamp", session.get("session-start"))
-            key = _format_day(moment), str(entry.get("model-id", default_model))
+            key = _find_quarter(moment), str(entry.get("model-id", default_model))
             # Children have entries of their own in the walk.
             groups.setdefault(key, []).append({**entry, "children": []})
     whole = count_cost(record, prices)
     rows = []
-    for (day, model), entries in groups.items():
+    for (quarter, model), entries in groups.items():
         part = {**record, "session": {**session, "entries": entries}}
         cost = count_cost(part, prices, call_by_call=True)
         counted = {
             name: _limit_count(sum(_get_count(entry["token-usage"], name) for entry in entries))
             for name in COUNTED_TOKENS
         }
-        rows.append({"day": day, "model": model, "turns": len(entries), **counted})
+        rows.append({**_name_quarter(quarter), "model": model, "turns": len(entries), **counted})
         rows[-1] |= {
             "cost": cost.total,
             "stated": cost.stated,
@@ -231,9 +234,9 @@ def _sum_usage_by_day(record: JsonObject, prices: PriceTable | None) -> list[dic
             "unpriced": sum(cost.unpriced.values()),
         }
     if whole.stated and not rows:
-        day = _format_day(session.get("session-start"))
+        when = _name_quarter(_find_quarter(session.get("session-start")))
         tokens = dict.fromkeys(COUNTED_TOKENS, 0)
-        rows.append({"day": day, "model": default_model, "turns": 0, **tokens, "unpriced": 0})
+        rows.append({**when, "model": default_model, "turns": 0, **tokens, "unpriced": 0})
     if whole.stated and not any(row.get("stated") for row in rows):
         _divide_stated_cost(rows, whole.stated)
     return rows
@@ -258,15 +261,24 @@ def _limit_count(count: int) -> int:
     return max(-_MAX_COUNT, min(count, _MAX_COUNT))
 
 
-def _format_day(stamp: Any) -> str:
-    """Return the day of a time in UTC, such as `2026-03-14`; empty if it is unknown."""
+def find_usage_quarter(moment: int) -> int:
+    """Return the start of the quarter of an hour that a time is in, both in milliseconds."""
+    return moment - moment % _QUARTER_MS
+
+
+def _find_quarter(stamp: Any) -> int | None:
+    """Return the start of the quarter of an hour of a time, or None if it is unknown."""
     moment = _get_milliseconds(stamp)
-    if moment is None:
-        return _UNKNOWN_DAY
-    try:
-        return datetime.fromtimestamp(moment / 1000, UTC).strftime("%Y-%m-%d")
-    except (OverflowError, ValueError, OSError):
-        return _UNKNOWN_DAY
+    return find_usage_quarter(moment) if moment is not None else None
+
+
+def _name_quarter(quarter: int | None) -> dict[str, Any]:
+    """Return the columns of a quarter of an hour: its start, and its day in UTC."""
+    day = _UNKNOWN_DAY
+    if quarter is not None:
+        with suppress(OverflowError, ValueError, OSError):
+            day = datetime.fromtimestamp(quarter / 1000, UTC).strftime("%Y-%m-%d")
+    return {"time_ms": quarter, "day": day}
 
 
 def _get_milliseconds(stamp: Any) -> int | None:

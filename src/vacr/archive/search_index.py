@@ -112,6 +112,7 @@ TABLES: dict[str, dict[str, str]] = {
     },
     "usage": {
         "record": "INTEGER NOT NULL",
+        "time_ms": "INTEGER",
         "day": "TEXT",
         "model": "TEXT",
         "turns": "INTEGER",
