@@ -306,6 +306,26 @@ def test_state_that_a_command_may_have_changed_counts_if_it_equals_the_commit(va
     assert (files["a.py"]["commit"], files["a.py"]["complete"]) == ("equal", True)
 
 
+def test_edits_alone_count_if_they_give_the_commit_although_the_session_saw_other_lines(
+    vacr, repo, tmp_path
+):
+    (repo / "a.py").write_text("a = 1\n\nb = 1\n")
+    commit(repo)
+    # A person has begun another change, which the session sees and the commit does not have.
+    (repo / "a.py").write_text("a = 1\n\nb = 1\nc = 1\n")
+    agent = Agent(repo).read("a.py").edit("a.py", "a = 1", "a = 2").edit("a.py", "c = 1", "c = 2")
+    edited = f"/session/entries/{len(agent.lines) - 4}/children/0"
+    (repo / "a.py").write_text("a = 2\n\nb = 1\n")
+    name = commit(repo)
+    _, files = replay_at(vacr, agent.save(tmp_path / "s"), repo, name)
+    assert (files["a.py"]["commit"], files["a.py"]["entry"]) == ("equal", edited)
+    # Edits that are no part of the commit do not fit it.
+    (repo / "a.py").write_text("a = 2\n\nb = 2\n")
+    git(repo, "commit", "-q", "-a", "--amend", "-m", "Both")
+    _, files = replay_at(vacr, tmp_path / "s/session-one.jsonl", repo, "HEAD")
+    assert files["a.py"]["commit"] == "different"
+
+
 def test_file_that_no_state_fits_is_said_to_differ(vacr, repo, tmp_path):
     (repo / "a.py").write_text("a = 1\n")
     (repo / "same.py").write_text("same\n")

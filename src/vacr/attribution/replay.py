@@ -149,6 +149,8 @@ class Replay:
 
     keeps_actions = False
     """Whether the file actions that were stored in a call are needed again."""
+    skips_unplaced = False
+    """Whether an edit is left out if its place is unknown, instead of making the file doubtful."""
 
     def __init__(self, base: BaseFiles | None = None, roots: Sequence[str] = ("",)) -> None:
         """Start from the files of a base; `roots` are the project folders of the sessions."""
@@ -576,7 +578,10 @@ class Replay:
         tracked.looked = tracked.changed = self.clock
         tracked.waiting.clear()
         if ranges is None:
-            self._keep_unplaced(tracked, action, call, maker)
+            if self.skips_unplaced:
+                self._remember_unplaced(tracked, call)
+            else:
+                self._keep_unplaced(tracked, action, call, maker)
             return
         if not _are_fresh(tracked.file, ranges):
             ranges, evidence = [], EVIDENCE_CONTENT_ONLY

@@ -5,6 +5,10 @@ at the end of a session is not the committed one. `rebuild_files` compares every
 with the commit. A state that equals the committed bytes is certain, even if a command might have
 changed the file in between.
 
+A session may show a file in another state than its edits give, because a person, another session
+or a command changed it in between; or it shows only a part. So a second replay applies the edits of
+the sessions alone to the base, and its states are compared with the commit as well.
+
 A rebase commits the changes of a session on top of a base that the session never saw. So if the
 base was committed after the session changed a file, the changes are merged into the base's version.
 
@@ -29,17 +33,28 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from vacr.agents import CALL_DONE, SessionStep, ToolCall
-from vacr.attribution import BaseFiles, Replay, TrackedFile, list_changed_files, replay_records
+from vacr.attribution import (
+    BaseFiles,
+    Replay,
+    TrackedFile,
+    list_changed_files,
+    replay_records,
+)
 from vacr.edits import (
     AppliedPatch,
+    ChangeNotice,
     FileAction,
     FileDeletion,
     FileMove,
     FileWrite,
+    ObservedDiff,
+    ObservedFile,
+    ObservedLines,
     PossibleChange,
     Replacement,
     Revert,
     Stash,
+    UnplacedEdit,
     Unstash,
     decode_file_text,
     encode_file_text,
@@ -59,6 +74,15 @@ DOUBT_REBASED = "rebased"
 
 # These actions change lines of the file that they name.
 _LINE_CHANGES = (AppliedPatch, FileWrite, Replacement)
+# These actions show files, or may have changed them, and change nothing that is known.
+_LOOKS_AND_DOUBTS = (
+    ObservedFile,
+    ObservedLines,
+    ObservedDiff,
+    ChangeNotice,
+    PossibleChange,
+    UnplacedEdit,
+)
 # These actions may change files that they do not name.
 _TREE_ACTIONS = (FileDeletion, FileMove, Revert, Stash, Unstash)
 
@@ -182,6 +206,28 @@ def rebuild_files(
     return [_match_commit(file, commit, base, records) for file in files]
 
 
+class _EditReplay(Replay):
+    """A replay of the edits of sessions alone: nothing that they show counts."""
+
+    skips_unplaced = True
+
+    def follow(self, leader: Replay, step: SessionStep, actions: Iterable[FileAction]) -> None:
+        """Apply the edits among the actions of a step that another replay has applied."""
+        self.record, self.agent, self.checked = leader.record, leader.agent, leader.checked
+        self.moments = leader.moments
+        edits = (action for action in actions if not isinstance(action, _LOOKS_AND_DOUBTS))
+        self.step(step, map(_drop_shown_text, edits))
+
+
+def _drop_shown_text(action: FileAction) -> FileAction:
+    """Return a change without the lines that the host showed with it; others stay as they are."""
+    if isinstance(action, AppliedPatch):
+        return AppliedPatch(action.path, action.parts)
+    if isinstance(action, Replacement) and action.edits:
+        return Replacement(action.path, action.edits)
+    return action
+
+
 class _RebuildingReplay(Replay):
     """A replay that compares the files of each step with a commit, and runs formatters."""
 
@@ -201,6 +247,7 @@ class _RebuildingReplay(Replay):
         """The text of each file before its first change, by path key, if it was known."""
         self.last_changes: dict[str, tuple[int, int, str]] = {}
         """The time, the record and the entry of the last change of each file, by path key."""
+        self.edits = _EditReplay(base, roots) if base is not None and commit is not None else None
 
     def step(self, step: SessionStep, actions: Iterable[FileAction]) -> None:
         """Apply one step, then compare the files that it may have changed."""
@@ -208,21 +255,29 @@ class _RebuildingReplay(Replay):
         super().step(step, actions)
         if self.commit is None:
             return
-        for tracked in self._list_changed_files(actions, step.folder):
+        self._compare_files(self.files, step, actions, self.commit)
+        if self.edits is not None:
+            self.edits.follow(self, step, actions)
+            self._compare_files(self.edits.files, step, actions, self.commit)
+
+    def _compare_files(
+        self,
+        files: dict[str, TrackedFile],
+        step: SessionStep,
+        actions: Sequence[FileAction],
+        commit: CommitFiles,
+    ) -> None:
+        """Compare the files that a step may have changed with a commit."""
+        changed: Iterable[TrackedFile] = files.values()
+        is_bulk = any(isinstance(action, PossibleChange) and action.folder for action in actions)
+        if not is_bulk and not any(isinstance(action, _TREE_ACTIONS) for action in actions):
+            paths = {make_absolute_path(action.path, step.folder) for action in actions}
+            keys = map(make_path_key, paths)
+            changed = [files[key] for key in keys if key in files]
+        for tracked in changed:
             path = make_relative_path(tracked.path, self.root)
             if path is not None:
-                self.commit.compare(path, tracked, self.record, step.entry)
-
-    def _list_changed_files(
-        self, actions: Sequence[FileAction], folder: str
-    ) -> Iterable[TrackedFile]:
-        """Return the tracked files that actions in a folder may have changed."""
-        if any(isinstance(action, _TREE_ACTIONS) for action in actions):
-            return self.files.values()
-        if any(isinstance(action, PossibleChange) and action.folder for action in actions):
-            return self.files.values()
-        keys = {make_path_key(make_absolute_path(action.path, folder)) for action in actions}
-        return [self.files[key] for key in keys if key in self.files]
+                commit.compare(path, tracked, self.record, step.entry)
 
     def apply_action(self, action: FileAction, step: SessionStep) -> None:
         """Apply one file action; if it ran a formatter, run it on the files that were known."""
