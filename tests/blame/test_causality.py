@@ -132,10 +132,21 @@ def test_session_is_tied_by_folder_remote_commit_or_name(repo):
         {"folder": "/srv/x", "remotes": ("git@example.org:mira/shop.git",)},
         {"folder": "/srv/x", "commits": (head[:9],)},
         {"folder": "/srv/shop", "named": ("/srv/shop/other.py",)},
+        {"folder": "/srv/worktrees/shop/fix", "named": ("/srv/worktrees/shop/fix/other.py",)},
+        {
+            "folder": "D:\\.cursor\\worktrees\\Shop\\a1",
+            "named": ("D:/.cursor/worktrees/Shop/a1/other.py",),
+        },
     ]
     assert [place_session(repo, **facts).is_tied for facts in tied] == [True] * len(tied)
-    loose = [{"folder": "/srv/x"}, {"folder": "/srv/shop", "named": ("/srv/shop/new.py",)}]
-    assert [place_session(repo, **facts).is_tied for facts in loose] == [False, False]
+    loose = [
+        {"folder": "/srv/x"},
+        {"folder": "/srv/shop", "named": ("/srv/shop/new.py",)},
+        {"folder": "/srv/shop/fix", "named": ("/srv/shop/fix/other.py",)},
+        {"folder": "/srv/worktrees/shop/fix", "named": ("/srv/worktrees/shop/fix/new.py",)},
+        {"folder": "/srv/worktrees/shop/a/b", "named": ("/srv/worktrees/shop/a/b/other.py",)},
+    ]
+    assert [place_session(repo, **facts).is_tied for facts in loose] == [False] * len(loose)
 
 
 def test_folder_named_like_a_work_tree_is_checked_with_git(repo):

@@ -40,6 +40,8 @@ _SHORT_NAME = re.compile(r"[a-z0-9-]+/[a-z0-9._-]+")
 _SCHEME = re.compile(r"^[a-z+]+://", re.IGNORECASE)
 # Hidden folders in which agents and people put linked work trees of a repository.
 _WORKTREE_FOLDER = re.compile(r"(?:\.[\w-]+/worktrees?|\.worktrees?)/[^/]+(?:/|$)")
+# A folder for the work trees of many projects, each in a folder with the name of its project.
+_SHARED_WORKTREE = re.compile(r"/(?:worktrees?|workspaces)/([^/]+)/[^/]+$", re.IGNORECASE)
 # Two repositories rarely share a file of this size by chance; of smaller files, it takes two.
 _LARGE_BLOB = 1_000
 _MIN_SHARED_BLOBS = 2
@@ -174,16 +176,19 @@ class Locality:
     def _shares_folder_name(self, facts: SessionFacts) -> bool:
         """Return whether the session's folder has the name of the repository, and one of its files.
 
-        The name of the repository is that of its folder, or of a remote. A folder that exists on
-        this machine outside of the work trees is another project with this name.
+        The name of the repository is that of its folder, or of a remote. Programs that start agents
+        put work trees into folders such as `~/.cursor/worktrees/app/fix-1`: that has the name
+        `app`, too. A folder that exists on this machine outside of the work trees is another
+        project with this name.
         """
         if is_absolute(facts.folder) and is_folder(facts.folder):
             return False
         folder = facts.folder.replace("\\", "/").rstrip("/")
-        name = folder.rpartition("/")[2].lower()
+        own = {folder.rpartition("/")[2].lower()}
+        own |= {name.lower() for name in _SHARED_WORKTREE.findall(folder)}
         names = {remote.rpartition("/")[2] for remote in self._list_remotes()}
         names |= {posixpath.basename(tree).lower() for tree in self._list_work_trees()}
-        if not name or name not in names:
+        if not (own & names) - {""}:
             return False
         return any(make_relative_path(path, folder) in self.base.names for path in facts.named)
 
