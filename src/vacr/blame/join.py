@@ -145,6 +145,7 @@ class ClaimJoiner:
         self.hash_budget = 0
         # The lines of pieces without layout, and where they are, as far as they were needed.
         self.squeezed: dict[int, list[str]] = {}
+        self.own_pieces: dict[frozenset[str], tuple[int, ...]] = {}
         self.squeezed_indexes: dict[tuple[int, ...], dict[str, list[PiecePlace]]] = {}
 
     def _add_record(self, claims: RecordClaims, place: SessionPlace) -> None:
@@ -277,11 +278,10 @@ class ClaimJoiner:
             for number in block.numbers
             if version.allows_call(number, piece.claim) and _can_claim(piece.claim, version, number)
         )
-        lines = [version.bare[number - 1] for number in numbers]
-        if not self.rarity.is_too_long_to_retype(lines, version.path, piece.seen):
-            numbers = tuple(
-                number for number in numbers if not version.is_removed_before(number, piece.until)
-            )
+        if piece.until is not None:
+            lines = [version.bare[number - 1] for number in numbers]
+            if not self.rarity.is_too_long_to_retype(lines, version.path, piece.seen):
+                numbers = tuple(n for n in numbers if not version.is_removed_before(n, piece.until))
         if not numbers:
             return None
         return block if len(numbers) == len(block.numbers) else replace(block, numbers=numbers)
@@ -412,8 +412,9 @@ class ClaimJoiner:
             for number in version.added
             if number not in blame and version.is_wanted(number) and version.bare[number - 1]
         ]
-        names = (version.path, *version.names)
-        own = sorted({number for name in names for number in self.homes.get(name, ())})
+        if not open_lines:
+            return
+        own = self._list_pieces_at_home(frozenset((version.path, *version.names)))
         places = self._index_squeezed_lines(own)
         if not any(_fold_layout(version.bare[number - 1]) in places for number in open_lines):
             return
@@ -443,18 +444,24 @@ class ClaimJoiner:
             kind = claim.type if is_same or claim.type == "human" else "mixed"
             blame.setdefault(number, LineBlame(kind, claim, JOIN_BY_CONTENT))
 
-    def _index_squeezed_lines(self, own: Sequence[int]) -> dict[str, list[PiecePlace]]:
+    def _list_pieces_at_home(self, names: frozenset[str]) -> tuple[int, ...]:
+        """Return the numbers of the pieces that were written to a file of these names."""
+        if names not in self.own_pieces:
+            numbers = {number for name in names for number in self.homes.get(name, ())}
+            self.own_pieces[names] = tuple(sorted(numbers))
+        return self.own_pieces[names]
+
+    def _index_squeezed_lines(self, own: tuple[int, ...]) -> dict[str, list[PiecePlace]]:
         """Return the places of lines without layout in some pieces, numbered as in `own`."""
-        key = tuple(own)
-        if key not in self.squeezed_indexes:
+        if own not in self.squeezed_indexes:
             places: dict[str, list[PiecePlace]] = defaultdict(list)
             for number, piece in enumerate(own):
                 if piece not in self.squeezed:
                     self.squeezed[piece] = [_fold_layout(line) for line in self.pieces[piece].bare]
                 for offset, line in enumerate(self.squeezed[piece]):
                     places[line].append((number, offset))
-            self.squeezed_indexes[key] = dict(places)
-        return self.squeezed_indexes[key]
+            self.squeezed_indexes[own] = dict(places)
+        return self.squeezed_indexes[own]
 
     def _is_reformatted(self, block: SharedBlock, version: FileVersion) -> bool:
         """Return whether a block was written in another layout, and has enough rare text."""

@@ -398,19 +398,19 @@ def _show_file_blame(
     `record_count` is the number of records that were compared.
     """
     counts = Counter(line.type for line in lines)
-    if not voice.json:
-        for row in format_blame_rows(
-            place.repository, lines, style, get_terminal_width(sys.stdout)
-        ):
+    if voice.json:
+        voice.data(
+            {
+                "path": place.path,
+                "lines": [{"line": line.line, **build_line_document(line)} for line in lines],
+                "total": build_line_counts(counts),
+                "models": count_lines_by_model(line.blame for line in lines),
+            }
+        )
+    else:
+        width = get_terminal_width(sys.stdout)
+        for row in format_blame_rows(place.repository, lines, style, width):
             voice.result(row)
-    voice.data(
-        {
-            "path": place.path,
-            "lines": [{"line": line.line, **build_line_document(line)} for line in lines],
-            "total": build_line_counts(counts),
-            "models": count_lines_by_model(line.blame for line in lines),
-        }
-    )
     if set(counts) - {"unknown"}:
         for text in describe_calls(lines) if voice.verbose else ():
             voice.notice(text, 1)

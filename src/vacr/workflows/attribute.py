@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from vacr.errors import PluginError, escape_unprintable
@@ -241,7 +242,7 @@ def _build_proof(blame: LineBlame | None) -> dict[str, Any]:
     }
     if claim.call_id:
         proof["call-id"] = claim.call_id
-    time = format_timestamp(claim.time * 1000) if claim.time is not None else None
+    time = _format_seconds(claim.time)
     if time is not None:
         proof["time"] = time
     if claim.doubt:
@@ -249,6 +250,12 @@ def _build_proof(blame: LineBlame | None) -> dict[str, Any]:
     if prompt := shorten_prompt(claim):
         proof["prompt"] = prompt
     return proof
+
+
+@lru_cache(maxsize=1024)  # Many lines have the time of one call.
+def _format_seconds(seconds: int | None) -> str | None:
+    """Return a time in seconds since 1970 as RFC 3339 text; `None` if it is unknown."""
+    return None if seconds is None else format_timestamp(seconds * 1000)
 
 
 def shorten_prompt(claim: LineClaim, max_length: int = _MAX_PROMPT_LENGTH) -> str:
