@@ -175,3 +175,25 @@ def test_core_calls_neither_files_nor_the_clock():
 @pytest.mark.parametrize("call", ["open(path)", "datetime.now(UTC)", "date.today()", "print(text)"])
 def test_call_that_reaches_the_machine_is_found(call):
     assert find_machine_calls(ast.parse(call)) == [call.partition("(")[0]]
+
+
+PAGE = (ROOT.parents[1] / "docs" / "architecture.md").read_text("utf-8")
+_PLACEHOLDERS = {"AGENT": "*", "VERB": "*"}
+
+
+def test_page_about_the_architecture_names_modules_that_exist():
+    named = set(re.findall(r"`([\w/-]+\.py)`", PAGE))
+    missing = []
+    for name in sorted(named):
+        pattern = name
+        for placeholder, wildcard in _PLACEHOLDERS.items():
+            pattern = pattern.replace(placeholder, wildcard)
+        if not any(ROOT.rglob(pattern)) and not (ROOT.parent / name).exists():
+            missing.append(name)
+    assert len(named) > 50
+    assert missing == []
+
+
+def test_page_about_the_architecture_lists_every_package():
+    listed = set(re.findall(r"^\| `(\w+)/` \|", PAGE, re.MULTILINE))
+    assert listed == {path.parent.name for path in ROOT.glob("*/__init__.py")}
