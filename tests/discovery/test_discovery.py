@@ -16,7 +16,9 @@ from tests.discovery import homes
 from tests.discovery.opencode_database import CHILD, SESSION, OpenCode, conversation
 from tests.discovery.test_cursor_editor import CID, FORMS
 from tests.discovery.test_databases import bound_by_permissions
+from vacr.agents import Agent
 from vacr.agents.registry import load_agents
+from vacr.discovery.opening import find_sub_agent_files
 from vacr.discovery.sessions import list_sessions, list_store_roots, read_file_ends
 from vacr.errors import UsageError
 from vacr.record.message_content import find_session_title
@@ -428,3 +430,32 @@ def test_session_in_an_unreadable_folder_hides_no_other(tmp_path):
     first.write_bytes(b"\xff")
     shutil.rmtree(data / "storage" / "part")
     assert len(found(tmp_path)) == 2
+
+
+class Parrot(Agent):
+    name = "parrot"
+    sub_sessions = ("egg-*.jsonl",)
+
+    def belongs_to_session(self, value, sessions):
+        return value["cage"] in sessions if "cage" in value else None
+
+
+def test_agent_decides_which_files_next_to_a_session_are_its_sub_agents(tmp_path):
+    lines = {
+        "egg-1.jsonl": '{"size": 3}\n{"cage": "c-7"}\n{"cage": "c-8"}\n',
+        "egg-2.jsonl": '{"cage": "c-8"}\n',
+        "egg-3.jsonl": '{"size": 3}\n',
+        "c-7.jsonl": '{"cage": "c-7"}\n',
+    }
+    for name, text in lines.items():
+        (tmp_path / name).write_text(text)
+    session = tmp_path / "c-7.jsonl"
+    assert list(find_sub_agent_files(session, Parrot(), {"c-7"})) == [tmp_path / "egg-1.jsonl"]
+
+
+def test_unless_an_agent_states_it_no_file_next_to_a_session_is_its_sub_agent(tmp_path):
+    for name in ("egg-1.jsonl", "c-7.jsonl"):
+        (tmp_path / name).write_text('{"cage": "c-7", "sessionId": "c-7"}\n')
+    agent = Agent()
+    agent.sub_sessions = Parrot.sub_sessions
+    assert list(find_sub_agent_files(tmp_path / "c-7.jsonl", agent, {"c-7"})) == []

@@ -20,7 +20,7 @@ import gc
 import hashlib
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -459,6 +459,15 @@ class Agent:
     databases: Sequence[Any] = ()
     folder: Any = None
     """A session store that keeps each session as a folder of files."""
+
+    def belongs_to_session(self, value: Any, sessions: Collection[Any]) -> bool | None:
+        """Return whether a sub-agent's value names one of the sessions; None if it names none.
+
+        vacr asks about a file of `sub_sessions` next to the session's own file, where files of
+        other sessions lie, too. By default it is None, and no such file counts.
+        """
+        del value, sessions
+        return None
 
     # --- files ---
 

@@ -427,7 +427,7 @@ def find_sub_agent_files(path: Path, agent: Agent, sessions: set[Any]) -> Iterat
         if file == path:
             continue
         # Files in the session's own folder belong to it; those next to it must name the session.
-        if file.parent != path.parent or _belongs_to_sessions(file, path, sessions):
+        if file.parent != path.parent or _belongs_to_sessions(file, path, agent, sessions):
             yield file
 
 
@@ -468,12 +468,11 @@ def _list_pattern_files(
                 yield from sorted(file for file in Path(place).glob(name) if file.is_file())
 
 
-def _belongs_to_sessions(file: Path, path: Path, sessions: set[Any]) -> bool:
+def _belongs_to_sessions(file: Path, path: Path, agent: Agent, sessions: set[Any]) -> bool:
     """Return whether the transcript `file` belongs to one of the `sessions`, given by id.
 
-    The first JSON object with a `sessionId` decides; the id of a sub-agent may continue the id of
-    its session, after two underscores. Return False if no object has one, and True if the file
-    cannot be read.
+    The first value in which the agent finds the id of a session decides. Return False without one,
+    and True if the file cannot be read.
     """
     try:
         data = read_companion_file(file, path)
@@ -482,7 +481,7 @@ def _belongs_to_sessions(file: Path, path: Path, sessions: set[Any]) -> bool:
         return True
     for _, batch in parse_json_documents(data):
         for value in batch:
-            if isinstance(value, dict) and isinstance(value.get("sessionId"), str):
-                session = value["sessionId"]
-                return session in sessions or session.partition("__")[0] in sessions
+            belongs = agent.belongs_to_session(value, sessions)
+            if belongs is not None:
+                return belongs
     return False

@@ -10,7 +10,7 @@ its tools do to files. This module answers each question that vacr asks an agent
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from vacr.agents.agent import (
@@ -89,6 +89,11 @@ class ClaudeCode(Agent):
     def read(self, source: Source) -> Iterator[Reading]:
         """Yield the record of the one conversation in a transcript, without labels."""
         return reader.read(source)
+
+    def belongs_to_session(self, value: Any, sessions: Collection[Any]) -> bool | None:
+        """Return whether a sub-agent's line names one of the sessions; None without an id."""
+        session = value.get("sessionId") if isinstance(value, dict) else None
+        return session in sessions if isinstance(session, str) else None
 
     def speaker(self, entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
         """Return who wrote a user message, the basis for that, and the person's part of the text.

@@ -10,7 +10,7 @@ files; `speakers` and `outcomes` label who wrote a message and how a call ended.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from vacr.agents.agent import Agent, CacheWrites, Source, load_function
@@ -70,6 +70,14 @@ class Cline(Agent):
     def read(self, source: Source) -> Iterator[Reading]:
         """Yield the records of the sessions or tasks in a file."""
         return reader.read_sessions(source)
+
+    def belongs_to_session(self, value: Any, sessions: Collection[Any]) -> bool | None:
+        """Return whether a sub-agent's file names one of the sessions; None without an id."""
+        session = value.get("sessionId") if isinstance(value, dict) else None
+        if not isinstance(session, str):
+            return None
+        # The id of a sub-agent may continue the id of its session.
+        return session in sessions or session.partition("__")[0] in sessions
 
     def speaker(self, entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
         """Return who wrote a user message, by the elements that the host puts around words."""
