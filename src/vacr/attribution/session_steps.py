@@ -43,9 +43,10 @@ from vacr.agents import (
     find_record_agent,
 )
 from vacr.attribution.shell.command_results import assess_certainty
-from vacr.attribution.shell.effects import WorkingFolder, has_cd_error, parse_run_script
+from vacr.attribution.shell.effects import parse_run_script
 from vacr.attribution.shell.git_commands import parse_git_arguments
 from vacr.attribution.shell.parser import ShellScript, parse_shell_script
+from vacr.attribution.shell.working_folder import WorkingFolder, has_cd_error
 from vacr.edits import make_absolute_path, make_path_key
 from vacr.record import get_epoch_milliseconds
 

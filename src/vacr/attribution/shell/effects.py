@@ -4,8 +4,7 @@ Only effects that the text of a command proves are applied: writing a here-docum
 removing, moving, copying, restoring by git. Any other command that can change files yields a
 `PossibleChange`, and the next observation of the file shows its real content.
 
-A `cd` moves all commands after it, so paths are relative to the folder at that point. Once that
-folder is unknown, a relative path could be any file of that name.
+Paths are relative to the folder that a `cd` moved to; see `working_folder`.
 
     >>> from vacr.agents import ShellResult
     >>> from vacr.attribution.shell.effects import derive_script_events
@@ -31,7 +30,7 @@ from vacr.attribution.shell.command_results import (
     derive_output_events,
     predict_output,
 )
-from vacr.attribution.shell.git_commands import derive_git_events, parse_git_arguments
+from vacr.attribution.shell.git_commands import derive_git_events
 from vacr.attribution.shell.parser import (
     ShellCommand,
     ShellScript,
@@ -56,6 +55,7 @@ from vacr.attribution.shell.rewriters import (
     unwrap_xargs_or_find,
 )
 from vacr.attribution.shell.stream_editor import parse_stream_edit
+from vacr.attribution.shell.working_folder import WorkingFolder, has_cd_error
 from vacr.edits import (
     FileAction,
     FileDeletion,
@@ -63,12 +63,7 @@ from vacr.edits import (
     FileRewrite,
     FileWrite,
     ObservedDiff,
-    ObservedLines,
     PossibleChange,
-    Stash,
-    make_absolute_path,
-    make_path_key,
-    make_relative_path,
     parse_apply_patch,
 )
 
@@ -119,9 +114,6 @@ _PATH_LIKE_WORD = re.compile(r"[^:=\s]*(?:/|\.[A-Za-z0-9]+$)[^:=\s]*")
 
 # A command inside of a word that redirects its output to a file, as in `echo $(make > log)`.
 _WRITING_SUBSTITUTION = re.compile(r"(?:\$\(|`|[<>]\()[^()`\n]*>(?!&|\s*/dev/null)")
-
-_FOLDER_CHANGING_COMMANDS = frozenset(["cd", "pushd", "popd", "Set-Location"])
-_WORK_TREE_PATH = re.compile(r"(?:.*/)?\.?worktrees/[^/]+(?=/|$)")
 
 
 # --- scripts ---
@@ -253,11 +245,6 @@ def _unwrap_file_command(command: ShellCommand) -> ShellCommand:
     return replace(command, words=words, globs=globs)
 
 
-def has_cd_error(result: ShellResult) -> bool:
-    """Return whether a shell reported that it could not enter a folder."""
-    return "cd: " in result.text or "cd: " in result.errors
-
-
 def _find_stdin_text(command: ShellCommand, piped: str | None) -> str | None:
     """Return the standard input of a command: its here-document, or the `piped` text.
 
@@ -287,145 +274,6 @@ def _resolve_observations(
         return
     for event in events:
         yield from place.resolve_paths(event)
-
-
-# --- the working folder ---
-
-
-class WorkingFolder:
-    """The current folder of a script, command by command; `None` once it is unknown."""
-
-    def __init__(
-        self, folder: str | None, session: str, top: str = "", *, lost: bool = False
-    ) -> None:
-        """Start in a folder, which may be relative to the session's folder.
-
-        `top` is the session's first folder; `lost` when some `cd` of the script failed.
-        """
-        self.folder = folder
-        self.previous = folder
-        self.start = folder or session
-        self.session = session
-        self.top = top
-        self.lost = lost
-
-    def follow(self, command: ShellCommand, *, ran: bool) -> bool:
-        """Follow a `cd` or a similar command; return whether it is such a command.
-
-        `ran` when the command surely ran; otherwise the folder is unknown from then on.
-        """
-        if command.name not in _FOLDER_CHANGING_COMMANDS:
-            return False
-        words = [word for word in command.words[1:] if word not in ("--", "-P", "-L", "-Path")]
-        known = (
-            ran
-            and len(words) == 1
-            and not self.lost
-            and command.joined not in ("|", "||")
-            and command.name != "popd"
-        )
-        target = words[0] if known else None
-        if target == "-":
-            self.folder, self.previous = self.previous, self.folder
-            return True
-        self.previous = self.folder
-        self.folder = self._resolve_folder(target)
-        return True
-
-    def enter_git_folder(self, command: ShellCommand) -> WorkingFolder:
-        """Return a working folder at the path after `git -C`; for other commands, this one."""
-        if command.name != "git":
-            return self
-        folder, _ = parse_git_arguments(command.words)
-        if folder == "":
-            return self
-        return WorkingFolder(self._resolve_folder(folder), self.start, self.top)
-
-    def _resolve_folder(self, folder: str | None) -> str | None:
-        """Return a folder joined to the current one, or `None` if either of them is unknown."""
-        if folder is None or (self.folder is None and not is_absolute_path(folder)):
-            return None
-        return _join_path(self.folder or "", folder)
-
-    def resolve_paths(self, event: FileAction) -> Iterator[FileAction]:
-        """Yield an event with its paths resolved in this folder.
-
-        If the folder is unknown, drop an observation. A change then becomes a possible change of
-        every file with that name, in any folder.
-        """
-        if not event.path:
-            yield event
-        elif self.folder is not None or is_absolute_path(event.path):
-            yield _prefix_event_paths(self.folder or "", event)
-        elif not _is_observation(event):
-            yield _build_change_anywhere(event)
-
-    def resolve_git_paths(self, events: Sequence[FileAction]) -> Iterator[FileAction]:
-        """Yield events of git's output, with paths resolved from the top of the work tree.
-
-        Yield none if the folder is unknown.
-        """
-        if self.folder is None:
-            return
-        top = self._find_work_tree_top(self.folder, events)
-        for event in events:
-            yield _prefix_event_paths(top, event)
-
-    def _find_work_tree_top(self, folder: str, events: Sequence[FileAction]) -> str:
-        """Guess the top of the work tree that a folder belongs to.
-
-        It is the linked work tree around the folder, if there is one. Otherwise it is the session's
-        first folder, if the paths of git fit it, or else the folder where the script started.
-        """
-        here = make_absolute_path(folder, self.session)
-        below = make_relative_path(here, self.top) if self.top else None
-        linked = _WORK_TREE_PATH.match(below) if below else None
-        if linked:
-            return _join_path(self.top, linked[0])
-        if below:
-            prefix = make_path_key(below) + "/"
-            if any(make_path_key(event.path).startswith(prefix) for event in events):
-                return self.top
-        inside = not is_absolute_path(folder) or folder.startswith(self.start.rstrip("/") + "/")
-        leaves_start = ".." in folder.split("/")
-        return self.start if inside and self.start and not leaves_start else folder
-
-
-def _is_observation(event: FileAction) -> bool:
-    """Return whether an event comes from output, and does not change files."""
-    if isinstance(event, FileMove):
-        return event.reported
-    return isinstance(event, ObservedLines | ObservedDiff)
-
-
-def _build_change_anywhere(event: FileAction) -> PossibleChange:
-    """Return a possible change of every file, in any folder, that has a name in an event."""
-    if isinstance(event, PossibleChange):
-        kinds = event.kinds if event.folder else (f"/{posixpath.basename(event.path)}",)
-        return replace(event, path="", folder=True, kinds=kinds)
-    changed: list[str] = []
-    if isinstance(event, FileMove):
-        changed = [event.path, event.to]
-    elif isinstance(event, FileWrite | FileDeletion | FileRewrite):
-        changed = [event.path]
-    return PossibleChange("", named=collect_base_names(changed))
-
-
-def _prefix_event_paths(folder: str, event: FileAction) -> FileAction:
-    """Return an event with its relative paths joined to a folder."""
-    if not folder:
-        return event
-    event = replace(event, path=_join_path(folder, event.path))
-    if isinstance(event, FileMove):
-        return replace(event, to=_join_path(folder, event.to))
-    if isinstance(event, Stash):
-        return replace(event, paths=tuple(_join_path(folder, path) for path in event.paths))
-    return event
-
-
-def _join_path(folder: str, path: str) -> str:
-    """Return a path joined to a folder; an absolute path stays as it is."""
-    return path if is_absolute_path(path) else posixpath.join(folder, path)
 
 
 # --- commands ---
