@@ -122,6 +122,34 @@ def test_store_named_as_a_key_is_refused(vacr, people):
     assert "--trust-store" in done.err
 
 
+@pytest.mark.parametrize("layout", ["[[ trusted ]]", "[['trusted']]", "[[ trusted]] # Alice"])
+def test_store_in_another_layout_is_not_taken_for_keys(vacr, people, layout):
+    """The key of a log would count as a signer's, and an expired one again."""
+    add(vacr, "Alice", "alice", "--role", "log", "--trust-store", "team.toml")
+    team = people / "team.toml"
+    team.write_text(team.read_text().replace("[[trusted]]", layout))
+    assert vacr("trust", "list", "--trust-store", "team.toml").returncode == 0
+    for arguments, code in (
+        (("verify", "s.acr.json", "--trust", "team.toml"), 2),
+        (("verify", "s.acr.json", "--trust", "alice/signing.pub.pem", "--log-key", "team.toml"), 3),
+        (("trust", "add", "Bob", "--key", "team.toml"), 3),
+        (("trust", "add", "Bob", "--authority", "team.toml", "--email", "b@example.org"), 3),
+    ):
+        done = vacr(*arguments)
+        assert done.returncode == code, done.err
+        assert "is a trust store, not a key" in done.err
+
+
+def test_claimed_time_is_not_shown_as_a_proven_one(vacr, people):
+    add(vacr, "Alice Example", "alice")
+    shutil.copy(people / "s.acr.json", people / "t.acr.json")
+    shutil.copy(people / "s.acr.json.cose", people / "t.acr.json.cose")
+    done = vacr("verify", "s.acr.json", "t.acr.json")
+    rows = [line for line in done.out.splitlines() if line.startswith("✓")]
+    assert len(rows) == 2
+    assert all("  claimed 20" in row for row in rows)
+
+
 def test_key_of_another_party_is_named_with_the_party_to_remove(vacr, people):
     add(vacr, "Alice", "alice")
     done = vacr("trust", "add", "Alice Example", "--key", people / "alice/signing.pub.pem")

@@ -138,3 +138,15 @@ def test_token_with_too_many_certificates_is_refused(tmp_path):
     token = TimeAuthority(tmp_path, ROOT, added).raw_token(DATA)
     with pytest.raises(InvalidStatement, match="more than 32 certificates"):
         check_timestamp_token(token, DATA, [ROOT.certificate])
+
+
+def test_added_certificate_of_an_unknown_version_is_malformed(tmp_path):
+    """Nobody signs the certificates in a token: anybody can add one that cannot be read."""
+    added = Authority("another")
+    token = TimeAuthority(tmp_path, ROOT, [added.pem]).raw_token(DATA)
+    version_3, version_6 = bytes.fromhex("a003020102"), bytes.fromhex("a003020105")
+    damaged = token.replace(added.der, added.der.replace(version_3, version_6, 1))
+    assert damaged != token
+    with pytest.raises(InvalidStatement, match="cannot read the timestamp") as caught:
+        check_timestamp_token(damaged, DATA, [ROOT.certificate])
+    assert caught.value.reason == "timestamp-malformed"

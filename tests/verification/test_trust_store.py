@@ -212,6 +212,31 @@ def test_address_in_another_case_is_another_address(address):
     assert find_reason(statement, CERTIFIED, issuer=f"mailto:{address}") == "issuer-unbound"
 
 
+def test_common_name_under_a_bare_root_does_not_name_the_signer():
+    key = Key.generate("es256")
+    policy = Policy(roots=(ROOT.certificate,))
+
+    def name_signer(subject, *names):
+        der = certificate(key, ROOT, subject=subject, names=names)
+        chain = [x509.load_der_x509_certificate(der)]
+        claims = StatementClaims(BOB_URI)
+        statement = sign(PAYLOAD, key.signer, claims=claims, chain=chain)
+        return str(verify(statement, policy, payload=PAYLOAD, now=NOW).signer)
+
+    short = f"key {key.thumbprint.hex()[:16]}"
+    given = "a key certified by a root you gave"
+    assert name_signer("Bob Example") == f"{given} ({short}, certified by CN=root)"
+    named = name_signer("Bob Example", "mallory@example.org")
+    assert named == f"{given} (email mallory@example.org, certified by CN=root)"
+    imitation = "https://example.org, certified by CN=another"
+    assert name_signer("Bob Example", imitation) == f"{given} ({short}, certified by CN=root)"
+    many = name_signer("Bob Example", "d.example", "c.example", "b.example", "a.example")
+    assert (
+        many
+        == f"{given} (dns a.example, dns b.example, dns c.example and 1 more, certified by CN=root)"
+    )
+
+
 def test_certificate_without_alternative_names_proves_no_issuer():
     statement = sign_certified([])
     roots = (ROOT.certificate,)
@@ -480,6 +505,43 @@ def test_timestamp_that_can_be_forged_proves_no_time(tmp_path):
     assert find_reason(stamped, store, now=now, needs_timestamp=True) == "timestamp-key-weak"
 
 
+def test_authority_for_servers_cannot_certify_a_clock(tmp_path):
+    """An owner of such an authority, or of any certificate, could choose the time."""
+    root = Authority("root")
+    servers = Authority("servers", root, usage="server")
+    clocks = Authority("clocks", root, usage="time")
+    leaf = Key.generate("es256")
+    owner = x509.load_der_x509_certificate(certificate(leaf, root, subject="mallory"))
+    # The same name and key again, certified by the owner of an ordinary certificate.
+    again = Authority("servers", Below(owner, leaf.private), private=servers.private)
+
+    def find_token_reason(above, *added):
+        folder = tmp_path / f"{above.subject.rfc4514_string()}-{len(added)}"
+        folder.mkdir()
+        authority = TimeAuthority(folder, above, [one.public_bytes(Encoding.PEM) for one in added])
+        message = parse_sign1(claim(ALICE))
+        token = authority.raw_token(encode_stamped_signature(message.signature))
+        stamped = replace(message, unprotected={270: token}).encode()
+        policy = {"timestamp_roots": (root.certificate,), "needs_timestamp": True}
+        try:
+            judge(stamped, now=datetime.now(UTC) + timedelta(minutes=1), **policy)
+        except VerificationFailed as failure:
+            return failure.reason
+        return ""
+
+    assert find_token_reason(clocks, clocks.certificate) == ""
+    assert find_token_reason(servers, servers.certificate) == "timestamp-untrusted"
+    helpers = (servers.certificate, again.certificate, owner)
+    assert find_token_reason(servers, *helpers) == "timestamp-untrusted"
+
+
+class Below:
+    """The owner of a certificate, who certifies others although it does not allow that."""
+
+    def __init__(self, owner, private):
+        self.subject, self.private = owner.subject, private
+
+
 def test_expired_verifier_counts_neither_as_a_bare_key_nor_under_another_name():
     ended = trust("Verifier", ALICE, ROLE_VERIFIER, valid_until=NOW - timedelta(days=1))
     renamed, other = trust("Renamed", ALICE, ROLE_VERIFIER), trust("Other", BOB, ROLE_VERIFIER)
@@ -639,6 +701,12 @@ def test_invisible_character_cannot_make_a_second_alice(character):
         "Bob Example\uff1b until 2020-01-01",
         "Bob Example (email bob@example.org",
         "Bob Example, certified by CN=root",
+        "Bob Example, Certified By CN=root",
+        "Bob Example (Key 32e7deef65d54a69)",
+        "Bob Example, signed by Alice",
+        "a key you gave",
+        "Bob Example \u221a",
+        "\U0001f5f8 Bob Example",
         "✓ verified",
     ],
 )
@@ -685,6 +753,52 @@ def test_letter_of_another_alphabet_cannot_make_a_second_alice(name):
 )
 def test_names_in_any_alphabet_are_accepted(name):
     assert parse_trust_store(write(entry(name)), "trust.toml").parties[0].name == name
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("Joe", "\u0408\u043e\u0435"),
+        ("Cop", "\u0421\u043e\u0440"),
+        ("AX", "\u0391\u03a7"),
+        ("Alice", "AIice"),
+        ("Alice", "A1ice"),
+        ("BOB", "B0B"),
+        ("Alice Joe", "AIice \u0408\u043e\u0435"),
+    ],
+)
+def test_word_of_look_alike_letters_cannot_make_a_second_name(name, other):
+    for first, second in ((name, other), (other, name)):
+        with pytest.raises(UnreadableInput, match="a name that looks like"):
+            parse_trust_store(write(entry(first), entry(second, '["log"]')), "trust.toml")
+        stores = [TrustStore((trust(first, ALICE),)), TrustStore((trust(second, MALLORY),))]
+        with pytest.raises(UnreadableInput, match="which looks like"):
+            combine_trust_stores(stores)
+
+
+def test_names_that_only_share_some_letters_are_different():
+    names = ("Alice", "Elice", "Ali", "Al", "Bob 1", "Bob 2", "\u0421\u043e\u043d\u044f", "Sonja")
+    signers = [KeySigner(generate_key("eddsa")) for _ in names]
+    parties = tuple(map(trust, names, signers))
+    assert combine_trust_stores([TrustStore((party,)) for party in parties]).parties == parties
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# \u202eZ00:00:00T10-10-0202 = litnu-dilav",
+        "# \u2067valid-until = 2020-01-01T00:00:00Z",
+        "# who left\u2028valid-until = 2020-01-01T00:00:00Z",
+        "# who left\u2029valid-until = 2020-01-01T00:00:00Z",
+        "# who left\u0085valid-until = 2020-01-01T00:00:00Z",
+        "# \u200fvalid-until = 2020-01-01T00:00:00Z",
+    ],
+)
+def test_hidden_character_cannot_show_a_comment_as_a_member(line):
+    """An editor would show an end of the trust, and the file has none."""
+    with pytest.raises(UnreadableInput, match="which can show a comment as a member") as caught:
+        parse_trust_store(write(entry(more=f"{line}\nkeys = ['''{PEM}''']")), "trust.toml")
+    assert caught.value.where == "trust.toml:5"
 
 
 @pytest.mark.parametrize("character", ["\u3164", "\u2800", "\ufe0f"])

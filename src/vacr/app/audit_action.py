@@ -57,10 +57,10 @@ from vacr.workflows import (
     build_commit_document,
     build_sealed_source_path,
     build_verdict_rows,
-    find_proven_time,
     find_statement_pairs,
     format_count,
     format_signer_cell,
+    format_time_cell,
     format_verdict_totals,
     judge_statements,
     load_trust_stores,
@@ -551,7 +551,7 @@ def _format_records(audit: Audit) -> Iterator[str]:
             "✅" if verdict["verified"] else "❌",
             format_cell(verdict["file"] or verdict["statement"]),
             format_cell(format_signer_cell(verdict)),
-            format_cell(find_proven_time(verdict) or verdict.get("issued-at") or ""),
+            format_cell(format_time_cell(verdict)),
             format_cell(verdict.get("message", "")),
         ]
         for verdict in sorted(audit.records, key=lambda verdict: verdict["verified"])

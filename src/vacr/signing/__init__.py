@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from vacr.signing.keys import format_thumbprint_uri as format_thumbprint_uri
     from vacr.signing.keys import generate_key as generate_key
     from vacr.signing.keys import is_encrypted_pem as is_encrypted_pem
+    from vacr.signing.keys import is_trust_store as is_trust_store
     from vacr.signing.keys import parse_cose_key as parse_cose_key
     from vacr.signing.keys import parse_private_key as parse_private_key
     from vacr.signing.keys import parse_public_keys as parse_public_keys
@@ -193,6 +194,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "is_encrypted_pem",
             "parse_cose_key",
             "parse_private_key",
+            "is_trust_store",
             "parse_public_keys",
         ),
         "statement": (

@@ -19,6 +19,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -227,12 +228,35 @@ def parse_private_key(pem: bytes, passphrase: bytes | None = None) -> PrivateKey
         raise UnreadableInput("not a private key in PEM") from error
 
 
+def is_trust_store(data: bytes) -> bool:
+    """Return whether a file is a trust store, in any layout of TOML."""
+    if b"trusted" not in data:
+        return False
+    try:
+        return "trusted" in tomllib.loads(data.decode())
+    except (ValueError, RecursionError):
+        return b"[[trusted]]" in data
+
+
+def check_not_trust_store(data: bytes) -> None:
+    """Refuse a trust store: its keys and authorities count only in their roles, and for a time.
+
+    Raises:
+        UnreadableInput: it is one.
+    """
+    if is_trust_store(data):
+        raise UnreadableInput(
+            "this is a trust store, not a key", hint="To use it: --trust-store FILE"
+        )
+
+
 def parse_public_keys(data: bytes) -> list[PublicKey]:
     """Return the public keys in PEM text, in a COSE_Key, or in a COSE_KeySet; at least one.
 
     Raises:
         UnreadableInput: no public key can be read.
     """
+    check_not_trust_store(data)
     if b"PRIVATE KEY-----" in data:
         raise UnreadableInput(
             "this is a private key; a public key is needed",

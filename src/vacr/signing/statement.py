@@ -68,6 +68,7 @@ from vacr.signing.cose import (
 from vacr.signing.keys import (
     Signer,
     build_cose_key,
+    check_not_trust_store,
     compute_thumbprint,
     compute_thumbprint_uri,
     parse_cose_key,
@@ -317,6 +318,7 @@ def parse_pem_certificates(pem: bytes) -> list[x509.Certificate]:
     Raises:
         UnreadableInput: it holds no certificate, or an unreadable one.
     """
+    check_not_trust_store(pem)
     try:
         with _suppress_warnings():
             certificates = x509.load_pem_x509_certificates(pem)

@@ -164,7 +164,7 @@ def check_timestamp_token(token: Any, data: bytes, roots: Sequence[x509.Certific
         raise InvalidStatement(
             f"the timestamp is not trusted: {problems[-1]}", reason="timestamp-untrusted"
         ) from error
-    except ValueError as error:
+    except (ValueError, x509.InvalidVersion) as error:
         raise InvalidStatement(
             f"cannot read the timestamp: {error}", reason="timestamp-malformed"
         ) from error

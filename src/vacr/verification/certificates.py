@@ -52,6 +52,7 @@ Extension = TypeVar("Extension", bound=x509.ExtensionType)
 _HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*")
 _HOST_SCHEMES = ("https", "http")
 _CODE_SIGNING_USAGE = "1.3.6.1.5.5.7.3.3"
+_TIMESTAMPING_USAGE = "1.3.6.1.5.5.7.3.8"
 _ANY_EXTENDED_KEY_USAGE = "2.5.29.37.0"
 _MIN_DIGEST_SIZE = 28  # SHA-224; MD5 and SHA-1 are shorter.
 # Curves of at least 224 bits.
@@ -198,24 +199,31 @@ def check_time_authority(
 ) -> None:
     """Check that strong keys and hashes lead from the signer of a timestamp to a root.
 
-    `others` are the certificates that came with it, in any order. Other properties of the
-    chain are not checked.
+    The authorities on the way must not be restricted to other purposes. `others` are the
+    certificates that came with the timestamp, in any order. Other properties of the chain are not
+    checked.
 
     Raises:
-        InvalidStatement: a key or hash on every path can be forged, or no path leads to a root.
+        InvalidStatement: on every path, a key or hash can be forged, or an authority is for other
+            purposes; or no path leads to a root.
     """
     waiting, seen, first_error = [signer], {signer}, None
     while waiting:
         certificate = waiting.pop()
         try:
             _check_authority_key(certificate)
+            _check_time_usage(certificate)
             if certificate in roots:
                 return
             _check_signature_hash(certificate)
         except InvalidStatement as error:
             first_error = first_error or error
             continue
-        issuers = [one for one in (*roots, *others) if _is_issued_by(certificate, one)]
+        issuers = [
+            one
+            for one in (*roots, *others)
+            if _is_issued_by(certificate, one) and (one in roots or _is_authority(one))
+        ]
         waiting += [one for one in issuers if one not in seen]
         seen.update(issuers)
     if first_error is None:
@@ -223,6 +231,24 @@ def check_time_authority(
             "the timestamp's certificates do not lead to a trusted root", reason="x5chain-order"
         )
     raise first_error
+
+
+def _check_time_usage(certificate: x509.Certificate) -> None:
+    """Check that a certificate is not restricted to other purposes than timestamps.
+
+    Raises:
+        InvalidStatement: it is.
+    """
+    try:
+        usages = _list_extended_key_usages(certificate)
+    except (ValueError, x509.DuplicateExtension):
+        usages = {"unreadable"}
+    if usages and not usages & {_TIMESTAMPING_USAGE, _ANY_EXTENDED_KEY_USAGE}:
+        raise InvalidStatement(
+            "an authority in the chain may not certify timestamp authorities: its extended key "
+            "usages do not include time stamping",
+            reason="authority-key-usage",
+        )
 
 
 def _check_extensions(certificate: x509.Certificate) -> None:
@@ -315,6 +341,15 @@ def _check_authority_certificate(
             reason="authority-key-usage",
         )
     _check_authority_key(certificate)
+
+
+def _is_authority(certificate: x509.Certificate) -> bool:
+    """Return whether a certificate belongs to an authority; False if it cannot be read."""
+    try:
+        constraints = _find_extension(certificate, x509.BasicConstraints)
+    except (ValueError, x509.DuplicateExtension):
+        return False
+    return constraints is not None and constraints.ca
 
 
 def _check_authority_key(certificate: x509.Certificate) -> None:

@@ -17,6 +17,7 @@ did.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -58,6 +59,9 @@ from vacr.verification.trust_store import (
 )
 
 _HEX_HASH_LENGTH = 64
+_MAX_NAMES = 3
+_VISIBLE_ASCII = re.compile("[!-~]+")
+"""A certified name without spaces, which cannot imitate other parts of a verdict."""
 
 
 @dataclass(frozen=True)
@@ -73,23 +77,40 @@ class TrustedSigner:
     """The identity of the party that the path certifies; None for a directly trusted key."""
 
     def __str__(self) -> str:
-        """Return who signed: a name of the trust store, or else `a key you gave`."""
+        """Return who signed: a name of the trust store, or else `a key you gave`.
+
+        A key that is trusted through a bare root is `a key certified by a root you gave`.
+        """
         if self.party is not None:
             return f"{self.party.name} ({self.description})"
-        return self.description if self.path else f"a key you gave ({self.description})"
+        given = "a key certified by a root you gave" if self.path else "a key you gave"
+        return f"{given} ({self.description})"
 
     @property
     def description(self) -> str:
-        """The subjects of the signer's and the root's certificate, or a short key id."""
-        if self.identity is not None:
-            authority = self.path[-1].subject.rfc4514_string()
-            return f"{self.identity}, certified by {authority}"
-        if self.path:
-            return (
-                f"{self.path[0].subject.rfc4514_string()}, certified by "
-                f"{self.path[-1].subject.rfc4514_string()}"
-            )
+        """A short key id, or the names that an authority certified and the authority's subject.
+
+        The subject of the signer's certificate is left out: authorities do not check it.
+        """
+        if not self.path:
+            return self._short_key
+        names = str(self.identity) if self.identity is not None else self._certified_names
+        return f"{names}, certified by {self.path[-1].subject.rfc4514_string()}"
+
+    @property
+    def _short_key(self) -> str:
         return f"key {self.thumbprint.hex()[:16]}"
+
+    @property
+    def _certified_names(self) -> str:
+        """The first alternative names of the signer's certificate, or else a short key id."""
+        names = sorted(
+            f"{kind} {name}"
+            for kind, name in list_certificate_identities(self.path[0])
+            if _VISIBLE_ASCII.fullmatch(name)
+        )
+        more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+        return ", ".join(names[:_MAX_NAMES]) + more or self._short_key
 
     @cached_property
     def thumbprint(self) -> bytes:

@@ -78,7 +78,11 @@ _INVISIBLE_CHARACTERS = frozenset(
 ) | frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
 
 # What separates a name from the rest in a list of parties or a verdict, and the marks of verdicts.
-_VERDICT_TEXT = re.compile(r";|: |\((?:key|email|uri|dns) |certified by |[✓✔✅☑✗✘❌❎❔]")
+_VERDICT_TEXT = re.compile(
+    r";|: |\((?:key|email|uri|dns) |signed by |certified by |a key you gave|"
+    r"[√✓✔✅☑🗸🗹⍻🆗✕✖✗✘❌❎☒🗴🗵🗶🗷❓❔]",
+    re.IGNORECASE,
+)
 
 _WORD = re.compile(r"\w+")
 _MIXED_ALPHABETS = frozenset(
@@ -88,6 +92,13 @@ _MIXED_ALPHABETS = frozenset(
 
 Other alphabets have letters that look like Latin ones, or like each other.
 """
+
+# Letters that look like a Latin letter, in upper and in lower case.
+_LOOK_ALIKES = str.maketrans(
+    "1I|0" "АВЕЅІЈКМНОРСТУХԌԚԜӀѴΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
+    "lllO" "ABESlJKMHOPCTYXGQWlVABEZHlKMNOPTYX",
+)  # fmt: skip
+_SMALL_LOOK_ALIKES = str.maketrans("асеԁһіјӏоԛрѕԝхуѵοανικρτυχγ", "acedhijloqpswxyvoavikptuxy")
 
 _ROLES_WITH_KEYS = frozenset([ROLE_SIGNER, ROLE_LOG, ROLE_VERIFIER, ROLE_REDACTOR])
 _ROLES_WITH_IDENTITIES = frozenset([ROLE_SIGNER, ROLE_REDACTOR])
@@ -276,18 +287,31 @@ def combine_trust_stores(stores: Sequence[TrustStore]) -> TrustStore:
     Raises:
         UnreadableInput: two stores use one name for different parties.
     """
-    parties: dict[str, TrustedParty] = {}
+    parties: list[TrustedParty] = []
+    owners: dict[tuple[int, str], TrustedParty] = {}
     for party in (party for store in stores for party in store.parties):
-        known = parties.setdefault(_fold_name(party.name), party)
-        if known != party:
+        forms = tuple(enumerate(_list_name_forms(party.name)))
+        is_new = forms[0] not in owners
+        known = [owners.setdefault(form, party) for form in forms]
+        other = next((one for one in known if one != party), None)
+        if other is not None:
             raise UnreadableInput(
-                f"another trust store has a different entry with the name {party.name!r}: "
-                f"{known.where}",
+                f"another trust store has a different entry with {_describe_likeness(party, other)}"
+                f": {other.where}",
                 where=party.where,
                 hint="Rename or remove one of them, or choose one store with --trust-store FILE.",
             )
+        if is_new:
+            parties.append(party)
     required = max((store.witnesses_required for store in stores), default=0)
-    return TrustStore(tuple(parties.values()), required)
+    return TrustStore(tuple(parties), required)
+
+
+def _describe_likeness(party: TrustedParty, other: TrustedParty) -> str:
+    """Return how a party's name is like the one of another: the same, or similar."""
+    if _list_name_forms(party.name)[0] == _list_name_forms(other.name)[0]:
+        return f"the name {party.name!r}"
+    return f"the name {other.name!r}, which looks like {party.name!r}"
 
 
 def check_party(party: TrustedParty) -> None:
@@ -312,7 +336,10 @@ def find_name_problem(name: str) -> str:
     if not name.isprintable() or not _INVISIBLE_CHARACTERS.isdisjoint(name):
         return "has control, invisible or text-direction characters"
     if _VERDICT_TEXT.search(unicodedata.normalize("NFKC", name)):
-        return "has text that verdicts use: `;`, `: `, `(key `, `certified by ` or a check mark"
+        return (
+            "has text that verdicts use: `;`, `: `, `(key `, `signed by `, `certified by `, "
+            "`a key you gave` or a check mark"
+        )
     if name != name.strip(" ") or "  " in name:
         return "starts or ends with a space, or has two in a row"
     if unicodedata.normalize("NFKC", name) != name:
@@ -332,9 +359,15 @@ def _list_alphabets(word: str) -> set[str]:
     return {unicodedata.name(letter, "").partition(" ")[0] for letter in letters}
 
 
-def _fold_name(name: str) -> str:
-    """Return a name without differences of case and Unicode form, to find duplicates."""
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+def _list_name_forms(name: str) -> tuple[str, ...]:
+    """Return a name without differences of case and Unicode form, then as it looks.
+
+    Names with one of these in common are duplicates. The second form has one letter for all that
+    look alike, such as `I`, `l` and `1`, or `o` in Latin, Greek and Cyrillic.
+    """
+    plain = unicodedata.normalize("NFKC", name)
+    shape = plain.translate(_LOOK_ALIKES).casefold().translate(_SMALL_LOOK_ALIKES)
+    return unicodedata.normalize("NFKC", plain.casefold()), unicodedata.normalize("NFKC", shape)
 
 
 def find_party_problem(party: TrustedParty) -> str:
@@ -435,7 +468,9 @@ def check_duplicates(parties: Iterable[TrustedParty], where: str) -> None:
 
 def _list_claims(party: TrustedParty) -> Iterator[tuple[tuple[Any, ...], str]]:
     """Yield what only one party of a store may have, each with its description."""
-    yield ("name", _fold_name(party.name)), f"the name {party.name!r}"
+    plain, shape = _list_name_forms(party.name)
+    yield ("name", plain), f"the name {party.name!r}"
+    yield ("look", shape), f"a name that looks like {party.name!r}"
     for role in party.roles:
         for thumbprint in sorted(party.thumbprints):
             yield (role, "key", thumbprint), f"the key {thumbprint.hex()[:16]}"

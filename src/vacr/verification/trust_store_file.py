@@ -64,6 +64,8 @@ _PARTY_MEMBERS = frozenset(
 )
 # Without text around it, which could imitate other members to a reviewer.
 _PEM = re.compile(r"\s*-----BEGIN ([A-Z ]+)-----\s[A-Za-z0-9+/=\s]+-----END \1-----\s*")
+# Characters that change the order of the text around them, or look like a line end.
+_MISLEADING = re.compile("[\x85\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _CERTIFICATE_MEMBERS = frozenset(["authority", *IDENTITY_KINDS])
 
 
@@ -83,13 +85,15 @@ def parse_trust_store(data: bytes, where: str) -> TrustStore:
             f"a line of the trust store has more than {_MAX_DOTS_IN_A_LINE} dots", where=where
         )
     try:
-        document = tomllib.loads(data.decode())
+        text = data.decode()
+        document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise UnreadableInput(
             f"not a trust store: {error}",
             where=where,
             hint="A trust store is a TOML file. To write one: vacr trust add NAME --key FILE",
         ) from error
+    _check_plain_lines(text, where)
     entry = _Entry(document, where)
     entry.refuse_unknown(_STORE_MEMBERS)
     version = entry.get("version", int, required=True)
@@ -108,6 +112,26 @@ def parse_trust_store(data: bytes, where: str) -> TrustStore:
             f"witnesses-required is {required}, but the store lists {witnesses} witnesses"
         )
     return TrustStore(parties, required)
+
+
+def _check_plain_lines(text: str, where: str) -> None:
+    """Check that a reviewer sees the lines of a store as they are.
+
+    Text-direction characters can show a comment as a member. So can characters that editors show as
+    a line end, and that do not end a comment in TOML.
+
+    Raises:
+        UnreadableInput: a line has such a character.
+    """
+    found = _MISLEADING.search(text)
+    if found:
+        line = text.count("\n", 0, found.start()) + 1
+        raise UnreadableInput(
+            f"the line has the hidden character U+{ord(found[0]):04X}, which can show a comment as "
+            "a member",
+            where=f"{where}:{line}",
+            hint="Remove it. Many editors have an option that shows hidden characters.",
+        )
 
 
 @dataclass(frozen=True)

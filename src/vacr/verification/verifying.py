@@ -73,6 +73,7 @@ _TIMESTAMP_REASONS = {
     "x5chain-hash-weak": "timestamp-hash-weak",
     "authority-key-weak": "timestamp-key-weak",
     "x5chain-order": _UNTRUSTED_TIMESTAMP,
+    "authority-key-usage": _UNTRUSTED_TIMESTAMP,
 }
 """The reasons for refusing the certificates of a timestamp, by those for other certificates."""
 _UNCOUNTED_TIMESTAMPS = frozenset(_TIMESTAMP_REASONS.values())

@@ -197,6 +197,7 @@ if TYPE_CHECKING:
     from vacr.workflows.verify import describe_signer as describe_signer
     from vacr.workflows.verify import find_proven_time as find_proven_time
     from vacr.workflows.verify import format_signer_cell as format_signer_cell
+    from vacr.workflows.verify import format_time_cell as format_time_cell
     from vacr.workflows.verify import format_verdict_totals as format_verdict_totals
     from vacr.workflows.verify import judge_statements as judge_statements
     from vacr.workflows.verify import load_verification_policy as load_verification_policy
@@ -446,6 +447,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "describe_signer",
             "find_proven_time",
             "format_signer_cell",
+            "format_time_cell",
             "format_verdict_totals",
             "judge_statements",
             "load_verification_policy",

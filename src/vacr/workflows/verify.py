@@ -36,6 +36,7 @@ from vacr.signing import (
     HEADER_ALG,
     compute_thumbprint_uri,
     get_algorithm_number,
+    is_trust_store,
     parse_pem_certificates,
     parse_public_keys,
     read_certificate_file,
@@ -405,7 +406,7 @@ def load_verification_policy(options: VerificationOptions) -> Policy:
     keys, roots = [], []
     for name in options.trust:
         data = read_trust_file(name)
-        if b"[[trusted]]" in data:
+        if is_trust_store(data):
             # Its keys alone would count without their roles and dates.
             raise UsageError(
                 f"{name} is a trust store, not a key", hint=f"Use --trust-store {name}"
@@ -450,14 +451,28 @@ def find_proven_time(verdict: dict[str, Any]) -> str | None:
     return min(times, default=None)
 
 
+def format_time_cell(verdict: dict[str, Any]) -> str:
+    """Return when a statement was signed, for a table: the proven time, or `claimed TIME`.
+
+    Return an empty text if a verdict has no time.
+    """
+    claimed = verdict.get("issued-at")
+    return find_proven_time(verdict) or (f"claimed {claimed}" if claimed else "")
+
+
 def describe_signer(verdict: dict[str, Any]) -> str:
     """Return who signed, for a person: `NAME (key …)`, or `a key you gave (key …)`.
 
-    The name comes from the trust store, never from the statement. Return an empty text if a verdict
-    has no signer.
+    The name comes from the trust store, never from the statement. A key that is trusted through a
+    bare root is `a key certified by a root you gave`. Return an empty text if a verdict has no
+    signer.
     """
     signer = format_signer_cell(verdict)
-    return f"a key you gave ({signer})" if signer.startswith("key ") else signer
+    if not signer or verdict.get("party") is not None:
+        return signer
+    is_certified = ", certified by " in signer
+    given = "a key certified by a root you gave" if is_certified else "a key you gave"
+    return f"{given} ({signer})"
 
 
 def format_signer_cell(verdict: dict[str, Any]) -> str:
@@ -478,9 +493,8 @@ def build_verdict_rows(verdicts: list[dict[str, Any]]) -> list[list[str]]:
     rows = [["", "file", "signer", "signed"]]
     for verdict in verdicts:
         mark = "✓" if verdict["verified"] else "✗"
-        when = find_proven_time(verdict) or verdict.get("issued-at") or ""
         name = verdict["file"] or verdict["statement"]
-        rows.append([mark, name, format_signer_cell(verdict), when])
+        rows.append([mark, name, format_signer_cell(verdict), format_time_cell(verdict)])
     return rows
 
 
