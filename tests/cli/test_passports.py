@@ -138,3 +138,20 @@ def test_hostile_passport_is_refused(vacr, ready_folder, attest, appraise):
             done = vacr("verify", "s.acr.json", *TRUST, *options, "--evidence", "bad.json")
             assert (name, done.returncode, "✗ evidence" in done.out) == (name, 1, True)
         assert appraise(evidence="bad.json")[0].returncode == 3
+
+
+def test_verdict_names_the_verifier_of_the_trust_store(vacr, ready_folder, attest, appraise):
+    attest()
+    assert appraise(*KEY)[0].returncode == 0
+    signed_with = KEY[KEY.index("--key") + 1]
+    public = signed_with.replace(".pem", ".pub.pem")
+    for name, key, role in (
+        ("Alice Example", "keys/signing.pub.pem", "signer"),
+        ("Example verifier", public, "verifier"),
+    ):
+        arguments = ("--key", key, "--role", role, "--trust-store", "team.toml")
+        assert vacr("trust", "add", name, *arguments).returncode == 0
+    arguments = ("--trust-store", "team.toml", "--require-evidence", "warning")
+    done = vacr("verify", "s.acr.json", *arguments)
+    assert done.returncode == 0, done.err
+    assert " by Example verifier, verifier " in done.out

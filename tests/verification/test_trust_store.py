@@ -30,7 +30,7 @@ from vacr.signing.statement import StatementClaims, sign
 from vacr.signing.timestamps import encode_stamped_signature
 from vacr.transparency.checkpoint import NOTE_KEY_COSIGNATURE, build_verifier_key
 from vacr.verification.policy import Policy, VerificationFailed
-from vacr.verification.record import _list_verifiers
+from vacr.verification.record import _add_store_verifiers
 from vacr.verification.trust_store import (
     ROLE_LOG,
     ROLE_REDACTOR,
@@ -547,7 +547,9 @@ def test_expired_verifier_counts_neither_as_a_bare_key_nor_under_another_name():
     renamed, other = trust("Renamed", ALICE, ROLE_VERIFIER), trust("Other", BOB, ROLE_VERIFIER)
     policy = Policy(trust_store=TrustStore((ended, renamed, other)))
     bare = EvidenceRequirement(Tier.AFFIRMING, verifiers=(ALICE.public_key, MALLORY.public_key))
-    assert _list_verifiers(policy, bare, NOW) == (MALLORY.public_key, BOB.public_key)
+    chosen = _add_store_verifiers(policy, bare, NOW)
+    assert chosen.verifiers == (MALLORY.public_key, BOB.public_key)
+    assert chosen.names == ((compute_thumbprint(BOB.public_key), "Other"),)
 
 
 # --- the file ---

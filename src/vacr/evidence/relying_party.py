@@ -33,7 +33,7 @@ from vacr.evidence.results import (
 )
 from vacr.evidence.tokens import CLAIM_RECORD, EAT_NONCE, NAMED_INFO_SHA256, parse_cwt
 from vacr.evidence.verifier import MAX_CLOCK_SKEW, AppraisalPolicy, appraise_evidence
-from vacr.signing import PublicKey
+from vacr.signing import PublicKey, compute_thumbprint
 
 RESULT_MISSING_HINT = (
     "Create a result with vacr evidence appraise --key. Or appraise the evidence here: use "
@@ -69,6 +69,8 @@ class EvidenceRequirement:
     """
     hardware: bool = False
     """Whether hardware must be affirmed; a key in software never is."""
+    names: tuple[tuple[bytes, str], ...] = ()
+    """The thumbprints of verifiers' keys, each with the name in the trust store."""
 
 
 def check_evidence_requirement(
@@ -147,7 +149,8 @@ def _check_passport(
             hint="Use the nonce that you sent to the attester, or ask for new evidence.",
         )
     _check_result_validity(result, now)
-    description = describe_result(result)
+    name = dict(requirement.names).get(compute_thumbprint(result.verifier), "")
+    description = describe_result(result, name)
     insufficient = result.find_insufficient_status(requirement.tier)
     if insufficient is not None:
         subject, status = insufficient

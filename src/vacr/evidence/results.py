@@ -533,12 +533,16 @@ def _parse_vector(vector: dict[Any, Any]) -> dict[str, int]:
     return {names[number]: value for number, value in vector.items()}
 
 
-def describe_result(result: AttestationResult) -> str:
-    """Return a line about a result: its tier, its verifier, the vector, and the trust basis."""
-    verifier = compute_thumbprint(result.verifier).hex()[:16]
+def describe_result(result: AttestationResult, name: str = "") -> str:
+    """Return a line about a result: its tier, its verifier, the vector, and the trust basis.
+
+    `name` is the verifier's name in the trust store, or empty.
+    """
+    key = f"verifier {compute_thumbprint(result.verifier).hex()[:16]}"
+    verifier = f"{name}, {key}" if name else key
     values = ", ".join(f"{name} {value}" for name, value in result.vector.items())
     caveat = describe_storage_caveat(result.key_storage, result.vector)
-    return f"{result.status.label} by verifier {verifier} ({values or 'no details'}){caveat}"
+    return f"{result.status.label} by {verifier} ({values or 'no details'}){caveat}"
 
 
 def describe_storage_caveat(storage: str | None, vector: dict[str, int]) -> str:

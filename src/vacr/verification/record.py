@@ -54,9 +54,9 @@ from vacr.signing import (
     HEADER_CWT_CLAIMS,
     HEADER_EVIDENCE,
     HEADER_TRACE_METADATA,
-    PublicKey,
     Sign1,
     build_trace_metadata,
+    compute_thumbprint,
     get_trace_format,
 )
 from vacr.verification.claims import parse_signed_record
@@ -367,21 +367,20 @@ def _encode_without_id(record: Any) -> bytes:
     return encode({name: value for name, value in record.items() if name != "id"})
 
 
-def _list_verifiers(
+def _add_store_verifiers(
     policy: Policy, requirement: EvidenceRequirement, now: datetime
-) -> tuple[PublicKey, ...]:
-    """Return the keys of verifiers: the bare ones, and those of the trust store.
+) -> EvidenceRequirement:
+    """Return a requirement with the verifiers of the trust store, too, and with their names.
 
     The first party of the store that lists a key decides about it; it must be trusted now.
     """
     store = policy.trust_store or TrustStore()
     keys = (*requirement.verifiers, *store.list_keys(ROLE_VERIFIER))
-    owners = [store.find_by_key(key, ROLE_VERIFIER) for key in keys]
-    return tuple(
-        key
-        for key, owner in zip(keys, owners, strict=True)
-        if owner is None or owner.is_valid_at(now)
-    )
+    owners = [(key, store.find_by_key(key, ROLE_VERIFIER)) for key in keys]
+    trusted = [(key, owner) for key, owner in owners if owner is None or owner.is_valid_at(now)]
+    names = [(compute_thumbprint(key), owner.name) for key, owner in trusted if owner is not None]
+    keys = tuple(key for key, _ in trusted)
+    return replace(requirement, verifiers=keys, names=tuple(names))
 
 
 def check_evidence(
@@ -416,6 +415,6 @@ def check_evidence(
     digest = hashlib.sha256(payload).digest()
     requirement = policy.evidence
     if requirement.policy is None and policy.trust_store is not None:
-        requirement = replace(requirement, verifiers=_list_verifiers(policy, requirement, now))
+        requirement = _add_store_verifiers(policy, requirement, now)
     finding = check_evidence_requirement(evidence, digest, requirement, now, journal)
     checks.add_passed("evidence", finding)
