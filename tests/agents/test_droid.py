@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.agents import independent
+from tests.agents import independent, rebuild
 from tests.agents.test_cline import entries_of, read_place
 from tests.attribution.sessions import list_changes
-from tests.conftest import CORPUS, FIXTURES, record_of
+from tests.conftest import CORPUS, FIXTURES, jsonl, record_of
 from vacr.agents.agent import Source, SourcePart
 from vacr.agents.registry import load_agents, recognise_agent
 
@@ -30,6 +30,39 @@ def test_outcomes_follow_from_the_words_of_results():
         "c6": ("success", 0),
         "c7": ("denied", None),
     }
+
+
+@pytest.mark.parametrize(
+    ("output", "status"),
+    [
+        ("Command timed out after 2 seconds. Consider increasing the timeout.", "timeout"),
+        ("Command timed out after 2 seconds.\n\n[Process exited with code 0]", "success"),
+        ("Error: Tool execution cancelled by user", "interrupted"),
+        ("Error: Error: Tool execution denied by hook", "denied"),
+        ("__TOOL_RESULT_PENDING__", None),
+    ],
+)
+def test_flag_of_success_does_not_hide_how_a_command_ended(output, status):
+    call = {"type": "tool_use", "id": "c1", "name": "Execute", "input": {"command": "make"}}
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": output, "is_error": False}
+    lines = [
+        {"type": "session_start", "id": "d-1", "title": "Make", "cwd": "/w"},
+        {"type": "message", "id": "m1", "message": {"role": "assistant", "content": [call]}},
+        {"type": "message", "id": "m2", "message": {"role": "user", "content": [result]}},
+    ]
+    assert ends_of(record_of(jsonl(*lines)))["c1"][0] == status
+
+
+def test_message_names_its_model_and_a_sub_agent_its_caller():
+    message = {"role": "assistant", "content": "Hello.", "modelId": "sonnet-9"}
+    start = {"type": "session_start", "id": "d-2", "title": "Sub", "cwd": "/w"}
+    lines = [start | {"callingSessionId": "d-1"}, {"type": "message", "id": "m1"}]
+    lines[1]["message"] = message
+    record = record_of(jsonl(*lines))
+    assert record["session"]["agent-meta"]["models"] == ["sonnet-9"]
+    assert entries_of(record, "assistant")[0]["model-id"] == "sonnet-9"
+    assert record["vacr"]["parent"] == {"session-id": "d-1"}
+    rebuild.assert_same([record], lines)
 
 
 def test_settings_have_the_model_and_the_tokens_of_the_session():

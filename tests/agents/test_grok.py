@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 
 from tests.agents import rebuild
 from tests.agents.natives import EXTRA, some
+from tests.attribution.sessions import find_contributors
 from tests.conftest import CORPUS, FIXTURES, jsonl, limit_examples, record_of, stranger
 from tests.record.value_strategies import JSON, TEXT
 from vacr import validate
+from vacr.agents.agent import Source, SourcePart
 from vacr.agents.registry import load_agents
 from vacr.discovery.opening import read_sessions
 from vacr.discovery.sessions import list_sessions
@@ -181,3 +183,113 @@ def test_cut_history_is_valid(path):
     data = path.read_bytes()
     for end in range(1, len(data), 61):
         assert validate(record_of(data[:end], "grok")).valid
+
+
+def run_session(*pairs, events=(), usage=None):
+    """Return the record of calls with their results, and with the files next to the history."""
+    lines = [
+        {"type": "user", "content": [{"type": "text", "text": "<user_info>\nOS: linux\n"}]},
+        {
+            "type": "user",
+            "content": [{"type": "text", "text": "<user_query>\nAdd a till.\n</user_query>"}],
+            "prompt_index": 0,
+        },
+    ]
+    for number, (name, arguments, output) in enumerate(pairs):
+        call = {"id": f"c{number}", "name": name, "arguments": json.dumps(arguments)}
+        lines += [
+            {"type": "assistant", "content": "", "tool_calls": [call], "model_id": "grok-5"},
+            {"type": "tool_result", "tool_call_id": f"c{number}", "content": output},
+        ]
+    lines.append({"type": "assistant", "content": "Done.", "model_id": "grok-5"})
+    summary = {"info": {"id": "s-1", "cwd": "/w"}, "session_kind": "headless"}
+    parts = [
+        SourcePart(HISTORY, jsonl(*lines)),
+        SourcePart("summary.json", json.dumps(summary).encode()),
+        SourcePart("events.jsonl", jsonl(*events)),
+        SourcePart("usage.json", json.dumps({"session": usage}).encode()),
+    ]
+    (reading,) = load_agents()["grok"].read_labelled(Source(tuple(parts)))
+    record = stranger(reading)
+    rebuild.assert_same([record_of(parts[0].data)], lines)
+    return record
+
+
+BACKGROUND = (
+    "<task-id>c3</task-id>\n<task-type>bash</task-type>\n<status>running</status>\n<summary>…"
+)
+OUTCOMES = [
+    ("run_terminal_command", "exit: 0\n3 passed\n", ("success", 0)),
+    ("run_terminal_command", "exit: 3\nno such file\n", ("error", 3)),
+    ("run_terminal_command", "Error: the words of a command", (None, None)),
+    ("run_terminal_command", BACKGROUND, ("running", None)),
+    ("write", "The file /w/till.py has been created.", ("success", None)),
+    ("search_replace", "The string to replace was not found in the file.", ("error", None)),
+    ("fly", "Failed to parse arguments for tool `fly`: Tool not found: fly", ("error", None)),
+    ("write", "Tool `write` was not executed: Denied by permission policy", ("denied", None)),
+    ("write", "User cancelled the execution for tool `write`", ("interrupted", None)),
+    ("list_dir", "till.py", (None, None)),
+]
+
+
+def list_ends(record):
+    results = [entry for entry in record["session"]["entries"] if entry["type"] == "tool-result"]
+    return [(entry.get("status"), entry.get("vacr", {}).get("exit-code")) for entry in results]
+
+
+def test_outcomes_follow_from_the_words_of_results():
+    record = run_session(*((name, {}, output) for name, output, _ in OUTCOMES))
+    assert list_ends(record) == [end for _, _, end in OUTCOMES]
+
+
+def test_events_next_to_a_history_state_outcomes():
+    calls = [("list_dir", {}, "till.py"), ("list_dir", {}, "nowhere")]
+    ends = [
+        {"type": "tool_completed", "tool_call_id": "c0", "outcome": "success"},
+        {"type": "tool_completed", "tool_call_id": "c1", "outcome": "error"},
+        {"type": "tool_completed", "tool_call_id": 5, "outcome": {}},
+    ]
+    assert list_ends(run_session(*calls, events=ends)) == [("success", None), ("error", None)]
+
+
+def test_notice_shows_how_a_command_in_the_background_ended():
+    history = [
+        {"type": "assistant", "content": "", "model_id": "m", "tool_calls": [
+            {"id": "c3", "name": "run_terminal_command", "arguments": "{}"}]},
+        {"type": "tool_result", "tool_call_id": "c3", "content": BACKGROUND},
+        {"type": "user", "synthetic_reason": "task_completed", "content": [
+            {"type": "text", "text": 'Background task "c3" completed (exit code: 2).'}]},
+    ]  # fmt: skip
+    (end,) = list_ends(record_of(jsonl(*history)))
+    assert end == ("error", 2)
+
+
+def test_words_of_a_person_are_taken_out_of_their_tag():
+    first, second = (e for e in run_session()["session"]["entries"] if e["type"] == "user")
+    assert first["vacr"]["speaker"] == "host"
+    assert second["vacr"]["prompt"] == "Add a till."
+    # A person or a program may have started a session without a terminal.
+    assert second["vacr"]["speaker"] == "unknown"
+
+
+def test_tokens_of_the_session_count_at_the_last_answer():
+    usage = {"inputTokens": 900, "cachedReadTokens": 300, "outputTokens": 40, "reasoningTokens": 5}
+    record = run_session(("list_dir", {}, "till.py"), usage=usage)
+    (counted,) = [entry for entry in record["session"]["entries"] if "token-usage" in entry]
+    assert counted["content"] == "Done."
+    assert counted["token-usage"] == {"input": 900, "cached": 300, "output": 40, "reasoning": 5}
+    assert counted["vacr"]["usage-of"] == "session"
+
+
+def test_written_and_replaced_lines_are_the_agents():
+    replaced = {"file_path": "/w/till.py", "old_string": "TAX = 7", "new_string": "TAX = 8"}
+    record = run_session(
+        (
+            "write",
+            {"file_path": "/w/till.py", "content": "TAX = 7\nSUM = 0\n"},
+            "The file /w/till.py has been created.",
+        ),
+        ("search_replace", replaced, "The file /w/till.py has been updated successfully."),
+        ("read_file", {"target_file": "/w/till.py"}, "1→TAX = 8\nSUM = 0\n"),
+    )
+    assert find_contributors(record).keys() == {("till.py", 1), ("till.py", 2)}

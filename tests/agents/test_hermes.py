@@ -77,6 +77,36 @@ def test_sessions_of_a_database(tmp_path):
     check_rows(path)
 
 
+def test_newer_columns_state_the_folder_the_branch_and_the_tokens(tmp_path):
+    database = Hermes(tmp_path / "state.db")
+    for column in ("cwd TEXT", "git_branch TEXT", "cache_read_tokens INTEGER DEFAULT 0"):
+        database.connection.execute(f"ALTER TABLE sessions ADD COLUMN {column}")
+    database.session(
+        cwd="/w/till", git_branch="main", input_tokens=900, cache_read_tokens=300, output_tokens=40
+    )
+    database.message("user", "Add a till.")
+    database.message("assistant", "Added.", reasoning="Where?")
+    path = database.close()
+    (opened,) = read_sessions(path)
+    record = stranger(opened.reading)
+    environment = record["session"]["environment"]
+    assert environment == {"working-dir": "/w/till", "vcs": {"type": "git", "branch": "main"}}
+    counted = list_typed(record, "assistant")[-1]
+    assert counted["token-usage"] == {"input": 1200, "cached": 300, "output": 40}
+    assert counted["vacr"]["usage-of"] == "session"
+    assert "drift" not in record["vacr"]
+    check_rows(path)
+
+
+def test_reasoning_under_two_names_counts_once():
+    message = {"role": "assistant", "content": "Hi", "reasoning": "Hm", "reasoning_content": "Hm"}
+    data = jsonl(build_session_file() | {"messages": [message]})
+    record = record_of(data)
+    (answer,) = list_typed(record, "assistant")
+    assert [child["content"] for child in answer["children"]] == ["Hm"]
+    rebuild.assert_same([record], [json.loads(data)])
+
+
 @pytest.mark.skipif(not REAL, reason="no real sessions here")
 @pytest.mark.parametrize("path", REAL, ids=lambda path: path.name[:20])
 def test_rows_of_real_databases_come_back(path, tmp_path):

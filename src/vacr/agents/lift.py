@@ -243,6 +243,19 @@ def set_members_aside(entry: JsonObject, names: frozenset[str]) -> None:
         keep_native_members(entry, clashing)
 
 
+def add_session_usage(entries: list[JsonObject], usage: JsonObject) -> None:
+    """Count the tokens of a whole session at its last answer; do nothing if all counts are 0.
+
+    The mark `usage-of` tells them from the tokens of one answer.
+    """
+    if any(usage.values()):
+        for entry in reversed(entries):
+            if entry["type"] == "assistant":
+                entry["token-usage"] = usage
+                get_writable_marks(entry)["usage-of"] = "session"
+                return
+
+
 def keep_native_members(entry: JsonObject, members: JsonObject) -> None:
     """Add native members that cannot stand in the entry itself to `vacr.native`."""
     if "vacr" not in entry:

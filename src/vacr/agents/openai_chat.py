@@ -108,8 +108,11 @@ def _take_children(message: JsonObject) -> list[JsonObject]:
     """Take reasoning and calls out of a message, and return them as entries; there may be none."""
     children: list[JsonObject] = []
     for name in CHAT_REASONING_MEMBERS:
-        if message.get(name) and type(message[name]) is str:
-            text = message.pop(name)
+        text = message.get(name)
+        # Some agents keep the same reasoning under both names.
+        is_new = not any(child["content"] == text for child in children)
+        if text and type(text) is str and is_new:
+            del message[name]
             children.append({"type": "reasoning", "content": text, "vacr": {"member": name}})
     calls = message.get("tool_calls")
     if type(calls) is list and calls and all(map(_is_call, calls)):

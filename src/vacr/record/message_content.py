@@ -197,6 +197,7 @@ _EXTRA_BLOCK_MEMBERS = frozenset(
         "tool_name",
         "server_name",
         "complete",
+        "durationMs",
         "finalTime",
         "imageUrl",
         "input_audio",
@@ -204,6 +205,7 @@ _EXTRA_BLOCK_MEMBERS = frozenset(
         "provider",
         "reasoning_details",
         "run",
+        "signatureProvider",
         "startTime",
         "toolUseID",
     )

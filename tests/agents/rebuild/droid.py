@@ -33,6 +33,8 @@ def line(entry: dict, *, is_stream: bool = False) -> dict:
     if is_stream:
         text = {"text": content["content"]} if content else {}
         return entry | {"role": kind} | text | native
+    if "model-id" in entry:
+        content["modelId"] = entry.pop("model-id")
     message = {"role": kind} | content | dropped(entry.get("message", {}))
     return entry | {"message": message} | native
 

@@ -12,6 +12,8 @@ def line(entry: dict) -> dict:
     """Return the native line of an entry."""
     ours = entry.pop("vacr", {})
     native = ours.get("native", {})
+    if ours.get("usage-of") == "session":
+        del entry["token-usage"]
     children = entry.pop("children", ())
     kind = entry.pop("type")
     if kind == "system-event":

@@ -17,7 +17,7 @@ def session_file(record: dict) -> list:
 
 def message(entry: dict) -> dict:
     """Return a message; its own time and id are among the native members."""
-    for name in ("timestamp", "id", "stop-reason"):
+    for name in ("timestamp", "id", "stop-reason", "token-usage"):
         entry.pop(name, None)
     return chat_documents.message(entry)
 

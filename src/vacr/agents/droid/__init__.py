@@ -48,6 +48,11 @@ class Droid(Agent):
         "WebSearch": ToolEffect.NONE,
         "FetchUrl": ToolEffect.NONE,
         "ExitSpecMode": ToolEffect.NONE,
+        "AskUser": ToolEffect.NONE,
+        "Skill": ToolEffect.NONE,
+        "TaskOutput": ToolEffect.NONE,
+        "TaskStop": ToolEffect.NONE,
+        "ToolSearch": ToolEffect.NONE,
     }
 
     def recognises(self, sample: Sequence[Any]) -> float:

@@ -34,6 +34,7 @@ from vacr.agents.lift import (
     NativeShape,
     Reading,
     SessionBuilder,
+    add_session_usage,
     drop_nulls,
     keep_native_members,
     make_typed_event,
@@ -50,9 +51,19 @@ ATTACHED = ("{stem}.settings.json",)
 
 # --- Known members ---
 
-DROID_MESSAGE_LINE_MEMBERS = parse_names("id message parentId timestamp")
-DROID_MESSAGE_MEMBERS = parse_names("content role visibility")
-DROID_EVENT_TYPES = parse_names("compaction_state session_end session_start todo_state")
+DROID_MESSAGE_LINE_MEMBERS = parse_names("compactionSummaryId id message parentId timestamp tokens")
+DROID_MESSAGE_MEMBERS = parse_names(
+    """
+    apiProvider chatCompletionReasoningContent chatCompletionReasoningField content
+    geminiThoughtSignature hiddenFromUserViews hookCommands hookEventName hookMatcher hookOrder
+    hookParentId hookPreventedAction hookResults hookStatus hookToolCallId interactionMode isError
+    isUserVisible modelId openaiEncryptedContent openaiMessageId openaiPhase openaiReasoningId
+    openaiReasoningSummary reasoningEffort role routerId userMessageSource visibility
+    """
+)
+DROID_EVENT_TYPES = parse_names(
+    "agent_turn_outcome compaction_state session_end session_start todo_state"
+)
 DROID_STREAM_MEMBERS = parse_names(
     """
     id isError messageId parameters role sessionId session_id text timestamp toolCallId toolId
@@ -69,7 +80,7 @@ DROID_LINE_SHAPE = NativeShape(
     Move("timestamp", "timestamp", None),
     Move("parentId", "parent-id"),
 )
-DROID_CONTENT_MOVES = Lift(Move("content", "content", None))
+DROID_CONTENT_MOVES = Lift(Move("content", "content", None), Move("modelId", "model-id"))
 DROID_EVENT_MOVES = Lift(Move("id", "id"), Move("timestamp", "timestamp", None))
 DROID_STREAM_MESSAGE_SHAPE = NativeShape(
     DROID_STREAM_MEMBERS,
@@ -187,7 +198,6 @@ class _SessionReader:
     def __init__(self) -> None:
         """Start without lines."""
         self.session = SessionBuilder(self.format_id, name)
-        self.last_answer: JsonObject | None = None
         self.model_hint: str | None = None
 
     def read(self, source: Source) -> Reading:
@@ -213,14 +223,8 @@ class _SessionReader:
         if type(settings.get("model")) is str and settings["model"]:
             self.session.models[settings["model"]] += 1
         if type(settings.get("tokenUsage")) is dict:
-            self.add_session_usage(settings["tokenUsage"], DROID_USAGE_SUMS)
-
-    def add_session_usage(self, counters: JsonObject, sums: Any) -> None:
-        """Count the tokens of the whole session at its last answer."""
-        usage = sum_token_usage(counters, sums)
-        if usage and self.last_answer is not None:
-            self.last_answer["token-usage"] = usage
-            get_writable_marks(self.last_answer)["usage-of"] = "session"
+            usage = sum_token_usage(settings["tokenUsage"], DROID_USAGE_SUMS)
+            add_session_usage(self.session.entries, usage)
 
     def make_entry(self, line: JsonObject) -> JsonObject:
         """Turn one line into one entry."""
@@ -247,10 +251,10 @@ class _SessionReader:
         if not message:
             del entry["message"]
         add_block_views(entry, self.session)
-        if role == "assistant":
-            self.last_answer = entry
-        elif self.model_hint is None:
+        if role == "user" and self.model_hint is None:
             self.learn_hints(entry)
+        if "model-id" in entry:
+            self.session.models[entry["model-id"]] += 1
         return entry
 
     def learn_session(self, line: JsonObject) -> None:
@@ -260,6 +264,8 @@ class _SessionReader:
             session.session_id = line["id"]
         if session.working_dir is None and type(line.get("cwd")) is str:
             session.working_dir = line["cwd"]
+        if type(line.get("callingSessionId")) is str and line["callingSessionId"]:
+            session.parent = line["callingSessionId"]
         if type(line.get("version")) is str:
             session.cli_version = line["version"]
 
@@ -291,8 +297,6 @@ class _StreamReader(_SessionReader):
             del line["role"]
             entry = DROID_STREAM_MESSAGE_SHAPE.make_entry(role, line, session.drift, "line")
             keep_native_members(entry, _MESSAGE_TYPE)
-            if role == "assistant":
-                self.last_answer = entry
             return entry
         if kind == "tool_call" and type(line.get("toolName")) is str and "parameters" in line:
             entry = DROID_STREAM_CALL_SHAPE.make_entry("tool-call", line, session.drift, "line")
@@ -307,7 +311,8 @@ class _StreamReader(_SessionReader):
         elif kind == "system":
             self.learn_system(line)
         elif type(line.get("usage")) is dict:
-            self.add_session_usage(line["usage"], DROID_STREAM_USAGE_SUMS)
+            usage = sum_token_usage(line["usage"], DROID_STREAM_USAGE_SUMS)
+            add_session_usage(session.entries, usage)
         return make_typed_event(line, kind, _RESERVED_EVENT_TYPES, DROID_EVENT_MOVES)
 
     def learn_system(self, line: JsonObject) -> None:

@@ -40,6 +40,7 @@ from vacr.agents.labels import (
     STATED,
     SUCCEEDED,
     SUCCESS,
+    TIMED_OUT,
     UNKNOWN_OUTCOME,
     CallResult,
     Outcome,
@@ -51,8 +52,19 @@ from vacr.edits import FileAction, ObservedFile, ObservedLines
 
 _FAILED_COMMAND = re.compile(r"Error: Command failed \(exit code: (-?\d{1,10})\)\n?")
 _ENDED_PROCESS = re.compile(r"\n*\[Process exited with code (-?\d{1,10})\]\s*\Z")
-_REFUSALS = ("Error: Tool execution rejected", "Error: User rejected", "Tool execution denied")
-_ABORTS = ("Error: Tool execution aborted", "Error: Request was aborted", "Request interrupted")
+_ERROR_PREFIX = re.compile(r"(?:Error: ){1,3}")
+_REFUSALS = (
+    *("Tool execution rejected", "User rejected"),
+    *("Tool execution denied", "Tool execution blocked by hook"),
+)
+_ABORTS = (
+    *("Tool execution aborted", "Request was aborted", "Request interrupted", "Tool cancelled:"),
+    *("Tool execution cancelled", "Tool execution was cancelled", "Tool execution was interrupted"),
+)
+_TIMED_OUT = re.compile(r"Command timed out after \d{1,9} seconds\b")
+_PENDING = "__TOOL_RESULT_PENDING__"
+"""What Droid writes in place of a result that has not come yet."""
+_COMMAND_TOOLS = ("Execute", "Shell")
 _SHOWN_FILE = re.compile(r"Contents of (.+) \(lines (\d{1,7})-(\d{1,7}) of (\d{1,7})\):\n")
 _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
 _HIDDEN_FROM_MODEL = "user_only"
@@ -70,10 +82,15 @@ def classify_outcome(result: CallResult) -> Outcome:
     text = extract_result_text(output)
     if failed := _FAILED_COMMAND.match(text) or _ENDED_PROCESS.search(text):
         return _judge_exit_code(int(failed[1]))
-    if text.startswith(_REFUSALS):
+    words = _ERROR_PREFIX.sub("", text, count=1) if text.startswith("Error: ") else text
+    if words.startswith(_REFUSALS):
         return Outcome(DENIED)
-    if text.startswith(_ABORTS):
+    if words.startswith(_ABORTS):
         return Outcome(INTERRUPTED)
+    if _TIMED_OUT.match(words) and (result.call or {}).get("name") in _COMMAND_TOOLS:
+        return Outcome(TIMED_OUT)
+    if text == _PENDING:
+        return UNKNOWN_OUTCOME
     success = _parse_success(text)
     is_error = entry.get("is-error", entry.get("isError"))
     if is_error is True or success is False or text.startswith("Error: "):

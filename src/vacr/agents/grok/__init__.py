@@ -1,34 +1,36 @@
 """Grok's command line agent: chat histories in ~/.grok/sessions.
 
-`reader` turns a history into a record, with the facts in `summary.json` next to it.
+`reader` turns a history into a record, with the facts in the files next to it; `labels` knows who
+wrote a message and how a call ended.
 
     >>> from vacr.agents import find_agent
-    >>> find_agent("grok").tools["run_terminal_cmd"].value
+    >>> find_agent("grok").tools["run_terminal_command"].value
     'shell'
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import unquote
 
-from vacr.agents.agent import Agent, SessionStore, Source, load_function
-from vacr.agents.labels import HOST, HUMAN, STATED, Speaker, infer_speaker
-from vacr.agents.tool_calls import ToolEffect
+from vacr.agents.agent import Agent, CallReports, SessionStore, Source, load_function
+from vacr.agents.tool_calls import ToolCall, ToolEffect
 
 if TYPE_CHECKING:
+    from vacr.agents.file_tools import FileReport, ShellOutput
+    from vacr.agents.labels import CallResult, Outcome, Speaker
     from vacr.agents.lift import Reading
+    from vacr.edits import FileAction
 
 TYPED_LINES = frozenset(
     ("system", "user", "assistant", "reasoning", "tool_result", "backend_tool_call")
 )
 _FOREIGN_MEMBERS = frozenset(("message", "payload", "uuid", "timestamp", "sessionId", "session_id"))
 """Members that no line of Grok has, but lines of other agents with the same types."""
+_LINE_NUMBER = re.compile(r" *\d{1,9}→")
 _ROLES = frozenset(("system", "user", "assistant", "tool"))
-_PERSONS_REASON = "interjection"
-"""The `synthetic_reason` of a text that a person typed while the agent worked."""
 
 
 class Grok(Agent):
@@ -39,12 +41,29 @@ class Grok(Agent):
     formats = ("grok-jsonl",)
     separate_call_formats = formats
     stores = (SessionStore(("*/*/chat_history.jsonl",), "~/.grok", "GROK_HOME", "sessions"),)
-    attached = ("summary.json", "signals.json")
+    attached = ("summary.json", "signals.json", "events.jsonl", "usage.json")
+    described_by = "summary.json"
     part_name = re.compile(r"[0-9a-f-]{36}/chat_history\.jsonl$")
-    # The names of the tools that change files are not known.
     tools: ClassVar[Mapping[str, ToolEffect]] = {
         "read_file": ToolEffect.READ,
+        "run_terminal_command": ToolEffect.SHELL,
         "run_terminal_cmd": ToolEffect.SHELL,
+        "search_replace": ToolEffect.REPLACE,
+        "write": ToolEffect.WRITE,
+        "ask_user_question": ToolEffect.NONE,
+        "enter_plan_mode": ToolEffect.NONE,
+        "exit_plan_mode": ToolEffect.NONE,
+        "get_command_or_subagent_output": ToolEffect.NONE,
+        "grep": ToolEffect.NONE,
+        "kill_command_or_subagent": ToolEffect.NONE,
+        "list_dir": ToolEffect.NONE,
+        "scheduler_create": ToolEffect.NONE,
+        "scheduler_delete": ToolEffect.NONE,
+        "scheduler_list": ToolEffect.NONE,
+        "search_tool": ToolEffect.NONE,
+        "send_feedback": ToolEffect.NONE,
+        "spawn_subagent": ToolEffect.NONE,
+        "todo_write": ToolEffect.NONE,
         "web_search": ToolEffect.NONE,
     }
 
@@ -67,11 +86,46 @@ class Grok(Agent):
 
     def speaker(self, entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
         """Return who wrote a user message: the host states a reason for its own texts."""
-        reason = entry.get("synthetic_reason")
-        if reason is not None and reason != _PERSONS_REASON:
-            return Speaker(HOST, STATED)
-        inferred = infer_speaker(record)
-        return Speaker(HUMAN, STATED) if reason is not None else inferred
+        speaker: Speaker = load_function("vacr.agents.grok.labels", "classify_speaker")(
+            entry, record
+        )
+        return speaker
+
+    def outcome(self, result: CallResult) -> Outcome:
+        """Return how a call ended, by the events next to the history, or the words of a result."""
+        outcome: Outcome = load_function("vacr.agents.grok.labels", "classify_outcome")(result)
+        return outcome
+
+    def task_notice(self, entry: dict[str, Any]) -> Outcome:
+        """Return how a command in the background ended, if an entry is the notice of its end."""
+        outcome: Outcome = load_function("vacr.agents.grok.labels", "parse_task_notice")(entry)
+        return outcome
+
+    def call_reports(self, entries: Sequence[Any]) -> CallReports:
+        """Return the outcomes of calls in the events next to the history."""
+        from vacr.agents.grok.labels import ToolEvents
+
+        return ToolEvents(entries)
+
+    def file_report(self, call: ToolCall) -> FileReport:
+        """Return whether a write created its file, by the words of its result."""
+        from vacr.agents.file_tools import FileReport
+
+        is_write = call.name == "write" and call.output.startswith("The file ")
+        created = is_write and call.output.endswith(" has been created.")
+        return FileReport(created=True if created else None)
+
+    def shown_file(self, call: ToolCall, path: str) -> Iterable[FileAction] | None:
+        """Return the numbered lines that a read showed; nothing where only some have numbers."""
+        del path
+        lines = call.output.removesuffix("\n").split("\n")
+        return None if all(map(_LINE_NUMBER.match, lines)) else []
+
+    def shell_output(self, call: ToolCall) -> ShellOutput:
+        """Return the output of a command, and its exit code where it is stated."""
+        from vacr.agents.grok.labels import parse_shell_output
+
+        return parse_shell_output(call)
 
 
 def _is_typed_line(value: Any) -> bool:

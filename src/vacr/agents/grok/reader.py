@@ -2,7 +2,8 @@
 
 Lines have a type (`user`, `assistant`, `reasoning`, `tool_result`, …); in older histories they are
 messages of OpenAI chat. Lines have no times. `summary.json` next to the history has the folder, the
-commit, the parent and the time of the session.
+commit, the parent and the time of the session, and `usage.json` its tokens, which count at the last
+answer, marked `vacr.usage-of: "session"`.
 
 >>> from vacr.agents.agent import Source, SourcePart
 >>> from vacr.agents.grok.reader import read
@@ -29,8 +30,10 @@ from vacr.agents.lift import (
     Reading,
     SessionBuilder,
     add_remaining_members,
+    add_session_usage,
     make_typed_event,
     parse_names,
+    sum_token_usage,
 )
 from vacr.agents.openai_chat import CHAT_MEMBERS, make_chat_entry
 from vacr.agents.tool_calls import dict_or_empty
@@ -41,6 +44,16 @@ name = AGENT.name
 formats = AGENT.formats
 STORES = AGENT.stores
 SUMMARY_FILE = "summary.json"
+USAGE_FILE = "usage.json"
+AUTONOMOUS_KINDS = frozenset(("subagent", "headless"))
+"""The `session_kind` of sessions that no person types in."""
+GROK_USAGE_SUMS = (
+    ("input", ("inputTokens",)),
+    ("cached", ("cachedReadTokens",)),
+    ("output", ("outputTokens",)),
+    ("reasoning", ("reasoningTokens",)),
+)
+"""Canonical counter → the native one; `inputTokens` include those from the cache."""
 FROM_ROLE = "role"
 """The value of `vacr.from` for a line of the old form."""
 GROK_RESERVED_EVENTS = frozenset(("undecodable", "attached-file", "unknown"))
@@ -73,23 +86,21 @@ def read(source: Source) -> Iterator[Reading]:
         return entry
 
     session.add_lines(source, make_entry)
+    totals = dict_or_empty(_read_part(source, USAGE_FILE).get("session"))
+    add_session_usage(session.entries, sum_token_usage(totals, GROK_USAGE_SUMS))
     session.tidy()
     yield session.reading(source)
 
 
 def _learn_summary(source: Source, session: SessionBuilder) -> None:
     """Learn about the session from its summary, which stays in the record as an attached file."""
-    parts = [part for part in source.parts[1:] if part.name == SUMMARY_FILE]
-    values = [
-        value for part in parts for _, batch in parse_json_documents(part.data) for value in batch
-    ]
-    summary = dict_or_empty(values[0]) if values else {}
+    summary = _read_part(source, SUMMARY_FILE)
     info = dict_or_empty(summary.get("info"))
     texts = {name: value for name, value in (*summary.items(), *info.items()) if type(value) is str}
     session.session_id = texts.get("id") or None
     session.working_dir = texts.get("cwd") or None
     session.parent = texts.get("parent_session_id") or None
-    if texts.get("session_kind") == "subagent":
+    if texts.get("session_kind") in AUTONOMOUS_KINDS:
         session.mode = "autonomous"
     session.start = _get_timestamp(texts, "created_at")
     session.end = _get_timestamp(texts, "last_active_at") if session.start else None
@@ -102,6 +113,15 @@ def _learn_summary(source: Source, session: SessionBuilder) -> None:
     for native, canonical in (("head_commit", "revision"), ("head_branch", "branch")):
         if texts.get(native):
             session.vcs[canonical] = texts[native]
+
+
+def _read_part(source: Source, file_name: str) -> JsonObject:
+    """Return the object in a file next to the history; empty if there is none."""
+    for part in source.parts[1:]:
+        if part.name == file_name:
+            for _, batch in parse_json_documents(part.data):
+                return dict_or_empty(batch[0])
+    return {}
 
 
 def _get_timestamp(texts: dict[str, str], name: str) -> str | None:

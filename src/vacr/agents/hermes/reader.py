@@ -23,7 +23,14 @@ from typing import Any
 from vacr.agents.agent import SessionStore, Source, pause_garbage_collector
 from vacr.agents.documents import is_export_head, parse_json_text
 from vacr.agents.json_sessions import JsonSession, read_json_sessions
-from vacr.agents.lift import Reading, SessionBuilder, parse_names
+from vacr.agents.lift import (
+    Reading,
+    SessionBuilder,
+    add_session_usage,
+    is_one_of,
+    parse_names,
+    sum_token_usage,
+)
 from vacr.agents.openai_chat import CHAT_MEMBERS, make_chat_entry
 from vacr.agents.session_tables import (
     SessionTables,
@@ -68,10 +75,13 @@ DATABASES = (HERMES_DATABASE,)
 
 HERMES_SESSION_MEMBERS = parse_names(
     """
-    actual_cost_usd billing_base_url billing_mode billing_provider cache_read_tokens
-    cache_write_tokens cost_source cost_status end_reason ended_at estimated_cost_usd id
-    input_tokens message_count model model_config output_tokens parent_session_id pricing_version
-    reasoning_tokens source started_at system_prompt title tool_call_count user_id
+    actual_cost_usd api_call_count archived billing_base_url billing_mode billing_provider
+    cache_read_tokens cache_write_tokens chat_id chat_type compression_failure_cooldown_until
+    compression_failure_error compression_fallback_streak cost_source cost_status cwd display_name
+    end_reason ended_at estimated_cost_usd expiry_finalized git_branch git_repo_root handoff_error
+    handoff_platform handoff_state id input_tokens message_count model model_config origin_json
+    output_tokens parent_session_id pricing_version profile_name reasoning_tokens rewind_count
+    session_key source started_at system_prompt thread_id title tool_call_count user_id
     """
 )
 HERMES_HEADER_MEMBERS = parse_names(
@@ -82,10 +92,18 @@ HERMES_HEADER_MEMBERS = parse_names(
 )
 HERMES_MESSAGE_MEMBERS = CHAT_MEMBERS | parse_names(
     """
-    codex_reasoning_items finish_reason id reasoning_details session_id timestamp token_count
+    active api_content codex_message_items codex_reasoning_items compacted effect_disposition
+    finish_reason id observed platform_message_id reasoning_details session_id timestamp token_count
     tool_name
     """
 )
+HERMES_USAGE_SUMS = (
+    ("input", ("input_tokens", "cache_read_tokens", "cache_write_tokens")),
+    ("cached", ("cache_read_tokens",)),
+    ("output", ("output_tokens",)),
+    ("reasoning", ("reasoning_tokens",)),
+)
+"""Canonical counter → the columns of the session that it sums; the first must be present."""
 HERMES_IDENTIFYING_MEMBERS = parse_names("base_url messages session_id session_start")
 """The members that a session file always has, and files of other agents do not."""
 SUB_AGENT_START = "You are a focused subagent working on a specific delegated task."
@@ -128,6 +146,7 @@ def _read_rows(source: Source) -> Reading:
     """Return the record of the rows of a session."""
     session = SessionBuilder(HERMES_DATABASE_FORMAT, name)
     add_session_rows(source, session, _learn_session, make_row_entry)
+    add_session_usage(session.entries, sum_token_usage(session.native, HERMES_USAGE_SUMS))
     session.tidy()
     return session.reading(source)
 
@@ -145,7 +164,11 @@ def _learn_session(row: JsonObject, session: SessionBuilder) -> None:
     parent = row.get("parent_session_id")
     if parent and type(parent) is str:
         session.parent = parent
-    if row.get("source") in AUTONOMOUS_SOURCES or is_sub_agent(row):
+    if type(row.get("cwd")) is str and row["cwd"]:
+        session.working_dir = row["cwd"]
+    if type(row.get("git_branch")) is str and row["git_branch"]:
+        session.vcs["branch"] = row["git_branch"]
+    if is_one_of(row.get("source"), AUTONOMOUS_SOURCES) or is_sub_agent(row):
         session.mode = "autonomous"
     session.native = row
 
@@ -214,7 +237,7 @@ class _SessionFile(JsonSession):
         if header.get("session_id") and type(header["session_id"]) is str:
             self.session.session_id = header.pop("session_id")
         _learn_model(header, self.session)
-        if header.get("platform") in AUTONOMOUS_SOURCES or is_sub_agent(header):
+        if is_one_of(header.get("platform"), AUTONOMOUS_SOURCES) or is_sub_agent(header):
             self.session.mode = "autonomous"
 
     def make_entry(self, message: JsonObject) -> JsonObject:
