@@ -58,6 +58,7 @@ LINES = {
     "pi-jsonl": pi_entries.line,
     "qwen-jsonl": qwen_code.line,
     "traex-jsonl": codex_line,
+    "vibe-journal": vibe.journal_line,
     "vibe-jsonl": vibe.line,
     "goose-jsonl": goose.line,
     "gptme-jsonl": gptme.line,

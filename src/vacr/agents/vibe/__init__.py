@@ -20,7 +20,7 @@ from vacr.agents.tool_calls import CALL_DONE, ToolCall, ToolEffect
 from vacr.agents.vibe import reader
 
 if TYPE_CHECKING:
-    from vacr.agents.file_tools import ShellOutput
+    from vacr.agents.file_tools import FileReport, ShellOutput
     from vacr.agents.labels import CallResult, Outcome, Speaker
     from vacr.agents.lift import Reading
     from vacr.edits import FileAction
@@ -36,7 +36,7 @@ class Vibe(Agent):
     formats = reader.formats
     separate_call_formats = reader.formats
     stores = reader.STORES
-    attached = (reader.META_FILE,)
+    attached = (reader.META_FILE, "journal/*.jsonl")
     described_by = reader.META_FILE
     part_name = re.compile(rf"(?:[^/]+/{reader.SUB_AGENT_FOLDER}/)?[^/]+/messages\.jsonl$")
     tools: ClassVar[Mapping[str, ToolEffect]] = {
@@ -54,6 +54,9 @@ class Vibe(Agent):
         "todo": ToolEffect.NONE,
         "webfetch": ToolEffect.NONE,
         "websearch": ToolEffect.NONE,
+        "search_tool_functions": ToolEffect.NONE,
+        "unified_harness_scratchpad": ToolEffect.NONE,
+        "wait": ToolEffect.NONE,
     }
 
     def recognises(self, sample: Sequence[Any]) -> float:
@@ -92,6 +95,14 @@ class Vibe(Agent):
                 return (UnplacedEdit(path),)
             call = replace(call, input={"path": path, "edits": edits})
         return super().file_actions(call)
+
+    def file_report(self, call: ToolCall) -> FileReport:
+        """Return whether a write created its file, if a journal states it."""
+        from vacr.agents.file_tools import FileReport
+        from vacr.agents.vibe.tools import get_structured_result
+
+        existed = get_structured_result(call).get("file_existed")
+        return FileReport(created=True if existed is False else None)
 
     def shown_file(self, call: ToolCall, path: str) -> Iterable[FileAction] | None:
         """Return the lines that a read showed."""

@@ -12,6 +12,9 @@ call that succeeded begins with the name of its first member.
 | `<user_cancellation>`, and `interrupted` | interrupted |
 | another `<user_cancellation>` | denied |
 | `bash`: the last line `returncode: 0` | success |
+| a journal: the error `tool_denied` | denied |
+| a journal: `timed_out`, `returncode` | timeout; success for 0, else error, with the code |
+| a journal: `type` of the result: `success`, `failure` | success, error |
 | the first member of a built-in tool | success |
 | otherwise, such as the words of a person who refused | unknown |
 
@@ -52,6 +55,8 @@ from vacr.agents.tool_calls import dict_or_empty
 from vacr.agents.vibe.reader import META_FILE
 
 SHELL_TOOL = "bash"
+DENIED_CODE = "tool_denied"
+"""The code of the error of a call in a journal that a person or a rule refused."""
 ERROR_TAG = "<tool_error>"
 CANCELLATION_TAG = "<user_cancellation>"
 FIRST_MEMBERS = {
@@ -76,6 +81,10 @@ _RETURN_CODE = re.compile(r"\nreturncode: (-?\d{1,10})\Z")
 def classify_outcome(result: CallResult) -> Outcome:
     """Return how a call ended, or the unknown outcome."""
     output = result.entry.get("output")
+    if type(output) is dict:
+        return _classify_action(output)
+    if result.entry.get("outcome") == "failure":
+        return FAILED
     text = output if type(output) is str else ""
     tool = (result.call or {}).get("name")
     if text.startswith(ERROR_TAG):
@@ -89,6 +98,20 @@ def classify_outcome(result: CallResult) -> Outcome:
         return Outcome(FAILURE if int(code[1]) else SUCCESS, int(code[1]))
     first = FIRST_MEMBERS.get(tool) if type(tool) is str else None
     return SUCCEEDED if first and text.startswith(f"{first}: ") else UNKNOWN_OUTCOME
+
+
+def _classify_action(output: dict[str, Any]) -> Outcome:
+    """Return how a call in a journal ended."""
+    stated = dict_or_empty(output.get("structured_content"))
+    code = stated.get("returncode")
+    if dict_or_empty(output.get("error")).get("code") == DENIED_CODE:
+        return Outcome(DENIED)
+    if stated.get("timed_out") is True:
+        return Outcome(TIMED_OUT, code if type(code) is int else None)
+    if type(code) is int:
+        return Outcome(FAILURE if code else SUCCESS, code)
+    statuses = {"success": SUCCEEDED, "failure": FAILED}
+    return statuses.get(str(output.get("type")), UNKNOWN_OUTCOME)
 
 
 def _classify_failure(text: str) -> Outcome:
@@ -106,7 +129,8 @@ def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
 
     A session that has a parent continues it after a compaction, unless it is a sub-agent's.
     """
-    if entry.get("injected") is True:
+    params = dict_or_empty(dict_or_empty(entry.get("payload")).get("params"))
+    if entry.get("injected") is True or params.get("injected") is True:
         return Speaker(HOST, STATED)
     if record["session"].get("format") == "autonomous":
         return Speaker(PARENT_AGENT, INFERRED)

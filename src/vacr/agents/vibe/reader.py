@@ -1,7 +1,8 @@
 r"""Sessions of Mistral Vibe as records.
 
-Since version 2, a session is a folder: `messages.jsonl` has the messages, and `meta.json` the facts
-about the session. Before, both were in one JSON file. The messages have the OpenAI chat format, and
+In version 2, a session is a folder: `messages.jsonl` has the messages, and `meta.json` the facts
+about the session. Before, both were in one JSON file. Since version 3, it is a journal: see
+`journal`. The messages have the OpenAI chat format, and
 no times.
 
 >>> from vacr.agents.agent import Source, SourcePart
@@ -28,13 +29,19 @@ from vacr.agents.json_sessions import JsonSession, read_json_sessions
 from vacr.agents.lift import Reading, SessionBuilder, is_one_of, parse_names
 from vacr.agents.openai_chat import CHAT_MEMBERS, make_chat_entry
 from vacr.agents.tool_calls import dict_or_empty
+from vacr.agents.vibe.journal import (
+    VIBE_JOURNAL_FORMAT,
+    is_journal_line,
+    is_journal_meta,
+    read_journal,
+)
 from vacr.model import JsonObject
 from vacr.record import is_timestamp
 
 name = "vibe"
 VIBE_LINES_FORMAT = "vibe-jsonl"
 VIBE_FILE_FORMAT = "vibe-json"
-formats = (VIBE_LINES_FORMAT, VIBE_FILE_FORMAT)
+formats = (VIBE_LINES_FORMAT, VIBE_FILE_FORMAT, VIBE_JOURNAL_FORMAT)
 META_FILE = "meta.json"
 SUB_AGENT_FOLDER = "agents"
 """The folder in a session's folder that has the sessions of its sub-agents."""
@@ -44,6 +51,7 @@ STORES = (
             "logs/session/*/messages.jsonl",
             f"logs/session/*/{SUB_AGENT_FOLDER}/*/messages.jsonl",
             "logs/session/session_*.json",
+            f"logs/session/unified/*/{META_FILE}",
         ),
         "~/.vibe",
         "VIBE_HOME",
@@ -69,6 +77,10 @@ def recognises(sample: Sequence[Any]) -> float:
     """Return the share of a sample that is Vibe's, from 0 to 1; 0 for an empty sample."""
     if not sample:
         return 0.0
+    if is_journal_meta(sample[0]):
+        return 1.0
+    if is_journal_line(sample[0]):
+        return sum(map(is_journal_line, sample)) / len(sample)
     files = sum(map(_is_session_file, sample))
     if files or not any(map(_is_typical, sample)):
         return files / len(sample)
@@ -98,8 +110,9 @@ def read(source: Source) -> Iterator[Reading]:
     if sample and type(sample[0]) is dict and type(sample[0].get("messages")) is list:
         yield from read_json_sessions(source, _begin_file, "messages")
         return
+    is_journal = bool(sample) and (is_journal_meta(sample[0]) or is_journal_line(sample[0]))
     with pause_garbage_collector():
-        reading = _read_lines(source)
+        reading = read_journal(source) if is_journal else _read_lines(source)
     yield reading
 
 
@@ -109,7 +122,7 @@ def _read_lines(source: Source) -> Reading:
     for part in source.parts[1:]:
         if part.name.rpartition("/")[2] == META_FILE:
             values = [value for _, batch in parse_json_documents(part.data) for value in batch]
-            _learn_facts(dict_or_empty(values[0]) if values else {}, session)
+            learn_facts(dict_or_empty(values[0]) if values else {}, session)
     if f"/{SUB_AGENT_FOLDER}/" in source.main.name:
         session.mode = "autonomous"
     session.add_lines(source, lambda message: _make_entry(message, session))
@@ -117,7 +130,7 @@ def _read_lines(source: Source) -> Reading:
     return session.reading(source)
 
 
-def _learn_facts(facts: JsonObject, session: SessionBuilder) -> None:
+def learn_facts(facts: JsonObject, session: SessionBuilder) -> None:
     """Learn about the session from its facts; a time without a zone is not used."""
     texts = {name: value for name, value in facts.items() if type(value) is str and value}
     session.session_id = texts.get("session_id", session.session_id)
@@ -173,7 +186,7 @@ class _SessionFile(JsonSession):
     def learn_header(self, header: JsonObject) -> None:
         """Learn about the session; its facts stay among its members."""
         self.session.drift.count_members("session", header, VIBE_HEADER_MEMBERS)
-        _learn_facts(dict_or_empty(header.get("metadata")), self.session)
+        learn_facts(dict_or_empty(header.get("metadata")), self.session)
 
     def make_entry(self, message: JsonObject) -> JsonObject:
         """Turn a message into an entry."""

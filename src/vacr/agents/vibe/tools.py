@@ -85,8 +85,21 @@ def parse_found_lines(call: ToolCall) -> Iterator[FileAction]:
     return parse_search_results(replace(call, output=found[1])) if found else iter(())
 
 
+def get_structured_result(call: ToolCall) -> dict[str, Any]:
+    """Return the members of a result in a journal; empty for other results."""
+    return dict_or_empty(dict_or_empty(call.native.get("output")).get("structured_content"))
+
+
 def parse_shell_output(call: ToolCall) -> ShellOutput:
     """Return the output of a command, and its return code."""
+    stated = get_structured_result(call)
+    if type(stated.get("returncode")) is int and type(stated.get("stdout")) is str:
+        errors = stated.get("stderr")
+        return ShellOutput(
+            "" if stated.get("was_truncated") else stated["stdout"],
+            code=stated["returncode"],
+            errors=errors if type(errors) is str else "",
+        )
     if failed := _FAILED_RUN.match(call.output):
         return ShellOutput("", code=int(failed[1]), ended=False)
     run = _RUN.match(call.output)
