@@ -110,7 +110,7 @@ def load_sessions(agent: str) -> list[Session]:
     if folder.is_dir():
         files = [Session(path.name, path.read_bytes()) for path in sorted(folder.iterdir())]
         return [session for session in files if not session.data.startswith(b"SQLite")]
-    fixtures = sorted((ROOT / "tests" / "fixtures" / AGENTS[agent]).glob("*.json*"))
+    fixtures = sorted((ROOT / "tests" / "fixtures" / AGENTS[agent]).rglob("*.jsonl"))
     example = next(iter([*(ROOT / "examples").glob(f"{agent}.*"), *fixtures]))
     # Texts in real sessions are far longer than in the examples.
     data = example.read_bytes().replace(b"return sum(", b"# a longer file\\n" * 60 + b"return sum(")

@@ -14,6 +14,7 @@ from pages.markdown import (
     render_labels,
     render_table,
 )
+from vacr.agents.grok import labels
 from vacr.agents.grok import reader as grok
 from vacr.agents.grok.reader import (
     GROK_MEMBERS,
@@ -42,10 +43,33 @@ def render_page() -> str:
             f"`vacr.from: role`. Known members: {quote(*sorted(GROK_OLD_MEMBERS))}.\n",
             "## The summary\n",
             "`summary.json` states the id, the folder, the parent session, the state of git, the "
-            "model and the times. It stays in the record as an attached file.\n",
+            "model and the times. It stays in the record as an attached file. So do `events.jsonl`, with "
+            "the outcomes of calls, and `usage.json`, whose tokens count at the last answer, marked "
+            "`vacr.usage-of`.\n",
             render_block_views(),
             render_labels(
-                [("any", UNKNOWN_OUTCOME_ROW, "–")],
+                [
+                    ("a command: `exit: N`", "`success` for 0, else `error`", "`N`"),
+                    ("a task in the background", "`running`", "–"),
+                    ("`Tool … was not executed: Denied by …`", "`denied`", "–"),
+                    ("`User cancelled the execution for tool …`", "`interrupted`", "–"),
+                    (
+                        f"`tool_completed` in `{labels.EVENTS_FILE}`",
+                        "`success` or `error`",
+                        "–",
+                    ),
+                    (
+                        f"another tool: a beginning of {quote(*labels.FAILURE_STARTS)}",
+                        "`error`",
+                        "–",
+                    ),
+                    (
+                        f"{quote(*labels.SUCCESS_STARTS)}: the words of a success",
+                        "`success`",
+                        "–",
+                    ),
+                    ("otherwise", UNKNOWN_OUTCOME_ROW, "–"),
+                ],
                 [
                     ("`synthetic_reason`, except `interjection`", *STATED_BY_HOST),
                     ("`synthetic_reason: interjection`", *STATED_BY_HUMAN, "–"),

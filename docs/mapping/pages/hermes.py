@@ -82,6 +82,11 @@ def render_page() -> str:
                         "`started_at`, `ended_at`; the local times of a file stay members",
                     ),
                     (quote("agent-meta.models"), "`model`"),
+                    (quote("environment.working-dir", "vcs.branch"), "`cwd`, `git_branch`"),
+                    (
+                        quote("token-usage"),
+                        "the token counts of the row, at the last answer, marked `vacr.usage-of`",
+                    ),
                     (quote("agent-meta.model-provider"), "`billing_provider`"),
                     (
                         quote("vacr.parent"),

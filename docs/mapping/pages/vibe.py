@@ -12,7 +12,7 @@ from pages.markdown import (
     render_table,
 )
 from pages.swe_agent import render_chat_table
-from vacr.agents.vibe import labels
+from vacr.agents.vibe import journal, labels
 from vacr.agents.vibe import reader as vibe
 
 
@@ -26,8 +26,26 @@ def render_page() -> str:
             "becomes an entry:\n",
             render_chat_table(),
             "`id` of the entry repeats `message_id`. Messages have no times.\n",
+            "## Journals\n",
+            "A line of a journal becomes an entry, and the rest of the line stays in it:\n",
+            render_table(
+                ("line", "entry"),
+                [
+                    ("`command_reserved` with a `message`", "`user`"),
+                    ("`action_result` of a completion", "`assistant`; its parts stay in the line"),
+                    ("`action_result` of a tool", "`tool-result`"),
+                    ("another", "an event, named by its `type`"),
+                ],
+            ),
+            "Times come from `projection_delta`, tokens from the completion. A result that only "
+            "the messages of a request have is a child of that event. `meta.json` is the event "
+            f"`{journal.META_EVENT}`.\n",
             render_labels(
                 [
+                    (f"a journal: the error `{labels.DENIED_CODE}`", "`denied`", "–"),
+                    ("a journal: `timed_out`", "`timeout`", "`returncode`"),
+                    ("a journal: `returncode`", "`success` for 0, else `error`", "the code"),
+                    ("a journal: `success`, `failure`", "`success`, `error`", "–"),
                     (f"`{labels.ERROR_TAG}Tool '…' was denied by `", "`denied`", "–"),
                     (f"`{labels.ERROR_TAG}`: `Command timed out after`", "`timeout`", "–"),
                     (f"`{labels.ERROR_TAG}`: `Return code: N`", "`error`", "`N`"),
