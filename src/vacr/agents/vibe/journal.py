@@ -220,7 +220,7 @@ class _JournalLines:
             call_id = message.get("tool_call_id")
             if type(call_id) is str and call_id not in self.answered:
                 self.answered.add(call_id)
-                child = {"type": "tool-result", "call-id": call_id}
+                child: JsonObject = {"type": "tool-result", "call-id": call_id}
                 child |= {"output": message.get("content"), "outcome": message.get("outcome")}
                 present = {name: value for name, value in child.items() if value is not None}
                 event.setdefault("children", []).append(present)
