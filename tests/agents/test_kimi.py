@@ -156,3 +156,13 @@ def test_a_failed_edit_changes_nothing(tmp_path):
 def test_a_command_writes_a_file(tmp_path):
     call = ("Bash", {"command": "echo hi > a.py"}, {"output": "Command executed successfully."})
     assert changes(tmp_path, call) == [("a.py", [[1, 1]], "shell")]
+
+
+@pytest.mark.parametrize(("code", "status"), [(0, "success"), (3, "error")])
+def test_command_in_the_background_ends_as_its_event_states(tmp_path, code, status):
+    started = "task_id: bash-1\npid: 7\ndescription: d\nstatus: running\nnext_step: Wait."
+    call = ("Bash", {"command": "make"}, {"output": started})
+    end = line(9, "task.terminated", info={"taskId": "bash-1", "exitCode": code})
+    (record,) = read_records(tmp_path, session(call) + jsonl(end))
+    (result,) = entries(record, "tool-result")
+    assert (result["status"], result["vacr"]["exit-code"]) == (status, code)

@@ -122,6 +122,11 @@ class KimiCode(Agent):
         outcome: Outcome = load_function("vacr.agents.kimi_code.tools", "classify_outcome")(result)
         return outcome
 
+    def task_notice(self, entry: dict[str, Any]) -> Outcome:
+        """Return how a command in the background ended, if an entry is the event of its end."""
+        outcome: Outcome = load_function("vacr.agents.kimi_code.tools", "parse_task_notice")(entry)
+        return outcome
+
     def call_reports(self, entries: Sequence[Any]) -> CallReports:
         """Return the answers of the user to requests for a permission."""
         return _Approvals(entries)

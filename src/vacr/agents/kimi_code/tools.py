@@ -23,6 +23,7 @@ from vacr.agents.labels import (
     INTERRUPTED,
     RUNNING,
     SUCCEEDED,
+    SUCCESS,
     TIMED_OUT,
     UNKNOWN_OUTCOME,
     CallResult,
@@ -37,7 +38,9 @@ _TIMEOUT_LINE = re.compile(r"(?:\A|\n)Command killed by timeout \([^()\n]{1,40}\
 _INTERRUPT_LINE = re.compile(r"(?:\A|\n)Interrupted by user\Z")
 _DONE_TEXT = "Command executed successfully."
 _EMPTY_FAILURE = re.compile(r"Process exited with code -?\d{1,10}\Z")
-_BACKGROUND_START = re.compile(r"task_id: [^\n]+\npid: \d+\n(?:[^\n]*\n)?status: running\n")
+_BACKGROUND_START = re.compile(r"task_id: ([^\n]+)\npid: \d+\n(?:[^\n]*\n)?status: running\n")
+TASK_END = "task.terminated"
+"""The event of the end of a command in the background."""
 _DECISIONS = {"rejected": DENIED, "cancelled": INTERRUPTED}
 """The answer to a request for a permission → the outcome of the call."""
 
@@ -58,7 +61,8 @@ def classify_outcome(result: CallResult) -> Outcome:
     if "event" not in entry:
         return UNKNOWN_OUTCOME  # A message of the context has no flag.
     if _get_result(entry).get("isError") is not True:
-        return Outcome(RUNNING) if is_shell and _BACKGROUND_START.match(text) else SUCCEEDED
+        started = _BACKGROUND_START.match(text) if is_shell else None
+        return Outcome(RUNNING, left_running=started[1]) if started else SUCCEEDED
     if is_shell:
         if line := _EXIT_LINE.search(text):
             return Outcome(FAILURE, int(line[1]))
@@ -67,6 +71,17 @@ def classify_outcome(result: CallResult) -> Outcome:
         if _INTERRUPT_LINE.search(text):
             return Outcome(INTERRUPTED)
     return FAILED
+
+
+def parse_task_notice(entry: dict[str, Any]) -> Outcome:
+    """Return how a command in the background ended, if an entry is the event of its end."""
+    if entry.get("event-type") != TASK_END:
+        return UNKNOWN_OUTCOME
+    info = dict_or_empty(dict_or_empty(entry.get("data")).get("info"))
+    task, code = info.get("taskId"), info.get("exitCode")
+    if type(task) is not str or type(code) is not int:
+        return UNKNOWN_OUTCOME
+    return Outcome(FAILURE if code else SUCCESS, code, saw_end=task)
 
 
 def parse_shell_output(call: ToolCall) -> ShellOutput:
