@@ -224,7 +224,7 @@ FAILED_ANSWERS = {
 @pytest.mark.parametrize("name", FAILED_ANSWERS)
 def test_failed_answer_is_the_failure_of_python(viewer, name):
     entry = {"type": "assistant", **FAILED_ANSWERS[name]}
-    assert compare_rows(viewer, build_record(entry)) == 1
+    assert compare_rows(viewer, {"session": {"entries": [entry]}}) == 1
 
 
 PLANS = {
@@ -240,7 +240,7 @@ PLANS = {
 @pytest.mark.parametrize("name", PLANS)
 def test_plan_has_the_summary_of_python(viewer, name):
     call = {"type": "tool-call", "call-id": "x", "name": "todo", "input": {"todos": PLANS[name]}}
-    assert compare_rows(viewer, build_record(call)) == 1
+    assert compare_rows(viewer, {"session": {"entries": [call]}}) == 1
 
 
 LONG = "true " + "x " * 200 + "; rm -rf build"
