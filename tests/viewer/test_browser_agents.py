@@ -177,3 +177,16 @@ def test_sub_agent_with_only_an_id_is_named_by_its_task(show):
     label = page.locator(".row.agent .what")
     assert label.inner_text() == "Sub-agent Find the name of the parameter"
     assert label.get_attribute("title") == name
+
+
+def test_file_address_is_shown_as_a_path(show):
+    page = show(say("user", "u1", "Go"), *call(1, "open", {"path": "file:///w/song.md"}))
+    assert page.inner_text('.row[data-anchor="c1"] .fold .summary') == "/w/song.md"
+
+
+def test_mark_of_a_past_answer_does_not_cover_its_text(show):
+    past = {"vacr": {"inherited": True}}
+    page = show(say("user", "u1", "Go", **past), say("assistant", "a1", "word " * 60, 2, **past))
+    row = page.locator('.row[data-anchor="a1"]')
+    mark, text = row.locator(".chip").bounding_box(), row.locator(".marked").bounding_box()
+    assert mark["y"] + mark["height"] <= text["y"] or text["x"] + text["width"] <= mark["x"]

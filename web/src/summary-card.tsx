@@ -61,7 +61,8 @@ export function SummaryCard({ island, state, go, showFile, showFiles, children }
         <p class="changed">
           {overview.changes.slice(0, MAX_FILES).map((file) => (
             <button type="button" class="touch" onClick={() => showFile(file.path)} title={makeVisible(file.path)}>
-              {makeVisible(file.path.split("/").pop()!)} <span class="plus">+{file.added.toLocaleString("en")}</span>{" "}
+              <span class="path">{makeVisible(file.path.split("/").pop()!)}</span>{" "}
+              <span class="plus">+{file.added.toLocaleString("en")}</span>{" "}
               <span class="minus">−{file.removed.toLocaleString("en")}</span>
             </button>
           ))}
@@ -142,8 +143,11 @@ function Figures({ island, state, go, showFiles }: Pick<Props, "island" | "state
   const totals = island.totals ?? overview?.totals;
   const story = overview?.story;
   // Some agents record that they edited a file, but not what.
-  const unrecorded = rows.filter((row) => row.act === "edit" && !row.diffs.length && !row.isError && !row.isRepeated).length;
-  const failedAnswers = rows.flatMap((row, at) => (row.kind === "assistant" && row.isError && !row.isRepeated ? [at] : []));
+  const [unrecorded, failedAnswers] = useMemo(() => {
+    const own = rows.flatMap((row, at) => (row.isRepeated ? [] : [at]));
+    const edits = own.filter((at) => rows[at].act === "edit" && !rows[at].diffs.length && !rows[at].isError);
+    return [edits.length, own.filter((at) => rows[at].kind === "assistant" && rows[at].isError)];
+  }, [rows]);
   return (
     <ul class="figures">
       {totals && <li>{totals.prompts ? pluralize(totals.prompts, "prompt") : <span class="soft">no prompt</span>}</li>}
