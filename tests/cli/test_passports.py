@@ -140,7 +140,8 @@ def test_hostile_passport_is_refused(vacr, ready_folder, attest, appraise):
         assert appraise(evidence="bad.json")[0].returncode == 3
 
 
-def test_verdict_names_the_verifier_of_the_trust_store(vacr, ready_folder, attest, appraise):
+@pytest.mark.usefixtures("ready_folder")
+def test_verdict_names_the_verifier_of_the_trust_store(vacr, attest, appraise):
     attest()
     assert appraise(*KEY)[0].returncode == 0
     signed_with = KEY[KEY.index("--key") + 1]
