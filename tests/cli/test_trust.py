@@ -122,7 +122,9 @@ def test_store_named_as_a_key_is_refused(vacr, people):
     assert "--trust-store" in done.err
 
 
-@pytest.mark.parametrize("layout", ["[[ trusted ]]", "[['trusted']]", "[[ trusted]] # Alice"])
+@pytest.mark.parametrize(
+    "layout", ["[[ trusted ]]", "[['trusted']]", "[[ trusted]] # Alice", '[["\\u0074rusted"]]']
+)
 def test_store_in_another_layout_is_not_taken_for_keys(vacr, people, layout):
     """The key of a log would count as a signer's, and an expired one again."""
     add(vacr, "Alice", "alice", "--role", "log", "--trust-store", "team.toml")
