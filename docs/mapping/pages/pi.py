@@ -20,7 +20,7 @@ from pages.markdown import (
     render_usage_sums,
 )
 from vacr.agents import openclaw, pi
-from vacr.agents.openclaw.speakers import _HOST_STARTS
+from vacr.agents.openclaw.speakers import _HOST_STARTS, PROVENANCE_SPEAKERS
 from vacr.agents.pi.tools import _ABORTED_TEXTS, _BLOCKED_TEXT
 from vacr.agents.pi_entries import (
     PI_COMMAND_ROLE,
@@ -52,7 +52,25 @@ def render_openclaw_page() -> str:
             "the rest of the text",
         ),
     ]
-    return _render(openclaw, "OpenClaw", rows)
+    stated = [
+        (f"`provenance.kind` is {quote(kind)}", quote(speaker.who), quote(speaker.basis), "–")
+        for kind, speaker in PROVENANCE_SPEAKERS.items()
+    ]
+    rows = [*stated, *rows]
+    return _render(openclaw, "OpenClaw", rows) + _DATABASE_SECTION
+
+
+_DATABASE_SECTION = """
+## The database
+
+A row of `transcript_events` holds one line as text in `event_json`. It becomes the entry of that line, and its other columns stay in `vacr.event-row`. Each other row with the id of the session, and
+the row of its conversation in `session_nodes`, becomes an event, marked `vacr.row`.
+
+## Commands in the background
+
+`exec` states the id of a command that goes on, in `details.sessionId`. A call of `process` that states its end has the outcome, and the command's `vacr.resolved-by` names that call. A command that
+waits for an approval (`details.status` is `approval-pending`) has no outcome. `details.exitReason`, `details.noOutputTimedOut` and the text of an error tell timeouts and stopped commands apart.
+"""
 
 
 def _render(reader: ModuleType, title: str, speakers: list[tuple[str, ...]]) -> str:

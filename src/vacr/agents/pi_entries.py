@@ -85,14 +85,16 @@ PI_COMMAND_ROLE = "bashExecution"
 PI_EXTENSION_ROLES = frozenset(("custom", "hookMessage"))
 """The roles of messages that an extension wrote."""
 PI_MESSAGE_MEMBERS = {
-    "user": parse_names("content role timestamp"),
+    "user": parse_names("__openclaw content idempotencyKey provenance role timestamp"),
     "assistant": parse_names(
         """
-        api content diagnostics errorMessage model provider responseId responseModel role stopReason
-        timestamp usage
+        __openclaw api content diagnostics errorMessage idempotencyKey model openclawAbort
+        openclawDelivery provider responseId responseModel role stopReason timestamp usage
         """
     ),
-    "toolResult": parse_names("content details isError role timestamp toolCallId toolName"),
+    "toolResult": parse_names(
+        "__openclaw content details isError role timestamp toolCallId toolName"
+    ),
     "bashExecution": parse_names(
         """
         cancelled command excludeFromContext exitCode fullOutputPath output role timestamp
@@ -102,8 +104,10 @@ PI_MESSAGE_MEMBERS = {
     "custom": parse_names("content customType details display role timestamp"),
     "hookMessage": parse_names("content customType details display role timestamp"),
 }
-"""Role → the members of such a message."""
-PI_USAGE_MEMBERS = parse_names("cacheRead cacheWrite cost input output reasoning totalTokens")
+"""Role → the members of such a message, with those that OpenClaw adds."""
+PI_USAGE_MEMBERS = parse_names(
+    "cacheRead cacheWrite cost input output reasoning reasoningTokens totalTokens"
+)
 
 # --- Moves ---
 
@@ -161,10 +165,10 @@ _SUMMED_COUNTERS = ("input", "cacheRead", "cacheWrite", "output", "totalTokens")
 def read_pi_session(source: Source, format_id: str, agent: str) -> Reading:
     """Return the record of one session, in a format and of an agent that the caller names."""
     with pause_garbage_collector():
-        return _PiReader(format_id, agent).read(source)
+        return PiReader(format_id, agent).read(source)
 
 
-class _PiReader:
+class PiReader:
     """One session on its way into a record."""
 
     def __init__(self, format_id: str, agent: str) -> None:

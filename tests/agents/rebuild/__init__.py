@@ -25,6 +25,7 @@ from tests.agents.rebuild import (
     json_sessions,
     kimi,
     open_code,
+    openclaw_rows,
     openhands,
     pi_entries,
     qwen_code,
@@ -84,6 +85,7 @@ WHOLE = {
     "vibe-json": (vibe.session_file, chat_documents.native),
     "hermes-sqlite": (hermes.rows, hermes.native_row),
     "hermes-json": (hermes.session_file, chat_documents.native),
+    "openclaw-sqlite": (openclaw_rows.values, openclaw_rows.native),
     "openhands-events": (openhands.events, openhands.native),
     "openhands-history": (openhands.history, openhands.native),
     "swe-agent-traj": (chat_documents.swe_agent, chat_documents.native),
@@ -97,7 +99,7 @@ WHOLE = {
 }
 UNORDERED = {"opencode-json", "crush-sqlite", "swe-agent-traj", "mini-swe-agent-json"}
 UNORDERED |= {"openhands-events", "openhands-history", "hermes-sqlite", "hermes-json"}
-UNORDERED |= {"goose-sqlite", "vibe-json", "zed-sqlite"}
+UNORDERED |= {"goose-sqlite", "vibe-json", "zed-sqlite", "openclaw-sqlite"}
 
 TEXTS = {
     "cursor-text": lambda *records: cursor_transcripts.text(*records).encode(),

@@ -16,7 +16,12 @@ OpenClaw writes some messages alone. For example, one starts a session:
     >>> say("A new session was started via /new or /reset. Greet the user.")
     Speaker(who='host', basis='inferred', prompt=None)
 
-A person may quote such a text, so the basis is never more than `inferred`.
+A person may quote such a text, so the basis is never more than `inferred`. Newer versions state
+where a message came from, in `provenance`: that decides.
+
+    >>> entry = {"type": "user", "message": {"provenance": {"kind": "inter_session"}}}
+    >>> separate_words(entry, Speaker(HUMAN, INFERRED))
+    Speaker(who='parent-agent', basis='stated', prompt=None)
 """
 
 from __future__ import annotations
@@ -24,7 +29,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from vacr.agents.labels import HOST, HUMAN, INFERRED, Speaker
+from vacr.agents.labels import HOST, HUMAN, INFERRED, PARENT_AGENT, STATED, Speaker
+from vacr.agents.tool_calls import dict_or_empty
 
 _HOST_STARTS = (
     "A new session was started via /new or /reset",
@@ -35,6 +41,11 @@ _HOST_STARTS = (
     "An async command you ran earlier has completed.",
     "[cron:",
 )
+PROVENANCE_SPEAKERS = {
+    "inter_session": Speaker(PARENT_AGENT, STATED),
+    "internal_system": Speaker(HOST, STATED),
+}
+"""Kind of a message's `provenance` → who wrote it; a person wrote all others."""
 _FACTS = re.compile(
     r"[A-Z][^\n]{0,80}\(untrusted[^)\n]{0,80}\):\n```json\n.*?\n```\n*"
     r"|System: \[[^\n]*(?:\n+|\Z)",
@@ -52,6 +63,9 @@ def separate_words(entry: dict[str, Any], speaker: Speaker) -> Speaker:
     it names a person.
     """
     content = entry.get("content")
+    provenance = dict_or_empty(dict_or_empty(entry.get("message")).get("provenance"))
+    if (stated := PROVENANCE_SPEAKERS.get(str(provenance.get("kind")))) is not None:
+        return stated
     if speaker.who != HUMAN or speaker.prompt is not None:
         return speaker
     blocks = content if type(content) is list else [content]

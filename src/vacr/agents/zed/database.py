@@ -11,21 +11,20 @@ A thread that cannot be decompressed stays in the row as bytes.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from vacr.agents.documents import DatabaseQuery, ListedSession, build_select, list_columns
-from vacr.errors import UnreadableInput
+from vacr.agents.zstd import MAX_DECOMPRESSED_BYTES, decompress_zstd
 from vacr.model import JsonObject
 
 ZED_DATABASE_FORMAT = "zed-sqlite"
 THREADS_TABLE = "threads"
 COMPRESSED = "zstd"
-MAX_THREAD_BYTES = 1 << 29
-"""No thread is larger when it is decompressed; a larger one is damaged, or an attack."""
+MAX_THREAD_BYTES = MAX_DECOMPRESSED_BYTES
+"""No thread is larger when it is decompressed."""
 _SIGNS = frozenset(("threads.summary", "threads.updated_at", "threads.data_type", "threads.data"))
-_MISSING_PACKAGE = "Zed compresses its threads, and the package zstandard is missing"
+_COMPRESSION_REASON = "Zed compresses its threads"
 
 
 class ThreadsDatabase:
@@ -94,36 +93,8 @@ def decode_thread(row: JsonObject) -> JsonObject:
     if type(data) is not bytes:
         return row
     if row.get("data_type") == COMPRESSED:
-        data = _decompress(data)
+        data = decompress_zstd(data, _COMPRESSION_REASON, MAX_THREAD_BYTES)
     try:
         return row if data is None else row | {"data": data.decode()}
     except UnicodeDecodeError:
         return row
-
-
-def _decompress(data: bytes) -> bytes | None:
-    """Return decompressed bytes, or None if they are damaged or too large.
-
-    Raises:
-        UnreadableInput: the package for it is missing.
-    """
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-
-        decompressor = zstd.ZstdDecompressor()
-        try:
-            text = decompressor.decompress(data, MAX_THREAD_BYTES)
-        except zstd.ZstdError:
-            return None
-        return text if decompressor.eof else None
-    try:
-        import zstandard
-    except ImportError:
-        raise UnreadableInput(_MISSING_PACKAGE, hint="pip install 'vacr[zed]'") from None
-    try:
-        with zstandard.ZstdDecompressor().stream_reader(data) as reader:
-            text = reader.read(MAX_THREAD_BYTES + 1)
-            is_whole = len(text) <= MAX_THREAD_BYTES and not reader.read(1)
-    except zstandard.ZstdError:
-        return None
-    return text if is_whole else None
