@@ -44,6 +44,26 @@ def test_outcomes_follow_from_status_and_text(record):
     assert unanswered == ["c9", "c10"]
 
 
+@pytest.mark.parametrize(
+    ("output", "status"), [("1 failed", None), ("", None), ("ok\nStderr: a warning", "success")]
+)
+def test_a_command_without_a_word_about_its_exit_code_has_no_outcome(output, status):
+    call = {"id": "c", "function": {"name": "Bash", "arguments": "{}"}}
+    state = {"toolCallId": "c", "toolCall": call, "status": "done", "parsedArgs": {}}
+    item = {"message": {"role": "assistant", "content": ""}, "toolCallStates": [state]}
+    state["output"] = [{"content": output}]
+    session = {"sessionId": "s", "workspaceDirectory": "/w", "history": [item]}
+    (result,) = entries_of(record_of(json.dumps(session).encode()), "tool-result")
+    assert result.get("status") == status
+
+
+def test_a_placeholder_is_not_a_title():
+    item = {"message": {"role": "user", "content": "Round the total."}}
+    session = {"sessionId": "s", "title": "Untitled Session", "workspaceDirectory": "/w"}
+    record = record_of(json.dumps(session | {"history": [item]}).encode())
+    assert find_session_title(record["session"]) == "Round the total."
+
+
 def test_note_of_a_timeout_counts_only_at_the_end_of_a_command():
     note = "\n\n[Command timed out after 120 seconds of no output]"
     ends = []
@@ -54,8 +74,8 @@ def test_note_of_a_timeout_counts_only_at_the_end_of_a_command():
         item = {"message": {"role": "assistant", "content": ""}, "toolCallStates": [state]}
         session = {"sessionId": "s", "workspaceDirectory": "/w", "history": [item]}
         (result,) = entries_of(record_of(json.dumps(session).encode()), "tool-result")
-        ends.append(result["status"])
-    assert ends == ["timeout", "success", "success"]
+        ends.append(result.get("status"))
+    assert ends == ["timeout", None, "success"]
 
 
 def test_arguments_without_a_parsed_form_are_parsed(record):

@@ -147,3 +147,54 @@ def test_similar_events_are_not_recognised():
         "ActionEvent",
     ]
     assert [find_agent("openhands").recognises([value]) for value in others] == [0.0] * 7
+
+
+# --- tokens and waiting ---
+
+
+def build_stats(prompt, cost, model="vendor/sonnet-9"):
+    tokens = {"prompt_tokens": prompt, "completion_tokens": 3, "cache_read_tokens": 1}
+    metric = {"model_name": model, "accumulated_cost": cost, "accumulated_token_usage": tokens}
+    return {"usage_to_metrics": {"agent": metric}}
+
+
+def sum_usage(record):
+    totals = {}
+    for entry in record["session"]["entries"]:
+        for child in entry.get("children", ()):
+            for name, count in child.get("token-usage", {}).items():
+                totals[name] = totals.get(name, 0) + count
+    return totals
+
+
+def test_growing_totals_count_each_token_once_and_the_state_counts_last(tmp_path):
+    folder = tmp_path / "conv"
+    (folder / "events").mkdir(parents=True)
+    (folder / "base_state.json").write_text(json.dumps({"id": ID, "stats": build_stats(90, 0.5)}))
+    for number, (prompt, cost) in enumerate([(10, 0.1), (40, 0.3)]):
+        event = {"id": f"{number}aaaa", "kind": "ConversationStateUpdateEvent", "key": "stats"}
+        event |= {"source": "environment", "value": build_stats(prompt, cost)}
+        (folder / "events" / f"event-{number:05}-aaaaaaaa.json").write_text(json.dumps(event))
+    (opened,) = read_sessions(folder)
+    record = stranger(opened.reading)
+    assert validate(record).findings == []
+    assert sum_usage(record) == {"input": 90, "output": 3, "cached": 1, "cost": 0.5}
+    assert record["session"]["agent-meta"]["model-id"] == "vendor/sonnet-9"
+
+
+@pytest.mark.parametrize(
+    ("suffix", "status"),
+    [
+        ("\n[The command timed out after 2.0 seconds. You may wait longer.]", "timeout"),
+        ("\n[The command has no new output after 30 seconds. You may wait.]", "running"),
+        ("\n[The command completed with exit code 0.]", None),
+    ],
+)
+def test_a_command_that_the_host_stopped_waiting_for_has_no_success(suffix, status):
+    call = {"kind": "ActionEvent", "source": "agent", "tool_name": "terminal"}
+    call |= {"tool_call_id": "c1", "action": {"command": "sleep 9"}, "thought": []}
+    seen = {"content": [], "is_error": False, "exit_code": -1, "timeout": False}
+    seen["metadata"] = {"exit_code": -1, "suffix": suffix}
+    answer = {"kind": "ObservationEvent", "source": "environment", "tool_name": "terminal"}
+    record = record_of(jsonl(call, answer | {"tool_call_id": "c1", "observation": seen}))
+    assert results_of(record) == {"c1": (status, None)}

@@ -90,6 +90,8 @@ def render_page() -> str:
                         "`running`",
                         "–",
                     ),
+                    ("`Bash`, `done`, with `Stderr: ` in the text", "`success`", "–"),
+                    ("`Bash`, `done`", UNKNOWN_OUTCOME_ROW, "–"),
                     ("`done`", "`success`", "–"),
                     ("another status", UNKNOWN_OUTCOME_ROW, "–"),
                 ],

@@ -51,7 +51,10 @@ def render_page() -> str:
             ),
             "Also `id` ← `id` and `parent-id` ← `parent_id`. Times without a zone stay in "
             "`vacr.native.timestamp`. The tokens of an event with statistics are totals so far; "
-            "`vacr.usage` has their sum. `base_state.json` of a folder is the event `base-state`.\n",
+            "`vacr.usage` has their sum. The tokens and the cost that no earlier event counted "
+            "become a child of type `model-usage` for each use of a model, marked "
+            "`vacr.usage-from`. `base_state.json` of a folder is the event `base-state`; its "
+            "totals count last.\n",
             "## Earlier events\n",
             "An `action` `message` is a message. Any other action is an `assistant` entry with a "
             "call: `name` ← `action`, `input` ← `args`, or the members of the event that are its "
@@ -63,6 +66,13 @@ def render_page() -> str:
                     ("`UserRejectObservation`, `user_rejected`", "`denied`", "–"),
                     ("`AgentErrorEvent`, an observation `error`", "`error`", "–"),
                     ("`timeout` of an observation", "`timeout`", "–"),
+                    (
+                        "`metadata.suffix` says that the command timed out, and there is no exit "
+                        "code",
+                        "`timeout`",
+                        "–",
+                    ),
+                    ("it says that the command has no new output", "`running`", "–"),
                     ("`is_error` of an observation", "`error`", "the `exit_code`, unless -1"),
                     (
                         "`exit_code` of an observation or of its `metadata`, unless -1",

@@ -221,6 +221,8 @@ _SIGNATURE_MEMBERS = ("signature", "thinkingSignature")
 
 TITLE_MEMBERS = ("title", "name", "summary", "customTitle", "aiTitle", "thread_name", "chatTitle")
 """Native members that contain a title, in the session or in an event."""
+PLACEHOLDER_TITLES = frozenset(("Untitled Session", "New Session"))
+"""Titles that say nothing: the agent gave the session no other."""
 TITLE_EVENTS = frozenset(
     ("custom-title", "ai-title", "summary", "thread_name_updated", "session_info")
 )
@@ -386,7 +388,8 @@ def _find_native_title(trace: Mapping[str, Any]) -> str:
     ]
     for holder in (trace, *reversed(events)):
         for member in TITLE_MEMBERS if isinstance(holder, dict) else ():
-            if isinstance(holder.get(member), str) and (title := flatten_to_line(holder[member])):
+            title = flatten_to_line(holder[member]) if isinstance(holder.get(member), str) else ""
+            if title and title not in PLACEHOLDER_TITLES:
                 return title
     return ""
 

@@ -2,6 +2,13 @@
 
 from tests.agents.independent.counts import Counts, Labels, documents
 
+USAGE = {
+    "input": "prompt_tokens",
+    "output": "completion_tokens",
+    "cached": "cache_read_tokens",
+    "reasoning": "reasoning_tokens",
+}
+
 
 def histories(data: bytes):
     """Yield the events of each conversation, and whether a person may have spoken."""
@@ -25,7 +32,7 @@ def count(data):
     counts, labels = Counts(), Labels()
     called, answered = set(), set()
     for events, has_person in histories(data):
-        number, open_calls = 0, []
+        number, open_calls, totals = 0, [], []
         for event in events:
             kind = event.get("kind")
             if kind == "MessageEvent":
@@ -67,6 +74,10 @@ def count(data):
                 metrics = event["value"]["usage_to_metrics"].values()
                 used = [one for one in metrics if one["accumulated_token_usage"]["prompt_tokens"]]
                 counts.models |= {one["model_name"] for one in used}
+                totals = [one["accumulated_token_usage"] for one in metrics]
+        for total in totals:
+            for counter, name in USAGE.items():
+                counts.tokens[counter] += total[name]
         labels.unanswered += len(open_calls)
     counts.paired = len(called & answered)
     return counts, labels

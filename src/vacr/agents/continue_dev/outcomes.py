@@ -1,8 +1,10 @@
 r"""How a tool call of Continue ended.
 
 The status of a call is `done`, `errored` or `canceled`. A command that fails is `errored` on the
-command line, with the exit code in the text. In the editor it is `done`, and the item of its output
-has a status of its own.
+command line, with the exit code in the text, but only if it wrote to its error stream: without, it
+is `done` whatever its exit code was, and the outcome is unknown. Only a command that succeeded shows
+what it wrote there. In the editor every command is `done`, and the item of its output has a status
+of its own.
 
     >>> from vacr.agents.continue_dev.outcomes import classify_outcome
     >>> from vacr.agents.labels import CallResult
@@ -13,8 +15,10 @@ has a status of its own.
     ('error', 2)
     >>> end("done", "no", status="Command failed with exit code 1")
     ('error', 1)
-    >>> end("done", "2 passed"), end("canceled", ""), end("canceled", "Permission denied by user")
-    (('success', None), ('interrupted', None), ('denied', None))
+    >>> end("done", "1 failed"), end("done", "2 passed\nStderr: 1 warning")
+    (('', None), ('success', None))
+    >>> end("canceled", ""), end("canceled", "Permission denied by user")
+    (('interrupted', None), ('denied', None))
     >>> end("done", "…\n\n[Command timed out after 120 seconds of no output]")
     ('timeout', None)
 """
@@ -24,7 +28,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from vacr.agents.continue_dev.tools import has_timed_out
+from vacr.agents.continue_dev.tools import STANDARD_ERROR_MARK, has_timed_out
 from vacr.agents.labels import (
     DENIED,
     FAILURE,
@@ -67,6 +71,7 @@ def classify_outcome(result: CallResult) -> Outcome:
             return Outcome(TIMED_OUT)
         if text.startswith(_BACKGROUND_START):
             return Outcome(RUNNING)
+        return SUCCEEDED if STANDARD_ERROR_MARK in text else UNKNOWN_OUTCOME
     return _classify_done(entry.get("output"))
 
 

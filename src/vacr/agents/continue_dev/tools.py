@@ -23,7 +23,7 @@ _DIFF_MARK = "\nDiff:\n"
 _READ_START = re.compile(r"Content of [^\n]+:\n")
 _CUT_FILE_NOTE = re.compile(r"\n\n\(\d{1,12} characters(?: of \d{1,12})? truncated\)\s*\Z")
 _CUT_OUTPUT_NOTE = re.compile(r"\(previous [^\n]{1,80}(?:truncated|removed)\)\n")
-_STANDARD_ERROR_MARK = "\nStderr: "
+STANDARD_ERROR_MARK = "\nStderr: "
 _TIMEOUT_NOTE = re.compile(r"\n\n\[Command timed out after [\d.]{1,12} seconds of no output\]\s*\Z")
 _ERROR_START = re.compile(r"(?:Error executing tool \w+: )?Error \(exit code -?\d{1,10}\): ")
 
@@ -77,7 +77,7 @@ def parse_shell_output(call: ToolCall) -> ShellOutput:
         return replace(plain, text="", ended=False)
     failed = _ERROR_START.match(call.output)
     text = call.output[failed.end() :] if failed else plain.text
-    text, _, errors = text.partition(_STANDARD_ERROR_MARK)
+    text, _, errors = text.partition(STANDARD_ERROR_MARK)
     return replace(plain, text=text, errors=errors, ended=not has_timed_out(call.output))
 
 

@@ -19,6 +19,7 @@ from vacr.agents.labels import (
     FAILURE,
     HOOK,
     HOST,
+    RUNNING,
     STATED,
     SUCCEEDED,
     SUCCESS,
@@ -73,6 +74,8 @@ def classify_outcome(result: CallResult) -> Outcome:
     if report.get("timeout") is True:
         return Outcome(TIMED_OUT)
     code = find_exit_code(entry)
+    if code is None and (ended := _classify_waiting(report)) is not None:
+        return ended
     if report.get("is_error") is True:
         return Outcome(FAILURE, code)
     if code is not None:
@@ -81,6 +84,18 @@ def classify_outcome(result: CallResult) -> Outcome:
     if report.get("is_error") is False and tool not in SHELL_TOOLS:
         return SUCCEEDED
     return UNKNOWN_OUTCOME
+
+
+_STILL_WAITING = (
+    ("[The command timed out after ", Outcome(TIMED_OUT)),
+    ("[The command has no new output after ", Outcome(RUNNING)),
+)
+
+
+def _classify_waiting(report: dict[str, Any]) -> Outcome | None:
+    """Return the outcome of a command that OpenHands stopped waiting for; None for another."""
+    suffix = str(dict_or_empty(report.get("metadata")).get("suffix"))
+    return next((outcome for start, outcome in _STILL_WAITING if start in suffix), None)
 
 
 def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:

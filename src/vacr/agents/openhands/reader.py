@@ -24,6 +24,7 @@ times of events are local times without a zone. They stay in `vacr.native`.
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -67,6 +68,10 @@ OPENHANDS_EVENT_KINDS = parse_names(
     """
 )
 OPENHANDS_RESERVED_EVENT_TYPES = parse_names("attached-file base-state undecodable unknown")
+OPENHANDS_USAGE_EVENT = "model-usage"
+"""The type of the events that count the tokens of a model."""
+USAGE_FROM_TOTAL = "total"
+_COST_DIGITS = 12
 OPENHANDS_USAGE_SUMS = (
     ("input", ("prompt_tokens",)),
     ("output", ("completion_tokens",)),
@@ -147,6 +152,7 @@ def _read_events(source: Source) -> Reading:
     """Return the record of the events in the lines of a file, or in the files of a folder."""
     session = SessionBuilder(OPENHANDS_EVENTS_FORMAT, name)
     events = EventReader(session)
+    states: list[tuple[JsonObject, Any]] = []
     is_folder = FOLDER.holds(source)
     for part in source.parts if is_folder else source.parts[:1]:
         for line, batch in part.documents():
@@ -160,8 +166,12 @@ def _read_events(source: Source) -> Reading:
                     session.entries.append(session.make_unusual_event(line, value, where))
                 elif is_folder and part.name == BASE_STATE_FILE:
                     session.entries.append(events.make_state_event(value))
+                    states.append((session.entries[-1], value.get("stats")))
                 else:
                     session.entries.append(events.make_entry(value))
+    # The state has the totals of the whole conversation, so that it counts last.
+    for entry, stats in states:
+        events.count_tokens(entry, stats)
     session.tidy()
     return session.reading(source, attached=not is_folder)
 
@@ -190,6 +200,8 @@ class EventReader:
         self.calls = 0
         self.waiting: list[str] = []
         """The ids of early actions that have no observation yet."""
+        self.counted: dict[str, JsonObject] = {}
+        """Use of a model → the totals that were counted so far."""
 
     def make_entry(self, event: JsonObject) -> JsonObject:
         """Turn an event of either generation into an entry."""
@@ -221,28 +233,57 @@ class EventReader:
         kind = event.get("kind")
         if type(kind) is not str or kind not in OPENHANDS_EVENT_KINDS:
             self.session.drift.count_type(kind)
-        usage = self.learn_stats(event)
+        stats = event.get("value") if event.get("key") == "stats" else None
         event.pop("kind", None)
         entry = make_typed_event(event, kind, OPENHANDS_RESERVED_EVENT_TYPES)
-        if usage:
-            get_writable_marks(entry)["usage"] = usage
+        self.count_tokens(entry, stats)
         return entry
 
-    def learn_stats(self, event: JsonObject) -> JsonObject:
-        """Learn the models from an event with statistics; return the sum of their tokens."""
-        if event.get("key") != "stats":
-            return {}
+    def count_tokens(self, entry: JsonObject, stats: Any) -> None:
+        """Count the tokens of statistics in their event, and learn the models.
+
+        The statistics are totals so far, for each use of a model. The event gets their sum, and a
+        child for each use with the tokens that were not counted yet.
+        """
         totals: JsonObject = {}
-        metrics = dict_or_empty(dict_or_empty(event.get("value")).get("usage_to_metrics"))
-        for one in metrics.values():
-            model = dict_or_empty(one).get("model_name")
-            tokens = dict_or_empty(dict_or_empty(one).get("accumulated_token_usage"))
+        children: list[JsonObject] = []
+        for use, one in dict_or_empty(dict_or_empty(stats).get("usage_to_metrics")).items():
+            metric = dict_or_empty(one)
+            model = metric.get("model_name")
+            tokens = dict_or_empty(metric.get("accumulated_token_usage"))
             usage = sum_token_usage(tokens, OPENHANDS_USAGE_SUMS)
-            if type(model) is str and any(usage.values()):
-                self.session.models[model] += 1
             for counter, count in usage.items():
                 totals[counter] = totals.get(counter, 0) + count
-        return totals
+            if type(model) is str and any(usage.values()):
+                self.session.models[model] += 1
+            if growth := self.count_growth(use, usage, metric.get("accumulated_cost")):
+                child: JsonObject = {"type": "system-event", "event-type": OPENHANDS_USAGE_EVENT}
+                if type(model) is str:
+                    child["model-id"] = model
+                child["token-usage"] = growth
+                child["vacr"] = {"usage-from": USAGE_FROM_TOTAL}
+                children.append(child)
+        if totals:
+            get_writable_marks(entry)["usage"] = totals
+        if children:
+            entry["children"] = children
+
+    def count_growth(self, use: str, usage: JsonObject, cost: Any) -> JsonObject:
+        """Return the growth of the counters of a use since its last statistics, if any grew."""
+        counted = self.counted.setdefault(use, {})
+        totals = dict(usage)
+        if type(cost) in (int, float) and 0 < cost < math.inf:
+            totals["cost"] = cost
+        growth = {
+            name: round(count - counted.get(name, 0), _COST_DIGITS)
+            if name == "cost"
+            else max(0, count - counted.get(name, 0))
+            for name, count in totals.items()
+        }
+        if growth.get("cost", 0) < 0:
+            del growth["cost"]
+        counted.update(totals)
+        return growth if any(growth.values()) else {}
 
     def make_state_event(self, state: JsonObject) -> JsonObject:
         """Make the event of the state of a conversation, and learn about the session."""
