@@ -9,6 +9,7 @@ from tests.attribution.sessions import list_changes, read_records
 from tests.conftest import CORPUS, FIXTURES, record_of
 from vacr.agents.agent import Source, SourcePart
 from vacr.agents.registry import load_agents, recognise_agent
+from vacr.record import find_session_title
 
 FOLDER = FIXTURES / "continue"
 SESSION = FOLDER / "sessions" / "5b1d0c7e-0000-4000-8000-00000000c0de.json"

@@ -60,6 +60,56 @@ def test_person_who_interrupts_is_stated():
     ]
 
 
+def build_run(*messages, template="Solve this: {{task}}\n\nYou can run commands. {{system}}"):
+    info = {"mini_version": "2.4.6", "config": {"agent": {"instance_template": template}}}
+    task = {"role": "user", "content": "Solve this: Round it.\n\nYou can run commands. Linux"}
+    value = {"info": info, "messages": [task, *messages]}
+    value["trajectory_format"] = "mini-swe-agent-1.1"
+    return value
+
+
+def read_run(value):
+    record = record_of(json.dumps(value).encode())
+    assert validate(record).findings == []
+    rebuild.assert_same([record], [value])
+    return record
+
+
+def test_prompt_is_the_task_without_the_template_around_it():
+    (prompt,) = entries_of(read_run(build_run()), "user")
+    assert prompt["vacr"]["prompt"] == "Round it."
+    (other,) = entries_of(read_run(build_run(template="{{task}}")), "user")
+    assert "prompt" not in other["vacr"]
+
+
+def test_tokens_of_a_rejected_answer_count():
+    usage = {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}
+    extra = {"interrupt_type": "FormatError", "response": {"model": "m-1", "usage": usage}}
+    record = read_run(build_run({"role": "user", "content": "No call.", "extra": extra}))
+    (event,) = entries_of(record, "user")[1]["children"]
+    assert (event["event-type"], event["model-id"]) == ("model-usage", "m-1")
+    assert event["token-usage"] == {"input": 9, "output": 2, "total": 11}
+    assert record["session"]["agent-meta"]["model-id"] == "m-1"
+
+
+def test_command_that_submits_succeeded_and_others_after_it_never_ran():
+    commands = ["echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", "make"]
+    calls = [
+        {"id": f"c{number}", "type": "function", "function": function}
+        for number, command in enumerate(commands)
+        for function in [{"name": "bash", "arguments": json.dumps({"command": command})}]
+    ]
+    extra = {"returncode": -1, "exception_info": "action was not executed", "raw_output": ""}
+    results = [
+        {"role": "tool", "tool_call_id": f"c{number}", "content": "{}", "extra": extra}
+        for number in range(2)
+    ]
+    answer = {"role": "assistant", "content": "Done.", "tool_calls": calls, "function_call": None}
+    record = read_run(build_run(answer, *results))
+    assert outcomes(record) == [("c0", "success", None), ("c1", "interrupted", None)]
+    assert "drift" not in record["vacr"]
+
+
 def test_calls_of_version_2_are_paired_by_id():
     record = read(MINI / "mini-calls.traj.json")
     assert outcomes(record) == [

@@ -34,8 +34,18 @@ def render_page() -> str:
             "`model-id` repeats `extra.response.model`, `timestamp` has `extra.timestamp` "
             "or else `extra.response.created` in milliseconds, and `token-usage` sums `extra.response.usage`:\n",
             render_usage_sums(CHAT_USAGE_SUMS),
+            "An answer in which the host found no call has no message: the host's message after "
+            "it has the response. Its tokens are in a child of type `model-usage`, marked "
+            "`vacr.usage-from`: `response`.\n",
             render_labels(
                 [
+                    (
+                        "`extra.exception_info` is `action was not executed`, and the command has "
+                        f"{quote(labels.SUBMIT_MARK)}: the host stops at it",
+                        "`success`",
+                        "–",
+                    ),
+                    ("that text, and any other command", "`interrupted`", "–"),
                     ("`extra.exception_info`, or the text of a timeout", "`timeout`, `error`", "–"),
                     (
                         "`extra.returncode`, or `<returncode>` in the text",
@@ -51,7 +61,11 @@ def render_page() -> str:
                         "–",
                     ),
                     ("the first message of a benchmark", *INFERRED_AS_UNKNOWN, "–"),
-                    ("the first message of any other run", *INFERRED_AS_HUMAN, "–"),
+                    (
+                        "the first message of any other run",
+                        *INFERRED_AS_HUMAN,
+                        "the task, without `info.config.agent.instance_template` around it",
+                    ),
                     ("any other", *STATED_BY_HOST),
                 ],
             ),

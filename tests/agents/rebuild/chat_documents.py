@@ -64,7 +64,7 @@ def message(entry: dict) -> dict:
     views = build_child_entries(entry.get("content"))
     for child in entry.pop("children", [])[len(views) :]:
         marks = child.pop("vacr", {})
-        if "from" in marks:
+        if "from" in marks or "usage-from" in marks:
             continue
         if child.pop("type") == "reasoning":
             entry[marks["member"]] = child["content"]

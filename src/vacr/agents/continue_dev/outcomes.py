@@ -2,9 +2,9 @@ r"""How a tool call of Continue ended.
 
 The status of a call is `done`, `errored` or `canceled`. A command that fails is `errored` on the
 command line, with the exit code in the text, but only if it wrote to its error stream: without, it
-is `done` whatever its exit code was, and the outcome is unknown. Only a command that succeeded shows
-what it wrote there. In the editor every command is `done`, and the item of its output has a status
-of its own.
+is `done` whatever its exit code was, and the outcome is unknown. Only a command that succeeded
+shows what it wrote there. In the editor every command is `done`, and the item of its output has a
+status of its own.
 
     >>> from vacr.agents.continue_dev.outcomes import classify_outcome
     >>> from vacr.agents.labels import CallResult

@@ -2,6 +2,7 @@ r"""Speakers of user messages of mini-swe-agent, outcomes of commands, and their
 
 | evidence | outcome |
 |---|---|
+| `extra.exception_info`: not executed | success if the command submits the work, else interrupted |
 | `extra.exception_info`, or the text of a command that took too long | timeout, or error |
 | `extra.returncode`, or `<returncode>` at the beginning | success for 0, else error |
 | otherwise | unknown |
@@ -24,6 +25,7 @@ from vacr.agents.labels import (
     FAILURE,
     HOST,
     HUMAN,
+    INTERRUPTED,
     STATED,
     SUCCESS,
     TIMED_OUT,
@@ -33,13 +35,22 @@ from vacr.agents.labels import (
     Speaker,
     infer_speaker,
 )
-from vacr.agents.tool_calls import ToolCall, dict_or_empty
+from vacr.agents.tool_calls import (
+    COMMAND_ARGUMENTS,
+    ToolCall,
+    dict_or_empty,
+    get_text_argument,
+)
 
 RETURN_CODE = re.compile(
     r"(?:<exception>.*?</exception>\n)?<returncode>(-?\d{1,10})</returncode>\n?", re.DOTALL
 )
 _OUTPUT = re.compile(r"<output>\n?(.*?)</output>\s*\Z", re.DOTALL)
 _TIMEOUT = re.compile(r"The last command <command>.*</command> timed out", re.DOTALL)
+_NOT_EXECUTED = "action was not executed"
+SUBMIT_MARK = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+_TASK_PLACE = "{{task}}"
+_NEXT_PLACE = re.compile(r"\{[{%]")
 USER_INTERRUPTIONS = frozenset(("UserInterruption", "UserRejection"))
 
 
@@ -49,6 +60,10 @@ def classify_outcome(result: CallResult) -> Outcome:
     output = result.entry.get("output")
     text = output if type(output) is str else ""
     exception = extra.get("exception_info")
+    if exception == _NOT_EXECUTED:
+        # The host stops at the command that submits, without its output; it ran with exit code 0.
+        command = get_text_argument(dict_or_empty(result.call).get("input"), COMMAND_ARGUMENTS)
+        return Outcome(SUCCESS if command and SUBMIT_MARK in command else INTERRUPTED)
     if exception and type(exception) is str:
         return Outcome(TIMED_OUT) if "timed out" in exception else FAILED
     if _TIMEOUT.match(text):
@@ -75,7 +90,26 @@ def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
     if kind in USER_INTERRUPTIONS:
         return Speaker(HUMAN, STATED)
     first = next((e for e in record["session"]["entries"] if e["type"] == "user"), None)
-    return infer_speaker(record) if entry is first else Speaker(HOST, STATED)
+    if entry is not first:
+        return Speaker(HOST, STATED)
+    speaker = infer_speaker(record)
+    task = _find_task(entry.get("content"), record)
+    return speaker if task is None else speaker._replace(prompt=task)
+
+
+def _find_task(text: Any, record: dict[str, Any]) -> str | None:
+    """Return the task in the first message, without the template around it; None without one."""
+    info = dict_or_empty(record["session"].get("info"))
+    agent = dict_or_empty(dict_or_empty(info.get("config")).get("agent"))
+    template = agent.get("instance_template")
+    if type(text) is not str or type(template) is not str or template.count(_TASK_PLACE) != 1:
+        return None
+    before, _, after = template.partition(_TASK_PLACE)
+    after = _NEXT_PLACE.split(after, maxsplit=1)[0]
+    if not text.startswith(before) or not after.strip():
+        return None
+    end = text.find(after, len(before))
+    return text[len(before) : end] if end >= 0 else None
 
 
 def parse_shell_output(call: ToolCall) -> ShellOutput:

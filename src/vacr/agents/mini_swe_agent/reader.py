@@ -58,7 +58,12 @@ STORES = (
         },
     ),
 )
-MINI_MEMBERS = CHAT_MEMBERS | parse_names("extra thinking_blocks provider_specific_fields")
+MINI_MEMBERS = CHAT_MEMBERS | parse_names(
+    "annotations audio extra function_call images provider_specific_fields thinking_blocks"
+)
+MINI_USAGE_EVENT = "model-usage"
+"""The type of the child that counts the tokens of an answer that the host rejected."""
+USAGE_FROM_RESPONSE = "response"
 MINI_EXIT_ROLE = "exit"
 MINI_TRAJECTORY_FORMAT = "mini-swe-agent-"
 
@@ -158,6 +163,7 @@ class _Trajectory(JsonSession):
                 self.add_facts(entry, extra, content)
             elif role == "user":
                 self.waiting = []
+                self.add_rejected_answer(entry, extra)
         stamp = seconds_to_milliseconds(extra.get("timestamp"))
         if stamp is not None and role not in CHAT_EVENT_ROLES:
             entry["timestamp"] = stamp
@@ -176,16 +182,7 @@ class _Trajectory(JsonSession):
     def add_facts(self, entry: JsonObject, extra: JsonObject, content: Any) -> None:
         """Add the model and the usage of a response, and the calls that its text makes."""
         response = dict_or_empty(extra.get("response"))
-        model = response.get("model")
-        if type(model) is str and model:
-            entry["model-id"] = model
-            self.session.models[model] += 1
-        usage = build_chat_usage(response.get("usage"))
-        cost = extra.get("cost", dict_or_empty(response.get("usage")).get("cost"))
-        if type(cost) in (int, float):
-            usage["cost"] = cost
-        if usage:
-            entry["token-usage"] = usage
+        self.add_usage(entry, extra)
         created = seconds_to_milliseconds(response.get("created"))
         if created is not None:
             entry["timestamp"] = created
@@ -195,6 +192,28 @@ class _Trajectory(JsonSession):
         if calls:
             entry["children"] = [*entry.get("children", ()), *calls]
         self.waiting = [call["call-id"] for call in calls]
+
+    def add_rejected_answer(self, entry: JsonObject, extra: JsonObject) -> None:
+        """Add the usage of an answer that has no message: the host could not read a call in it."""
+        event: JsonObject = {"type": "system-event", "event-type": MINI_USAGE_EVENT}
+        self.add_usage(event, extra)
+        if "token-usage" in event:
+            event["vacr"] = {"usage-from": USAGE_FROM_RESPONSE}
+            entry["children"] = [*entry.get("children", ()), event]
+
+    def add_usage(self, entry: JsonObject, extra: JsonObject) -> None:
+        """Add the model and the usage of a response to the entry that counts them."""
+        response = dict_or_empty(extra.get("response"))
+        usage = build_chat_usage(response.get("usage"))
+        cost = extra.get("cost", dict_or_empty(response.get("usage")).get("cost"))
+        if type(cost) in (int, float):
+            usage["cost"] = cost
+        model = response.get("model")
+        if type(model) is str and model:
+            entry["model-id"] = model
+            self.session.models[model] += 1
+        if usage:
+            entry["token-usage"] = usage
 
     def make_call(self, command: str) -> JsonObject:
         """Make the call of a command that stands in the text of an answer."""
