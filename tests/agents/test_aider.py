@@ -258,6 +258,24 @@ def test_log_of_requests_is_read_alone():
     assert way_back.text(record) == data
 
 
+def test_history_of_inputs_is_read_alone():
+    data = (
+        b"\n# 2026-05-02 08:15:09.000123\n+The total is off.\n+\n+# round it\n"
+        b"\n# 2026-05-02 08:16:00.5\n+/exit\nodd \xff\n"
+    )
+    record = record_of(data)
+    assert record["vacr"]["source"]["format"] == "aider-input"
+    typed = [entry for entry in record["session"]["entries"] if entry["type"] == "user"]
+    assert [entry["content"][0]["text"] for entry in typed] == [
+        "The total is off.\n\n# round it",
+        "/exit",
+    ]
+    assert typed[0]["typed"] == "2026-05-02 08:15:09.000123"
+    assert typed[0]["vacr"]["speaker"] == "human"
+    assert way_back.text(record) == data
+    assert validate(record).findings == []
+
+
 @pytest.mark.parametrize("system", ["linux", "darwin", "win32"])
 def test_chat_of_the_current_project_is_listed(tmp_path, monkeypatch, system):
     homes.aider(tmp_path / "till")

@@ -4,9 +4,11 @@ import json
 
 import pytest
 
+from tests.agents import rebuild
 from tests.attribution.sessions import list_changes
 from tests.conftest import FIXTURES, record_of
 from tests.discovery import homes
+from vacr import validate
 from vacr.agents import find_agent
 from vacr.agents.lift import SessionBuilder
 from vacr.agents.openai_chat import build_chat_usage, make_chat_entry

@@ -45,7 +45,8 @@ def render_page() -> str:
             "In `.aider.llm.history`, each request is an event `request`, and each answer an "
             "`assistant` entry. `sent` and `received` are local times. vacr keeps the log, and the "
             f"history of inputs, with the chat beside them: {quote(*aider.ATTACHED)}. An input "
-            "that both histories have gets the local time `typed`.\n",
+            "that both histories have gets the local time `typed`. Read alone, each input of "
+            "`.aider.input.history` is a `user` entry, with the lines of the file in `raw`.\n",
             render_labels(
                 [
                     ("an edit that failed to match", "`error`", "–"),

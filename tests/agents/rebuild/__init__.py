@@ -105,6 +105,7 @@ TEXTS = {
     "cursor-text": lambda *records: cursor_transcripts.text(*records).encode(),
     "aider-markdown": aider.text,
     "aider-llm": aider.text,
+    "aider-input": aider.text,
 }
 """Format → the function that returns the bytes of a source from its records."""
 UNORDERED |= {"cline-session", "cline-task", "cline-ui", "amp-json", "continue-json"}

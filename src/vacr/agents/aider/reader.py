@@ -24,7 +24,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from vacr.agents.agent import SessionStore, Source, pause_garbage_collector
@@ -46,7 +46,8 @@ from vacr.model import JsonObject
 
 name = "aider"
 AIDER_CHAT_FORMAT, AIDER_LLM_FORMAT = "aider-markdown", "aider-llm"
-formats = (AIDER_CHAT_FORMAT, AIDER_LLM_FORMAT)
+AIDER_INPUT_FORMAT = "aider-input"
+formats = (AIDER_CHAT_FORMAT, AIDER_LLM_FORMAT, AIDER_INPUT_FORMAT)
 STORES = (SessionStore(("",), ".", under=".aider.chat.history.md"),)
 ATTACHED = (".aider.input.history", ".aider.llm.history")
 
@@ -54,6 +55,8 @@ _LLM_HEADING = re.compile(
     r"^(TO LLM|LLM RESPONSE) (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\r?\n", re.MULTILINE
 )
 _FIRST_LLM_HEADING = re.compile(r"\s*TO LLM \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\r?\n-------\r?\n")
+_TYPED_HEADING = re.compile(r"^# (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+)\r?\n(?=\+)", re.MULTILINE)
+_FIRST_TYPED_HEADING = re.compile(r"\s*" + _TYPED_HEADING.pattern.removeprefix("^"))
 AIDER_ANSWER = re.compile(r".*\(Y\)es/\(N\)o[^\n]* \[[^\]\n]*\]: (?:all|skip)", re.DOTALL)
 """An input that Aider gives itself: the person chose an answer for a group of questions."""
 
@@ -76,16 +79,17 @@ _INPUT_HEADING = re.compile(r"# (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+)\Z")
 
 
 def recognises(sample: Sequence[Any]) -> float:
-    """Return 1 for the text of a chat history or of a log of requests, else 0."""
+    """Return 1 for the text of a chat history, a log of requests or a history of inputs, else 0."""
     text = sample[0] if sample else None
     if type(text) is not str:
         return 0.0
     text = text.removeprefix("\ufeff")
-    return float(bool(FIRST_HEADING.search(text) or _FIRST_LLM_HEADING.match(text)))
+    is_log = _FIRST_LLM_HEADING.match(text) or _FIRST_TYPED_HEADING.match(text)
+    return float(bool(FIRST_HEADING.search(text) or is_log))
 
 
 def read(source: Source) -> Iterator[Reading]:
-    """Yield the record of each run in a chat history, or the record of a log."""
+    """Yield the record of each run in a chat history, or the record of another file."""
     with pause_garbage_collector():
         readings = list(_read_source(source))
     yield from readings
@@ -96,7 +100,10 @@ def _read_source(source: Source) -> Iterator[Reading]:
     pieces = list(_decode_pieces(source.main.data))
     text = "".join(piece for piece in pieces if isinstance(piece, str))
     if not FIRST_HEADING.search(text):
-        yield _read_log(source, pieces)
+        if _FIRST_TYPED_HEADING.match(text.removeprefix("\ufeff")):
+            yield _read_log(source, pieces, AIDER_INPUT_FORMAT, _TYPED_HEADING, _make_input_entry)
+        else:
+            yield _read_log(source, pieces, AIDER_LLM_FORMAT, _LLM_HEADING, _make_log_entry)
         return
     times = _parse_input_times(source)
     sessions: list[_RunReader] = []
@@ -152,26 +159,35 @@ def _make_bytes_event(data: bytes) -> JsonObject:
     }
 
 
-# --- The log of requests ---
+# --- The log of requests, and the history of inputs alone ---
 
 
-def _read_log(source: Source, pieces: list[str | bytes]) -> Reading:
-    """Return the record of a log of requests and answers; other lines become events."""
+def _read_log(
+    source: Source,
+    pieces: list[str | bytes],
+    format_id: str,
+    heading: re.Pattern[str],
+    make_entry: Callable[[re.Match[str], str, str], JsonObject],
+) -> Reading:
+    """Return the record of a file whose parts begin with headings; other lines become events.
+
+    `make_entry` gets a heading, the whole part, and the part without the heading.
+    """
     session = SessionBuilder(AIDER_CHAT_FORMAT, name)
     for piece in pieces:
         if isinstance(piece, bytes):
             _note_bytes(session, piece)
             session.entries.append(_make_bytes_event(piece))
             continue
-        starts = list(_LLM_HEADING.finditer(piece))
+        starts = list(heading.finditer(piece))
         if starts:
-            session.format_id = AIDER_LLM_FORMAT
+            session.format_id = format_id
         lead = piece[: starts[0].start()] if starts else piece
         session.entries += [_make_text_event(line) for line in lead.splitlines(keepends=True)]
         ends = [*(match.start() for match in starts[1:]), len(piece)]
         for match, end in zip(starts, ends, strict=False):
             raw = piece[match.start() : end]
-            session.entries.append(_make_log_entry(match, raw, piece[match.end() : end]))
+            session.entries.append(make_entry(match, raw, piece[match.end() : end]))
     return session.reading(source)
 
 
@@ -183,6 +199,13 @@ def _make_log_entry(heading: re.Match[str], raw: str, body: str) -> JsonObject:
     lines = [line.removeprefix("ASSISTANT ") for line in body.split("\n")]
     content = [{"type": "text", "text": "\n".join(lines).strip("\n")}]
     return {"type": "assistant", "content": content, "raw": raw, "received": heading[2]}
+
+
+def _make_input_entry(heading: re.Match[str], raw: str, body: str) -> JsonObject:
+    """Turn an input that a person typed into an entry."""
+    lines = [line.removesuffix("\r") for line in body.split("\n") if line.startswith("+")]
+    content = [{"type": "text", "text": "\n".join(line[1:] for line in lines)}]
+    return {"type": "user", "content": content, "raw": raw, "typed": heading[1]}
 
 
 def _note_bytes(session: SessionBuilder, data: bytes) -> None:
