@@ -165,3 +165,19 @@ def test_the_provenance_of_a_message_names_its_speaker(kind, speaker):
     message = line(1, "user", content="Look at it.", provenance={"kind": kind})
     (prompt,) = entries(record_of(jsonl(HEADER, message), "openclaw"), "user")
     assert (prompt["vacr"]["speaker"], prompt["vacr"]["speaker-basis"]) == speaker
+
+
+@pytest.mark.parametrize("odd", [{}, [], 7])
+def test_a_tool_name_of_an_odd_type_is_no_tool(odd):
+    details = {"status": "completed", "exitCode": 0}
+    result = line(1, "toolResult", content=[], toolCallId="c1", toolName=odd, details=details)
+    (entry,) = entries(record_of(jsonl(HEADER, result), "openclaw"), "tool-result")
+    assert entry["status"] == "success"
+
+
+def test_the_id_of_a_session_is_the_one_of_its_rows(tmp_path):
+    claw = OpenClaw(tmp_path / "openclaw-agent.sqlite")
+    claw.session()
+    claw.line({"type": "session", "version": 4, "id": "another", "cwd": FOLDER})
+    claw.close()
+    assert [*read_records(tmp_path / "openclaw-agent.sqlite")] == [SESSION]

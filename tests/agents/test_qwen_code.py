@@ -211,3 +211,13 @@ def test_a_command_writes_a_file(tmp_path):
     text += "Exit Code: 0\nSignal: 0\nProcess Group PGID: 7"
     call = ("run_shell_command", {"command": "echo hi > a.py"}, text, {})
     assert changes(tmp_path, call) == [("a.py", [[1, 1]], "shell")]
+
+
+@pytest.mark.parametrize("odd", [{}, [], {"a": [1]}, 7, None])
+def test_members_of_an_odd_type_decide_nothing(odd):
+    prompt = line(1, "user", {"text": "Round it."}, subtype=odd)
+    answer = {"functionResponse": {"id": "c1", "response": {"output": "ok"}}}
+    report = {"callId": "c1", "status": "error", "errorType": odd}
+    result = line(2, "tool_result", answer, toolCallResult=report)
+    record = record_of(jsonl(prompt, result))
+    assert record["session"]["entries"][0]["vacr"]["speaker"] == "human"

@@ -94,6 +94,14 @@ def test_tokens_of_a_rejected_answer_count():
     assert record["session"]["agent-meta"]["model-id"] == "m-1"
 
 
+@pytest.mark.parametrize("odd", [{}, [], 7])
+def test_members_of_an_odd_type_are_kept(odd):
+    record = read_run(build_run({"role": odd, "content": "Hm.", "extra": {"timestamp": 5.5}}))
+    assert record["session"]["entries"][1]["type"] == "system-event"
+    message = {"role": "user", "content": "Hm.", "extra": {"interrupt_type": odd}}
+    assert entries_of(read_run(build_run(message)), "user")[1]["vacr"]["speaker"] == "host"
+
+
 def test_command_that_submits_succeeded_and_others_after_it_never_ran():
     commands = ["echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", "make"]
     calls = [

@@ -44,7 +44,7 @@ from vacr.agents.labels import (
     UNKNOWN_SPEAKER,
     Speaker,
 )
-from vacr.agents.lift import parse_names
+from vacr.agents.lift import is_one_of, parse_names
 
 _HOST_TAGS = parse_names(
     """
@@ -249,7 +249,7 @@ def _is_media_label(blocks: list[Any], index: int) -> bool:
         return False
     position = index - 1 if text.startswith("</") else index + 1
     neighbour = blocks[position] if 0 <= position < len(blocks) else None
-    return isinstance(neighbour, dict) and neighbour.get("type") in _MEDIA_BLOCKS
+    return isinstance(neighbour, dict) and is_one_of(neighbour.get("type"), _MEDIA_BLOCKS)
 
 
 def _drop_editor_context(text: str) -> str:

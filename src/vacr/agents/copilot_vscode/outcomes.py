@@ -31,7 +31,7 @@ REFUSALS = (
     "The user cancelled the tool call.",
 )
 EDITED_START = "The following files were successfully edited:\n"
-DENIED_CONFIRMATIONS = frozenset((0, 5))
+DENIED_CONFIRMATIONS = (0, 5)
 """The types of a confirmation that mean: refused, skipped."""
 EDIT_TOOLS = frozenset(
     (

@@ -40,6 +40,7 @@ from vacr.agents.labels import (
     CallResult,
     Outcome,
 )
+from vacr.agents.lift import is_one_of
 from vacr.agents.tool_calls import ToolCall, dict_or_empty, extract_result_text
 from vacr.edits import FileAction, Hunk
 
@@ -88,7 +89,7 @@ def split_result(native: dict[str, Any]) -> tuple[bool | None, str, str]:
 def classify_outcome(result: CallResult) -> Outcome:
     """Return how a call ended, or the unknown outcome if the session does not tell."""
     is_error, message, output = split_result(result.entry)
-    if result.report.get("answer") in _REJECTIONS or (
+    if is_one_of(result.report.get("answer"), _REJECTIONS) or (
         is_error and message.startswith(_REJECTED_START)
     ):
         return Outcome(DENIED)

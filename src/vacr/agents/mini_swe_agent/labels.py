@@ -35,6 +35,7 @@ from vacr.agents.labels import (
     Speaker,
     infer_speaker,
 )
+from vacr.agents.lift import is_one_of
 from vacr.agents.tool_calls import (
     COMMAND_ARGUMENTS,
     ToolCall,
@@ -87,7 +88,7 @@ def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
     """Return who wrote a user message: the task, a person who interrupted, or the host."""
     extra = dict_or_empty(entry.get("extra"))
     kind = extra.get("interrupt_type")
-    if kind in USER_INTERRUPTIONS:
+    if is_one_of(kind, USER_INTERRUPTIONS):
         return Speaker(HUMAN, STATED)
     first = next((e for e in record["session"]["entries"] if e["type"] == "user"), None)
     if entry is not first:

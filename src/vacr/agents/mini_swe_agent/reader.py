@@ -29,7 +29,7 @@ from typing import Any
 from vacr.agents.agent import SessionStore, Source
 from vacr.agents.json_sessions import JsonSession, read_json_sessions
 from vacr.agents.labels import get_writable_marks
-from vacr.agents.lift import Reading, SessionBuilder, parse_names
+from vacr.agents.lift import Reading, SessionBuilder, is_one_of, parse_names
 from vacr.agents.openai_chat import (
     CHAT_EVENT_ROLES,
     CHAT_MEMBERS,
@@ -165,7 +165,7 @@ class _Trajectory(JsonSession):
                 self.waiting = []
                 self.add_rejected_answer(entry, extra)
         stamp = seconds_to_milliseconds(extra.get("timestamp"))
-        if stamp is not None and role not in CHAT_EVENT_ROLES:
+        if stamp is not None and not is_one_of(role, CHAT_EVENT_ROLES):
             entry["timestamp"] = stamp
         return entry
 

@@ -162,26 +162,34 @@ def read_rows(source: Source, agent: str) -> Reading:
         reader = PiReader(OPENCLAW_DATABASE_FORMAT, agent)
         session = reader.session
         rows = read_exported_rows(source, session)
+        stored_id = session.session_id
         others, session.entries = session.entries, []
         events: list[JsonObject] = []
         for table, row in rows:
             line = parse_json_text(row.get("event_json")) if table == EVENTS_TABLE else None
             if type(line) is dict:
-                session.entries.append(_make_line_entry(reader, row, line))
+                session.entries.append(_make_line_entry(reader, row, line, stored_id))
             else:
                 events.append(make_row_event(table, row))
         reader.settle()
+        # The header of a session may have another id than the rows.
+        session.session_id = stored_id
         session.entries += events + others
         session.tidy()
         return session.reading(source)
 
 
-def _make_line_entry(reader: PiReader, row: JsonObject, line: JsonObject) -> JsonObject:
-    """Turn the line in a row into an entry; the other columns stay in `vacr.event-row`."""
+def _make_line_entry(
+    reader: PiReader, row: JsonObject, line: JsonObject, stored_id: str | None
+) -> JsonObject:
+    """Turn the line in a row into an entry; the other columns stay in `vacr.event-row`.
+
+    The id of the session is not repeated there.
+    """
     entry = reader.make_entry(line)
     del row["event_json"]
     drop_nulls(row)
-    if row.get("session_id") == reader.session.session_id:
+    if stored_id is not None and row.get("session_id") == stored_id:
         del row["session_id"]
     get_writable_marks(entry)["event-row"] = row
     return entry

@@ -38,6 +38,7 @@ from vacr.agents.labels import (
     Outcome,
     parse_status_word,
 )
+from vacr.agents.lift import is_one_of
 from vacr.agents.pi.tools import classify_outcome as classify_pi_outcome
 from vacr.agents.pi.tools import get_details
 from vacr.agents.pi.tools import parse_shell_output as parse_pi_output
@@ -68,7 +69,7 @@ def classify_outcome(result: CallResult) -> Outcome:
     if tool == _PROCESS_TOOL:
         return _classify_process(result, details, dict_or_empty(call.get("input")))
     outcome = classify_pi_outcome(result)
-    if tool not in _SHELL_TOOLS:
+    if not is_one_of(tool, _SHELL_TOOLS):
         return outcome
     if outcome.status == RUNNING:
         return outcome._replace(left_running=_get_text(details.get("sessionId")))

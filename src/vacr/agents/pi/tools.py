@@ -51,6 +51,7 @@ from vacr.agents.labels import (
     Outcome,
     parse_status_word,
 )
+from vacr.agents.lift import is_one_of
 from vacr.agents.tool_calls import (
     ToolCall,
     dict_or_empty,
@@ -109,7 +110,7 @@ def classify_outcome(result: CallResult) -> Outcome:
     if text in _ABORTED_TEXTS:
         return Outcome(INTERRUPTED)
     tool = (result.call or {}).get("name") or dict_or_empty(entry.get("message")).get("toolName")
-    if tool in _SHELL_TOOLS:
+    if is_one_of(tool, _SHELL_TOOLS):
         if line := _EXIT_LINE.search(text):
             return Outcome(FAILURE, int(line[1]))
         if _TIMEOUT_LINE.search(text):

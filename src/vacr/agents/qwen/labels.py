@@ -51,6 +51,7 @@ from vacr.agents.labels import (
     Outcome,
     Speaker,
 )
+from vacr.agents.lift import is_one_of
 from vacr.agents.tool_calls import dict_or_empty
 
 # --- Speakers ---
@@ -66,7 +67,8 @@ _HOST_ELEMENT = re.compile(r"\s*<system-reminder>.*</system-reminder>\s*", re.DO
 
 def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
     """Return who wrote a user message, and the person's part of it where it has other text."""
-    if entry.get("subtype") in HOST_SUBTYPES or entry.get("externalInputKind") == "notification":
+    is_notice = entry.get("externalInputKind") == "notification"
+    if is_notice or is_one_of(entry.get("subtype"), HOST_SUBTYPES):
         return Speaker(HOST, STATED)
     content = entry.get("content")
     parts = content if type(content) is list else [content]
