@@ -110,7 +110,7 @@ _TIMEOUT_START = re.compile(r"Command timed out after \d+ms before it could comp
 def classify_outcome(result: CallResult) -> Outcome:
     """Return how a call ended, or the unknown outcome if the session does not tell."""
     entry, report = result.entry, result.report
-    if report.get("errorType") in DENIED_ERRORS:
+    if is_one_of(report.get("errorType"), DENIED_ERRORS):
         return Outcome(DENIED)
     response = dict_or_empty(entry.get("output"))
     text: Any = response.get("output")
