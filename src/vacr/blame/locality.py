@@ -280,7 +280,7 @@ def _list_work_trees(repository: Repository) -> list[str]:
 def name_repository(record: JsonObject) -> str:
     """Return the repository of a record as `host/owner/name`; empty if the record does not tell.
 
-    Copilot writes only `owner/name`, which is a repository on GitHub.
+    A record may state only `owner/name`: that is a repository on GitHub.
 
         >>> from vacr.blame.locality import name_repository
         >>> name_repository({"vcs": {"repository": "Mira/app"}})
