@@ -11,7 +11,8 @@ import sys
 import threading
 import time
 from datetime import UTC, datetime
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote, urlsplit
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -246,6 +247,64 @@ def test_command_prints_the_address_and_ends_with_a_signal(home):
         process.send_signal(signal.SIGTERM)
         assert process.wait() == 0
     assert not list((home / ".local").rglob("open-*.html"))
+
+
+@pytest.fixture
+def open_at(home):
+    """Return a function that runs `vacr open` and returns the session and rows that it shows."""
+
+    def run(path):
+        command = [sys.executable, "-m", "vacr", "open", path, "--no-browser", "--format", "json"]
+        environment = {"PATH": os.environ["PATH"], "HOME": str(home)}
+        with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
+            address = urlsplit(json.loads(process.stdout.readline())["address"])
+            fragment = parse_qs(address.fragment)
+            headers = {"Authorization": f"Bearer {fragment['token'][0]}"}
+            url = f"http://{address.netloc}/api/conversations"
+            rows = None
+            while not rows:
+                with urlopen(Request(url, headers=headers)) as answer:
+                    rows = json.loads(answer.read())["conversations"]
+            process.send_signal(signal.SIGTERM)
+        return fragment.get("session", [""])[0], {row["session"] for row in rows}
+
+    return run
+
+
+def test_path_of_an_agents_session_opens_it_among_all(open_at, home):
+    path = next(path for path in home.rglob("*.jsonl") if ".codex" in path.parts)
+    session, rows = open_at(str(path))
+    assert session in path.read_text()
+    assert len(rows) > 1
+
+
+def test_path_of_another_session_opens_only_that(open_at):
+    session, rows = open_at(str(EXAMPLES / "claude-code.jsonl"))
+    assert {session} == rows
+
+
+def test_folder_opens_the_list_of_its_sessions(open_at):
+    session, rows = open_at(str(EXAMPLES))
+    assert session == ""
+    assert len(rows) == 5
+
+
+def test_path_without_sessions_is_refused_with_the_next_step(home, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "vacr", "open", str(tmp_path), "--no-browser"],
+        capture_output=True,
+        env={"PATH": os.environ["PATH"], "HOME": str(home)},
+    )
+    assert done.returncode == 3
+    assert b"no records or sessions found\n  To find sessions: vacr list -v" in done.stderr
+
+
+def test_state_folder_is_private_from_the_start(tmp_path):
+    state = tmp_path / "state" / "vacr"
+    with LocalApp(state, environment={"HOME": str(tmp_path)}) as app:
+        app.write_redirect_file()
+    for folder in (state.parent, state, *filter(os.path.isdir, state.iterdir())):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
 def test_vacr_alone_without_a_terminal_prints_help(home):

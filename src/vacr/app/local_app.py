@@ -27,7 +27,7 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
@@ -51,6 +51,7 @@ from vacr.archive import (
     split_snippet,
 )
 from vacr.errors import VacrError
+from vacr.files import make_folder_tree
 from vacr.version import __version__
 from vacr.viewer import make_visible
 from vacr.workflows import (
@@ -95,15 +96,24 @@ class LocalApp:
     """The server of the app, and the thread that follows the sessions."""
 
     def __init__(
-        self, state: Path, *, port: int = 0, environment: Mapping[str, str] = os.environ
+        self,
+        state: Path,
+        *,
+        port: int = 0,
+        environment: Mapping[str, str] = os.environ,
+        paths: Sequence[str] = (),
     ) -> None:
         """Listen on loopback; `state` is vacr's state folder, and port 0 any free port.
+
+        With `paths`, the app shows the records and sessions there, not those of this machine; the
+        index in `state` must be theirs.
 
         Raises:
             OSError: the port is in use.
         """
         self.state = state
         self.environment = environment
+        self.paths = paths
         self.token = secrets.token_urlsafe(32)
         self.progress = _IndexState()
         self.keeper = SessionKeeper(state, environment)
@@ -154,7 +164,7 @@ class LocalApp:
         The address has the token in it, and other users can read the arguments of a process.
         """
         folder = self.state / "app"
-        folder.mkdir(0o700, parents=True, exist_ok=True)
+        make_folder_tree(folder, 0o700)
         folder.chmod(0o700)
         path = folder / f"open-{self.port}.html"
         with suppress(FileNotFoundError):
@@ -191,7 +201,8 @@ class LocalApp:
             started = time.monotonic()
             try:
                 self._refresh()
-                self.keeper.find_sessions_if_due()
+                if not self.paths:
+                    self.keeper.find_sessions_if_due()
                 self.progress.problem = ""
             except VacrError as error:
                 self.progress.problem = str(error)
@@ -206,7 +217,11 @@ class LocalApp:
         """Bring the index up to date once; the page sees the conversations as they are added."""
         with closing(SearchIndex.open(self.state)) as index:
             report = refresh_search_index(
-                index, environment=self.environment, progress=self._note_progress
+                index,
+                self.paths,
+                only_paths=bool(self.paths),
+                environment=self.environment,
+                progress=self._note_progress,
             )
         if report.added or report.removed:
             self.progress.version += 1

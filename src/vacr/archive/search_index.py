@@ -239,6 +239,11 @@ class SearchIndex:
         """Return the state folder that the index is in."""
         return self.path.parents[1]
 
+    @property
+    def is_empty(self) -> bool:
+        """Return whether the index has no conversations."""
+        return self.connection.execute("SELECT 1 FROM records LIMIT 1").fetchone() is None
+
     def close(self) -> None:
         """Close the database."""
         with suppress(sqlite3.Error):

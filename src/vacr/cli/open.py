@@ -10,19 +10,21 @@ import os
 import signal
 import webbrowser
 from contextlib import suppress
+from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
 import click
 
-from vacr.cli.options import Verb, voice_options
+from vacr.cli.options import PATH, Verb, voice_options
+from vacr.cli.search import open_fresh_index
 from vacr.console import Voice
 from vacr.errors import UnreadableInput
 from vacr.files import find_state_folder
 
 
 @click.command(cls=Verb)
-@click.argument("session", required=False, metavar="[ID|latest]")
+@click.argument("session", required=False, metavar="[ID|latest|PATH]", type=PATH)
 @click.option(
     "--port",
     metavar="N",
@@ -45,12 +47,14 @@ def command(
     It lists and searches them, and follows running sessions. Only you can open it: the server
     listens on this machine alone, and its address has a secret token. Nothing leaves the machine.
     Ctrl-C ends the app. ID is the id of a session, as `vacr list` shows it; `latest` opens the
-    session that was used last.
+    session that was used last. With the PATH of other records or sessions, or of a folder of them,
+    the app shows only these.
 
     \b
     Example:
       vacr
       vacr open latest
+      vacr open records/
       vacr open --no-browser --port 8765
     """
     voice = Voice(format, quiet, verbose)
@@ -66,19 +70,48 @@ def open_app(
 ) -> int:
     """Run the app until Ctrl-C, and return 0.
 
-    `session` names the session to show first; without it, the app shows its list. Port 0 is any
-    free port. `opens` shows the app in the browser; otherwise its address is printed.
+    `session` names the session to show first, or is the path of records or sessions; without it,
+    the app shows its list. Port 0 is any free port. `opens` shows the app in the browser; otherwise
+    its address is printed.
 
     Raises:
-        UnreadableInput: no session has that name, or the port is in use.
+        UnreadableInput: no session has that name, none is at that path, or the port is in use.
     """
-    from vacr.app import LocalApp
-    from vacr.workflows import find_session_id
+    from vacr.workflows import find_session_at, find_session_id
 
     voice = voice or Voice("text", quiet=False, verbose=0)
-    session_id = find_session_id(session) if session is not None else ""
+    state = find_state_folder(os.environ)
+    if session is None:
+        return _run_app(state, (), "", port, voice, opens=opens)
+    if not os.path.lexists(session):
+        return _run_app(state, (), find_session_id(session), port, voice, opens=opens)
+    known = find_session_at(session)
+    if known is not None:
+        return _run_app(state, (), known, port, voice, opens=opens)
+    with open_fresh_index(voice, (session,)) as index:
+        found = index.connection.execute(
+            "SELECT DISTINCT session FROM records WHERE NOT is_repeated AND parent = ''"
+        ).fetchall()
+        if index.is_empty:
+            raise UnreadableInput(
+                "no records or sessions found", where=session, hint="To find sessions: vacr list -v"
+            )
+        only = found[0][0] if len(found) == 1 else ""
+        return _run_app(index.state, (session,), only, port, voice, opens=opens)
+
+
+def _run_app(
+    state: Path, paths: tuple[str, ...], session_id: str, port: int, voice: Voice, *, opens: bool
+) -> int:
+    """Run the app over the index in a state folder until Ctrl-C, and return 0.
+
+    Raises:
+        UnreadableInput: the port is in use.
+    """
+    from vacr.app import LocalApp
+
     try:
-        app = LocalApp(find_state_folder(os.environ), port=port)
+        app = LocalApp(state, port=port, paths=paths)
     except OSError as error:
         raise UnreadableInput(
             f"cannot listen: {error.strerror or error}",

@@ -138,7 +138,9 @@ if TYPE_CHECKING:
     from vacr.workflows.sealed_source import unseal_source as unseal_source
     from vacr.workflows.session_names import complete_agent_name as complete_agent_name
     from vacr.workflows.session_names import find_named_session as find_named_session
+    from vacr.workflows.session_names import find_session_at as find_session_at
     from vacr.workflows.session_names import find_session_id as find_session_id
+    from vacr.workflows.session_names import shorten_session_ids as shorten_session_ids
     from vacr.workflows.settings_files import PROJECT_SETTINGS as PROJECT_SETTINGS
     from vacr.workflows.settings_files import SETTINGS_NAME as SETTINGS_NAME
     from vacr.workflows.settings_files import Setting as Setting
@@ -376,7 +378,9 @@ __getattr__, __dir__, __all__ = export_lazily(
         "session_names": (
             "complete_agent_name",
             "find_named_session",
+            "find_session_at",
             "find_session_id",
+            "shorten_session_ids",
         ),
         "settings_files": (
             "PROJECT_SETTINGS",

@@ -24,13 +24,14 @@ from pathlib import Path
 from vacr.agents import find_agent, load_agents
 from vacr.discovery import SessionPlace, SessionSummary, list_sessions
 from vacr.errors import UnreadableInput, UsageError
-from vacr.files import find_state_folder
+from vacr.files import find_state_folder, make_absolute
 from vacr.workflows.kept_sessions import list_kept_sessions
 
 LATEST = "latest"
 _ID_PATTERN = re.compile(r"[0-9A-Za-z_-]{4,100}")
 _LIST_HINT = "To list sessions with their ids: vacr list"
 _MAX_CANDIDATES = 5
+_MIN_ID_LENGTH = 8
 
 
 def find_named_session(
@@ -62,6 +63,39 @@ def find_session_id(name: str, environment: Mapping[str, str] = os.environ) -> s
     if summary is None:
         raise UnreadableInput("no session has this id", where=name, hint=_LIST_HINT)
     return summary.session_id
+
+
+def find_session_at(path: str, environment: Mapping[str, str] = os.environ) -> str | None:
+    """Return the id of the session that an agent keeps in a file; `None` if no agent does.
+
+    In a database with several sessions, it is the one that was last used.
+    """
+    place = make_absolute(path)
+    found = [
+        summary
+        for summary in list_sessions(environment=environment)
+        if make_absolute(summary.path) == place
+    ]
+    latest = max(found, key=lambda summary: summary.updated or 0, default=None)
+    return latest.session_id if latest is not None else None
+
+
+def shorten_session_ids(ids: Iterable[str]) -> dict[str, str]:
+    """Return the shortest beginning of each id that no other id has; at least eight letters."""
+    ordered = sorted(set(ids))
+    shortened = {}
+    for number, session_id in enumerate(ordered):
+        neighbours = [*ordered[max(0, number - 1) : number], *ordered[number + 1 : number + 2]]
+        shared = max((_count_shared(session_id, other) for other in neighbours), default=0)
+        shortened[session_id] = session_id[: max(_MIN_ID_LENGTH, shared + 1)]
+    return shortened
+
+
+def _count_shared(text: str, other: str) -> int:
+    """Return the number of letters at the start that two texts have in common."""
+    pairs = enumerate(zip(text, other, strict=False))
+    shorter = min(len(text), len(other))
+    return next((number for number, (one, two) in pairs if one != two), shorter)
 
 
 def complete_agent_name(name: str) -> str:
