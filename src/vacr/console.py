@@ -182,16 +182,18 @@ def show_progress(
 
 
 @contextmanager
-def show_job_progress(label: str, voice: Voice) -> Iterator[Callable[[int, int], None]]:
+def show_job_progress(
+    label: str, voice: Voice, *, in_bytes: bool = False
+) -> Iterator[Callable[[int, int], None]]:
     """Show a progress bar, and yield the function that sets it: steps done, steps in total.
 
-    The total is 0 if it is unknown. Without a terminal, no bar is shown, and the function does
-    nothing.
+    With `in_bytes`, a step is a byte. The total is 0 if it is unknown. Without a terminal, no bar
+    is shown, and the function does nothing.
     """
     if not _can_show_progress(voice):
         yield lambda _done, _total: None
         return
-    with _make_progress_bar() as bar:
+    with _make_progress_bar(in_bytes=in_bytes) as bar:
         task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total or None)
 
@@ -230,12 +232,13 @@ def _can_show_progress(voice: Voice) -> bool:
     )
 
 
-def _make_progress_bar() -> Any:
+def _make_progress_bar(*, in_bytes: bool = False) -> Any:
     """Return a progress bar, from `rich`, that vanishes when it is done."""
     from rich.console import Console
-    from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
+    from rich.progress import DownloadColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
-    columns = (*Progress.get_default_columns()[:3], MofNCompleteColumn(), TimeRemainingColumn())
+    counted = DownloadColumn() if in_bytes else MofNCompleteColumn()
+    columns = (*Progress.get_default_columns()[:3], counted, TimeRemainingColumn())
     return Progress(*columns, console=Console(stderr=True), transient=True)
 
 

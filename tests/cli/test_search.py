@@ -40,7 +40,31 @@ def test_json_leads_to_the_place_in_the_record(run):
 def test_no_match_is_exit_code_1(run):
     done = run("search", "xylophone")
     assert (done.returncode, done.out) == (1, "")
-    assert done.err == "vacr: no entries match: xylophone\n"
+    message = "vacr: no entries match: xylophone. Fewer words or options find more.\n"
+    assert done.err == message
+
+
+@pytest.mark.parametrize("arguments", [("search", "hints"), ("stats",), ("sql", "select 1")])
+def test_machine_without_sessions_is_reported_with_the_next_step(vacr, arguments):
+    done = vacr(*arguments, **NOWHERE)
+    assert "no sessions found on this machine. Where vacr looks: vacr list -v\n" in done.err
+
+
+def test_shown_ids_are_long_enough_to_be_names(vacr, tmp_path):
+    store = tmp_path / "home/.claude/projects/x"
+    for number, name in enumerate(("01a1e404-7e4c-7000-8000-1", "01a1e404-7e4d-7000-8000-2")):
+        homes.claude_session(store / f"{name}.jsonl", number)
+    found = vacr("search", "question", **NOWHERE).out.splitlines()
+    ids = {line.split()[0] for line in found if "claude-code" in line}
+    assert ids == {"01a1e404-7e4c", "01a1e404-7e4d"}
+    for shown in ids:
+        assert vacr("show", shown, "-q", **NOWHERE).returncode == 0
+
+
+@pytest.mark.parametrize("seconds", ["nan", "0", "1e9", "soon"])
+def test_time_limit_that_is_no_time_is_refused(vacr, seconds):
+    done = vacr("sql", "select 1", "--timeout", seconds)
+    assert (done.returncode, "Invalid value for '--timeout'" in done.err) == (2, True)
 
 
 def test_bad_time_is_a_usage_error(run):

@@ -10,6 +10,7 @@ import termios
 
 import pytest
 
+from tests.discovery import homes
 from tests.docs import home as reader
 
 pytestmark = [pytest.mark.component, pytest.mark.usefixtures("terminals")]
@@ -91,6 +92,39 @@ def test_stats_keeps_the_cost(screen, width):
     head, *rows = screen(width, "stats")
     assert "cost" in head.split()
     assert any("~$0.10" in row or "~$0.12" in row for row in rows)
+
+
+@pytest.mark.parametrize("width", [80, 100])
+@pytest.mark.parametrize("by", ["agent", "project"])
+def test_stats_shows_every_column(screen, width, by):
+    lines = screen(width, "stats", "--by", by)
+    heads = " ".join(line for line in lines if line.split()[:1] == [by])
+    for name in ("sessions", "prompts", "calls", "failed", "tokens in", "cached", "cost", "time"):
+        assert name in heads
+    assert max(map(len, lines)) <= width
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_long_ids_get_lines_of_their_own(tmp_path, width):
+    names = [f"019f0000-0000-7000-8000-00000000000{number}" for number in range(3)]
+    for number, name in enumerate(names):
+        path = tmp_path / "home/.claude/projects/x" / f"{name}.jsonl"
+        homes.claude_session(path, number, cwd=f"/home/nora/{'long-name/' * 9}")
+    lines = run_in_terminal(["list"], tmp_path, tmp_path / "home", width)
+    assert max(map(len, lines)) <= width
+    assert [line for line in lines if line in names] == names[::-1]
+    assert sum("question" in line for line in lines) == len(names)
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_found_words_are_on_the_screen(tmp_path, width):
+    text = f"{'before ' * 40}zebra {'after ' * 40}"
+    message = {"role": "user", "content": text}
+    homes.claude_session(tmp_path / "home/.claude/projects/x/s.jsonl", 1, message=message)
+    lines = run_in_terminal(["search", "zebra"], tmp_path, tmp_path / "home", width)
+    (hit,) = [line for line in lines if "user" in line]
+    assert "zebra after" in hit
+    assert len(hit) <= width
 
 
 @pytest.mark.parametrize("width", [80, 100])

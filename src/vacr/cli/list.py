@@ -21,6 +21,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import click
+from rich.cells import cell_len
 
 from vacr.agents import load_agents
 from vacr.cli.options import EXIT_NO_SESSION, Verb, streaming_voice_options
@@ -28,9 +29,16 @@ from vacr.cli.selection import Selection, selection_options
 from vacr.console import Voice, align_columns, get_terminal_width, truncate_start
 from vacr.discovery import SessionSummary, list_sessions, list_store_roots
 from vacr.errors import UnreadableInput, escape_unprintable
-from vacr.workflows import abbreviate_home, complete_agent_name, format_count, format_size
+from vacr.workflows import (
+    abbreviate_home,
+    complete_agent_name,
+    format_count,
+    format_size,
+    shorten_session_ids,
+)
 
-_MIN_ID_LENGTH = 8
+_MAX_ID_WIDTH = 13
+"""The width of an id, from which on it may get a line of its own."""
 _MIN_PROJECT_WIDTH = 15
 _WIDE_TERMINAL = 120
 _NARROW_TERMINAL = 100
@@ -98,7 +106,8 @@ def command(
     head, *rows = format_session_table(sessions, get_terminal_width(sys.stdout))
     voice.result(head)
     for (session, _), row in zip(sessions, rows, strict=True):
-        voice.result(row)
+        for line in row.split("\n"):
+            voice.result(line)
         if voice.verbose:
             option = f" --session {session.session}" if session.session else ""
             voice.result(f"  {session.path}{option}")
@@ -208,6 +217,7 @@ def format_session_table(sessions: list[SessionWithSubAgents], width: int | None
     """Return the lines of a table of sessions, the head first.
 
     With a `width`, long projects and titles are cut to fit, and a narrow table has fewer columns.
+    If it is still too wide, a long id has a line of its own, above the rest of its row.
     """
     is_wide = width is None or width >= _WIDE_TERMINAL
     is_narrow = width is not None and width < _NARROW_TERMINAL
@@ -215,7 +225,7 @@ def format_session_table(sessions: list[SessionWithSubAgents], width: int | None
     # A table that is not wide has only the time that it is sorted by.
     heads = [*(["start"] if is_wide else []), "last used"]
     rows = [("id", "agent", "project", *heads, *sizes, "title")]
-    short_ids = _shorten_ids([session.session_id for session, _ in sessions])
+    short_ids = shorten_session_ids(session.session_id for session, _ in sessions)
     for session, sub_agents in sessions:
         more = f"(+{format_count(len(sub_agents), 'sub-agent')}) " if sub_agents else ""
         times = [*([session.start] if is_wide else []), session.updated]
@@ -232,25 +242,16 @@ def format_session_table(sessions: list[SessionWithSubAgents], width: int | None
             shown_times = [time[: len("2026-03-14")] for time in shown_times]
         rows.append((shown_id, session.agent, project, *shown_times, *shown_sizes, title))
     right = frozenset() if is_narrow else frozenset((len(rows[0]) - 2,))
-    return align_columns(rows, right=right, width=width)
-
-
-def _shorten_ids(ids: list[str]) -> dict[str, str]:
-    """Return the shortest beginning of each id that no other id has; at least eight letters."""
-    ordered = sorted(set(ids))
-    shortened = {}
-    for number, session_id in enumerate(ordered):
-        neighbours = [*ordered[max(0, number - 1) : number], *ordered[number + 1 : number + 2]]
-        shared = max((_count_shared(session_id, other) for other in neighbours), default=0)
-        shortened[session_id] = session_id[: max(_MIN_ID_LENGTH, shared + 1)]
-    return shortened
-
-
-def _count_shared(text: str, other: str) -> int:
-    """Return the number of letters at the start that two texts have in common."""
-    pairs = enumerate(zip(text, other, strict=False))
-    shorter = min(len(text), len(other))
-    return next((number for number, (one, two) in pairs if one != two), shorter)
+    lines = align_columns(rows, right=right, width=width)
+    if width is None or max(map(cell_len, lines)) <= width:
+        return lines
+    long_ids = [row[0] if len(row[0]) > _MAX_ID_WIDTH else "" for row in rows]
+    short = [("" if long else row[0], *row[1:]) for long, row in zip(long_ids, rows, strict=True)]
+    lines = align_columns(short, right=right, width=width)
+    return [
+        f"{escape_unprintable(long)}\n{line}" if long else line
+        for long, line in zip(long_ids, lines, strict=True)
+    ]
 
 
 def _format_local_time(moment: int | None) -> str:

@@ -25,6 +25,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
+from rich.cells import cell_len
 
 from vacr.archive import (
     ContextEntry,
@@ -37,7 +38,14 @@ from vacr.archive import (
     split_snippet,
 )
 from vacr.cli.options import PATH, Verb, complete_agent, streaming_voice_options
-from vacr.console import Voice, cut_to_width, get_terminal_width, print_text, show_job_progress
+from vacr.console import (
+    Voice,
+    cut_to_width,
+    get_terminal_width,
+    print_text,
+    show_job_progress,
+    truncate_start,
+)
 from vacr.errors import UsageError, escape_unprintable
 from vacr.files import find_state_folder, make_absolute
 from vacr.viewer import PROMPTS, ROW_KINDS
@@ -47,12 +55,12 @@ from vacr.workflows import (
     format_count,
     parse_moment,
     refresh_search_index,
+    shorten_session_ids,
 )
 
 _EXIT_NO_MATCH = 1
 _MAX_LIMIT = 10_000
 _CONTEXT_LENGTH = 120
-_SHORT_ID_LENGTH = 8
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
 
@@ -177,13 +185,15 @@ def open_fresh_index(voice: Voice, paths: Sequence[str] = ()) -> Iterator[Search
         if paths:
             state = Path(stack.enter_context(TemporaryDirectory(prefix="vacr-")))
         index = stack.enter_context(closing(SearchIndex.open(state)))
-        with show_job_progress("indexing", voice) as progress:
+        with show_job_progress("indexing", voice, in_bytes=True) as progress:
             report = refresh_search_index(index, paths, only_paths=bool(paths), progress=progress)
         for error in report.failed:
             voice.notice(f"vacr: skipped: {error}", 1)
         if report.failed and not voice.verbose:
             count = format_count(len(report.failed), "session")
             voice.notice(f"vacr: skipped {count} that cannot be read; -v names them")
+        if not paths and index.is_empty:
+            voice.notice("vacr: no sessions found on this machine. Where vacr looks: vacr list -v")
         yield index
 
 
@@ -201,6 +211,9 @@ def _report(
 ) -> None:
     """Print the hits, grouped by conversation, and how many there are."""
     documents = []
+    # A beginning that two sessions share would be refused as a name.
+    sessions = index.connection.execute("SELECT DISTINCT session FROM records")
+    short_ids = shorten_session_ids(session for (session,) in sessions)
     for record, hits in groupby(result.hits, key=lambda hit: hit.record):
         for number, hit in enumerate(hits):
             around = list_context(index.connection, record, hit.n, context) if context else []
@@ -208,12 +221,13 @@ def _report(
             documents.append(document)
             voice.line(document)
             if not number:
-                voice.result(_cut_line(_format_conversation(hit)))
+                voice.result(_cut_line(_format_conversation(hit, short_ids[hit.session])))
             _print_hit(hit, around, voice)
         voice.result("")
     voice.data({"hits": documents, "count": result.count, "conversations": result.record_count})
     if not result.count:
-        voice.notice(f"vacr: no entries match: {' '.join(query.words)}")
+        words = " ".join(query.words)
+        voice.notice(f"vacr: no entries match: {words}. Fewer words or options find more.")
         return
     hits_text = format_count(result.count, "hit")
     found = f"{hits_text} in {format_count(result.record_count, 'conversation')}"
@@ -249,10 +263,10 @@ def _split(hit: SearchHit) -> Iterator[tuple[str, bool]]:
     return ((re.sub(r"\s+", " ", text), is_word) for text, is_word in split_snippet(hit.snippet))
 
 
-def _format_conversation(hit: SearchHit) -> str:
+def _format_conversation(hit: SearchHit, short_id: str) -> str:
     """Return the line above the hits of a conversation: id, agent, project, title."""
     project = abbreviate_home(hit.project) or hit.repo
-    shown = (hit.session[:_SHORT_ID_LENGTH], hit.agent, project, hit.title)
+    shown = (short_id, hit.agent, project, hit.title)
     return "  ".join(filter(None, shown))
 
 
@@ -289,11 +303,14 @@ def _format_hit_line(head: str, hit: SearchHit) -> str:
     pieces = [(escape_unprintable(text), is_word) for text, is_word in _split(hit)]
     if width is None:
         return head + "".join(text for text, _ in pieces)
-    line, left = head, width - len(head)
+    line, left = head, width - cell_len(head)
+    if pieces and not pieces[0][1] and sum(cell_len(text) for text, _ in pieces) > left:
+        # The found word must be on the screen, not only the text before it.
+        pieces[0] = (truncate_start(pieces[0][0], max(left // 3, 1)), False)
     for text, is_word in pieces:
         shown = cut_to_width(text, max(left, 1))
         line += f"{_BOLD}{shown}{_PLAIN}" if is_word else shown
-        left -= len(shown)
+        left -= cell_len(shown)
         if left <= 0 or shown != text:
             break
     return line

@@ -10,13 +10,14 @@
     files: 1 edited (+6 -1)
     0
 
-A narrow terminal shows fewer columns.
+In a narrow terminal, the columns that do not fit follow in more tables.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -101,8 +102,10 @@ _COLUMN_NAMES = (
     "time",
 )
 _PLAIN_OUTCOMES = frozenset(("success", "error", "unknown"))
-_DROPPABLE_COLUMNS = ("", "cached", "time", "prompts", "calls", "sessions", "failed", "cost")
-"""The columns that a narrow terminal drops, in this order; the bars have no name."""
+_BARS = ""
+"""The name of the column of bars."""
+_MOVABLE_COLUMNS = ("cached", "time", "prompts", "calls", "sessions", "failed", "cost")
+"""The columns that a narrow terminal shows in more tables, the first ones first."""
 
 
 def _complete_grouping(
@@ -302,6 +305,8 @@ def _show_index_totals(
     with open_fresh_index(voice) as index:
         groups = sum_totals(index.connection, query)
         total = add_up_groups(groups, count_sessions(index.connection, query))
+        unchosen = replace(query, model="")
+        models = [*sum_totals(index.connection, unchosen)] if query.model and not groups else []
     date = load_price_table().date
     voice.data(
         {
@@ -312,11 +317,20 @@ def _show_index_totals(
         }
     )
     if not groups:
-        voice.notice("vacr: no sessions match")
+        voice.notice(f"vacr: no sessions match. {_suggest_models(models)}")
         return EXIT_NO_SESSION
     for line in _format_stats_table(by, groups, total, date):
         voice.prose(line)
     return 0
+
+
+def _suggest_models(models: list[str]) -> str:
+    """Return the next step where no session matches: the models that there are, if any."""
+    if not models:
+        return "To see all sessions: vacr list"
+    more = len(models) - _MAX_NAMES_SHOWN
+    rest = f", and {more} more" if more > 0 else ""
+    return f"The models there: {', '.join(models[:_MAX_NAMES_SHOWN])}{rest}"
 
 
 def _show_session_totals(
@@ -448,7 +462,7 @@ def _format_stats_table(
     width = get_terminal_width(sys.stdout)
     most = max(map(sum_tokens, groups.values())) or 1
     shown = [*groups.items(), *([("all", total)] if len(groups) > 1 else [])]
-    rows = [[by, *_COLUMN_NAMES, *([""] if width else [])]]
+    rows = [[by, *_COLUMN_NAMES, *([_BARS] if width else [])]]
     for number, (key, totals) in enumerate(shown):
         cells = _format_totals_cells(totals)
         if not width:
@@ -488,18 +502,41 @@ def _format_stats_table(
 
 
 def _align_to_width(rows: list[list[str]], width: int | None) -> list[str]:
-    """Return rows as aligned lines; drop the least important columns until they fit a width."""
-    droppable = list(_DROPPABLE_COLUMNS)
-    while True:
-        lines = align_columns(
-            rows, right=frozenset(at for at, name in enumerate(rows[0]) if name in _COLUMN_NAMES)
-        )
-        if width is None or not droppable or max(map(cell_len, lines)) <= width:
-            return lines
-        name = droppable.pop(0)
-        if name in rows[0]:
-            gone = rows[0].index(name)
-            rows = [[*row[:gone], *row[gone + 1 :]] for row in rows]
+    """Return rows as aligned lines that fit a width.
+
+    Leave out the bars first, then move the least important columns to more tables.
+    """
+    key, *names = rows[0]
+    lines = _align_chosen_columns(rows, [key, *names])
+    if width is None or max(map(cell_len, lines)) <= width:
+        return lines
+    names = [name for name in names if name != _BARS]
+    movable = [name for name in _MOVABLE_COLUMNS if name in names]
+    stays = _count_fitting(rows, key, [*(set(names) - set(movable)), *movable[::-1]], width)
+    moved = movable[: len(names) - stays]
+    lines = _align_chosen_columns(rows, [key, *(name for name in names if name not in moved)])
+    rest = [name for name in names if name in moved]
+    while rest:
+        count = _count_fitting(rows, key, rest, width)
+        lines += ["", *_align_chosen_columns(rows, [key, *rest[:count]])]
+        rest = rest[count:]
+    return [*lines, ""] if moved else lines
+
+
+def _count_fitting(rows: list[list[str]], key: str, names: list[str], width: int) -> int:
+    """Return how many of these columns, from the first on, fit a width; at least one."""
+    for count in range(len(names), 1, -1):
+        if max(map(cell_len, _align_chosen_columns(rows, [key, *names[:count]]))) <= width:
+            return count
+    return 1
+
+
+def _align_chosen_columns(rows: list[list[str]], names: list[str]) -> list[str]:
+    """Return the columns with these names as aligned lines."""
+    places = [rows[0].index(name) for name in names]
+    chosen = [[row[place] for place in places] for row in rows]
+    right = frozenset(at for at, name in enumerate(names) if name in _COLUMN_NAMES)
+    return align_columns(chosen, right=right)
 
 
 def _format_totals_cells(totals: Totals) -> list[str]:
