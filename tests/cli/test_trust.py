@@ -501,7 +501,7 @@ def test_parties_are_listed_and_exported(vacr):
 @pytest.mark.parametrize(
     ("arguments", "code", "problem"),
     [
-        (("A",), 2, "the role signer needs keys"),
+        (("A",), 2, "A: no key or certificate given\n  Add --key FILE"),
         (("A", "--key", "alice/signing.pem"), 3, "this is a private key"),
         (("A", "--key", "missing.pem"), 4, "there is no such file"),
         (("A", "--email", "a@example.org"), 2, "--email needs --authority"),

@@ -28,7 +28,7 @@ from vacr.archive import (
     write_answer,
     write_tables,
 )
-from vacr.cli.options import PATH, Verb
+from vacr.cli.options import PATH, NumberRange, Verb
 from vacr.cli.search import open_fresh_index
 from vacr.console import Voice, align_columns, get_terminal_width, print_text
 from vacr.errors import UsageError
@@ -43,7 +43,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 @click.option("--tables", is_flag=True, help="List the tables and their columns.")
 @click.option(
     "--timeout",
-    type=click.FloatRange(0.1, 3600),
+    type=NumberRange(0.1, 3600),
     metavar="SECONDS",
     default=10.0,
     show_default=True,

@@ -179,6 +179,11 @@ def add(
     """
     voice = Voice(format, quiet, verbose)
     names = {"email": email, "uri": uri, "dns": dns}
+    if not key and authority is None and note_key is None and not any(names.values()):
+        raise UsageError(
+            f"{name}: no key or certificate given",
+            hint="Add --key FILE, or --authority FILE with --email, --uri or --dns.",
+        )
     party = TrustedParty(
         name,
         role or (ROLE_SIGNER,),
