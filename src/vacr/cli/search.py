@@ -211,9 +211,7 @@ def _report(
 ) -> None:
     """Print the hits, grouped by conversation, and how many there are."""
     documents = []
-    # A beginning that two sessions share would be refused as a name.
-    sessions = index.connection.execute("SELECT DISTINCT session FROM records")
-    short_ids = shorten_session_ids(session for (session,) in sessions)
+    short_ids = _shorten_ids(index)
     for record, hits in groupby(result.hits, key=lambda hit: hit.record):
         for number, hit in enumerate(hits):
             around = list_context(index.connection, record, hit.n, context) if context else []
@@ -233,6 +231,16 @@ def _report(
     found = f"{hits_text} in {format_count(result.record_count, 'conversation')}"
     more = f"; the newest {len(result.hits)} are shown" if result.count > len(result.hits) else ""
     voice.result(f"{found}{more}")
+
+
+def _shorten_ids(index: SearchIndex) -> dict[str, str]:
+    """Return a beginning of each session's id that other verbs accept as its name.
+
+    A beginning that two sessions share is refused, but sub-agents do not count in that.
+    """
+    rows = index.connection.execute("SELECT DISTINCT session, parent FROM records").fetchall()
+    roots = shorten_session_ids(session for session, parent in rows if not parent)
+    return shorten_session_ids(session for session, _ in rows) | roots
 
 
 def _build_hit_document(hit: SearchHit, around: list[ContextEntry]) -> dict[str, Any]:
