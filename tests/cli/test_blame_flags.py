@@ -298,7 +298,7 @@ def test_sessions_and_prompts_are_listed_with_v(vacr, repo, tmp_path):
     assert listed[0] == "session session-one: lines 7-8", done.err
     report = run_vacr(vacr, repo, "-L", "7,8", "app.py", "--format", "json")
     line = json.loads(report)["lines"][0]
-    assert listed[1:3] == [f"  prompt: {line['prompt']}", f"  entry: {line['entry']}"]
+    assert listed[1:4] == [f"  {name}: {line[name]}" for name in ("prompt", "evidence", "entry")]
     shown = vacr("show", tmp_path / "records/session-one.jsonl", "--entry", line["entry"])
     assert shown.returncode == 0, shown.err
 

@@ -86,6 +86,15 @@ def test_line_leads_to_its_session_and_prompt_in_one_command(vacr, project):
     assert "return round" not in done.out
 
 
+def test_lines_lead_to_their_session_as_one_line_does(vacr, project):
+    done = vacr("blame", "app.py:2-3", cwd=project)
+    assert done.returncode == 0, done.err
+    assert f"session {SESSION}: lines 2-3" in done.err
+    assert "def total" not in done.out
+    assert vacr("blame", "app.py:3-2", cwd=project).returncode == 0
+    assert vacr("blame", "app.py:2-9", cwd=project).returncode == 0
+
+
 def test_file_whose_name_looks_like_a_line_wins(vacr, project):
     (project / "app.py:2").write_text("text\n")
     subprocess.run(["git", "add", "."], cwd=project, check=True)

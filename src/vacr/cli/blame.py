@@ -58,7 +58,7 @@ _MAX_POSITIONALS = 2
 _OPTIONAL_SCORE = re.compile(r"(-[A-Za-z]*?)([MC])([0-9]*)")
 
 
-_FILE_AND_LINE = re.compile(r"(.+):([1-9][0-9]{0,8})")
+_FILE_AND_LINES = re.compile(r"(.+):([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?")
 
 
 class _BlameVerb(Verb):
@@ -216,10 +216,10 @@ def command(
 
     For each line of a file, vacr shows the model, the session, the evidence and the prompt. A
     narrow terminal leaves out the last of these columns; -v lists sessions and prompts below, and
-    FILE:LINE does so for one line. A
-    question mark after the evidence means that the time of the call is uncertain. With --commit,
-    vacr counts lines; for a range of commits, such as a pull request, the lines that are new at its
-    end. Without --records, vacr uses the sessions on this machine that worked in the repository.
+    so does FILE:LINE or FILE:FIRST-LAST for these lines. A question mark after the evidence means
+    that the time of the call is uncertain. With --commit, vacr counts lines; for a range of
+    commits, such as a pull request, the lines that are new at its end. Without --records, vacr uses
+    the sessions on this machine that worked in the repository.
 
     vacr matches lines with records by whole files first, then by blocks of lines. So a match
     survives a rebase, squash, amend, cherry-pick or rename. A call that is later than the commit,
@@ -249,9 +249,9 @@ def command(
     form = _choose_form(porcelain, line_porcelain, incremental)
     # Editors show everything on standard error as an error.
     voice = Voice(format, quiet or (form is not None and not verbose), verbose)
-    target, line = _split_line(target, repository)
-    if line and not flags.get("ranges"):
-        flags["ranges"] = (f"{line},{line}",)
+    target, chosen = _split_lines(target, repository)
+    if chosen and not flags.get("ranges"):
+        flags["ranges"] = (chosen,)
         voice = replace(voice, verbose=max(voice.verbose, 1))
     file, revision = _split_target(target, rev, commit)
     if commit is not None:
@@ -302,15 +302,15 @@ def _choose_form(porcelain: bool, line_porcelain: bool, incremental: bool) -> st
     return BLAME_PORCELAIN if porcelain else None
 
 
-def _split_line(target: tuple[str, ...], repository: str | None) -> tuple[tuple[str, ...], str]:
-    """Return the arguments, and the line of a last one such as `src/app.py:42`, or an empty text.
+def _split_lines(target: tuple[str, ...], repository: str | None) -> tuple[tuple[str, ...], str]:
+    """Return the arguments, and the lines of a last one such as `src/app.py:42` or `app.py:4-9`.
 
-    A file whose name ends so wins.
+    The lines are in the form of `-L`, or empty. A file whose name ends so wins.
     """
-    found = _FILE_AND_LINE.fullmatch(target[-1]) if target else None
+    found = _FILE_AND_LINES.fullmatch(target[-1]) if target else None
     if found is None or Path(repository or "", target[-1]).exists():
         return target, ""
-    return (*target[:-1], found[1]), found[2]
+    return (*target[:-1], found[1]), f"{found[2]},{found[3] or found[2]}"
 
 
 def _split_target(

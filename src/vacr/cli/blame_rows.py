@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vacr.blame import BlamedLine, LineBlame, Repository, read_commit_authors
+from vacr.blame import BlamedLine, LineBlame, LineClaim, Repository, read_commit_authors
 from vacr.console import align_columns, cut_to_width
 from vacr.errors import escape_unprintable
 from vacr.workflows import EVIDENCE_NOTED, shorten_prompt
@@ -116,19 +116,25 @@ def _format_contributor_columns(blame: LineBlame | None) -> list[str]:
     model = blame.claim.model or "ai"
     if blame.type == "mixed":
         model = f"{model} + {blame.changed_by or 'unknown'}"
-    # A question mark: the time of the call is uncertain. Notes never have one.
-    is_doubtful = blame.claim.doubt and blame.claim.evidence != EVIDENCE_NOTED
-    evidence = blame.claim.evidence + ("?" if is_doubtful else "")
     return [
         "human" if blame.type == "human" else model,
         blame.claim.session[:8],
-        evidence,
+        _format_evidence(blame.claim),
         shorten_prompt(blame.claim, _MAX_PROMPT_WIDTH),
     ]
 
 
+def _format_evidence(claim: LineClaim) -> str:
+    """Return the evidence of a claim; a question mark says that the time of the call is uncertain.
+
+    Notes never have one.
+    """
+    is_doubtful = claim.doubt and claim.evidence != EVIDENCE_NOTED
+    return claim.evidence + ("?" if is_doubtful else "")
+
+
 def describe_calls(lines: Sequence[BlamedLine]) -> list[str]:
-    """Return lines of text about the calls that wrote lines: session, lines, prompt and entry.
+    """Return lines of text about the calls that wrote lines: session, prompt, evidence and entry.
 
     The last line, which comes even without calls, states how to read a call.
     """
@@ -143,6 +149,7 @@ def describe_calls(lines: Sequence[BlamedLine]) -> list[str]:
         texts.append(f"session {session or 'unknown'}: {numbers}")
         claim = next(line.blame.claim for line in own if line.blame is not None)
         texts += [f"  prompt: {shorten_prompt(claim)}"] if claim.prompt.strip() else []
+        texts.append(f"  evidence: {_format_evidence(claim)}")
         texts += [f"  entry: {entry}"] if entry else []
     texts.append("To read a call: vacr show SESSION --entry ENTRY")
     return texts
