@@ -374,6 +374,17 @@ def test_filter_narrows_the_list(browser, app):
 
 
 @NEEDS_CHROMIUM
+def test_project_is_chosen_by_its_folder(browser, app):
+    page = open_app(browser, app, bypass_csp=True)
+    project = ask(app, "/api/conversations")["facets"]["project"][1]
+    page.select_option("select[aria-label=Project]", project["name"])
+    page.wait_for_function(
+        "count => document.querySelectorAll('.tile').length === count", arg=project["count"]
+    )
+    page.close()
+
+
+@NEEDS_CHROMIUM
 def test_facets_have_the_names_that_people_write(browser, app):
     page = open_app(browser, app)
     agents = page.locator("select[aria-label=Agent] option").all_inner_texts()

@@ -35,12 +35,13 @@ interface Choices {
   text: string;
   agent: string;
   repo: string;
+  project: string;
   model: string;
   days: string;
   outcome: string;
 }
 
-const NO_CHOICES: Choices = { text: "", agent: "", repo: "", model: "", days: "", outcome: "" };
+const NO_CHOICES: Choices = { text: "", agent: "", repo: "", project: "", model: "", days: "", outcome: "" };
 
 /** The whole app: the list, or one conversation. `startWorker` starts the worker of a conversation's page. */
 export function Home({ startWorker, first }: { startWorker: () => Worker; first: string }) {
@@ -177,7 +178,7 @@ function ConversationBrowser({ choices, setChoices, open }: BrowserProps) {
   // Before the first paint: the reader waits for the list.
   useLayoutEffect(() => {
     let isCurrent = true;
-    const { agent, repo, model, outcome } = choices;
+    const { agent, repo, project, model, outcome } = choices;
     const since = choices.days ? Date.now() - Number(choices.days) * DAY : null;
     const keep =
       <Answer,>(set: (answer: Answer) => void) =>
@@ -185,9 +186,15 @@ function ConversationBrowser({ choices, setChoices, open }: BrowserProps) {
         isCurrent && set(answer);
     const report = (error: Error) => isCurrent && setProblem(error.message);
     const read = () => {
-      ask<ConversationList>("/api/conversations", { agent, repo, model, outcome, since, limit }).then(keep(setList), report);
+      ask<ConversationList>("/api/conversations", { agent, repo, project, model, outcome, since, limit }).then(
+        keep(setList),
+        report,
+      );
       if (choices.text.trim())
-        ask<SearchResult>("/api/search", { q: choices.text, agent, repo, model, outcome, since }).then(keep(setResult), report);
+        ask<SearchResult>("/api/search", { q: choices.text, agent, repo, project, model, outcome, since }).then(
+          keep(setResult),
+          report,
+        );
       else setResult(null);
     };
     let timer: ReturnType<typeof setTimeout>;
@@ -226,6 +233,7 @@ function ConversationBrowser({ choices, setChoices, open }: BrowserProps) {
             set={(agent) => set({ agent })}
           />
           <Select label="Repository" facets={list?.facets.repo} value={choices.repo} set={(repo) => set({ repo })} />
+          <Select label="Project" facets={list?.facets.project} value={choices.project} set={(project) => set({ project })} />
           <Select
             label="Model"
             name={(name) => nameModel(name) || "not recorded"}
