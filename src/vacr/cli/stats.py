@@ -2,7 +2,7 @@
 
     >>> from vacr.cli import run_command_line
     >>> run_command_line(["stats", "examples/claude-code.jsonl"])
-    agent        sessions  prompts  calls  failed  tokens in  cached  tokens out     cost     time
+    agent        sessions  prompts  calls  failed  tokens in  cached  tokens out    cost     time
     claude-code         1        1      4       1     97,316  95,784         606  ~$0.07  0:00:18
     models, by tokens out: claude-opus-4-6 606
     tools: Edit 2, Read 1, Bash 1 (1 failed)
