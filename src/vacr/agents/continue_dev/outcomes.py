@@ -66,13 +66,16 @@ def classify_outcome(result: CallResult) -> Outcome:
         return Outcome(DENIED if _is_denial(text) else INTERRUPTED)
     if status != "done":
         return UNKNOWN_OUTCOME
-    if (result.call or {}).get("name") == _SHELL_TOOL:
+    is_command = (result.call or {}).get("name") == _SHELL_TOOL
+    if is_command:
         if has_timed_out(text):
             return Outcome(TIMED_OUT)
         if text.startswith(_BACKGROUND_START):
             return Outcome(RUNNING)
-        return SUCCEEDED if STANDARD_ERROR_MARK in text else UNKNOWN_OUTCOME
-    return _classify_done(entry.get("output"))
+    ended = _classify_done(entry.get("output"))
+    if is_command and ended is SUCCEEDED and STANDARD_ERROR_MARK not in text:
+        return UNKNOWN_OUTCOME
+    return ended
 
 
 def _is_denial(text: str) -> bool:
