@@ -1,6 +1,7 @@
 """The shape of the package: facades, and imports between packages."""
 
 import ast
+import graphlib
 import importlib
 import re
 from pathlib import Path
@@ -114,6 +115,59 @@ def test_packages_import_each_other_through_their_facades():
 def test_import_into_another_package_is_found(line):
     assert find_inside_imports(ast.parse(line), "viewer") == ["vacr.cddl.schema"]
     assert find_inside_imports(ast.parse(line), "cddl") == []
+
+
+def _list_modules():
+    """Return the path of each module by its name, such as `vacr.record`."""
+    return {
+        ".".join(("vacr", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(
+            ".__init__"
+        ): path
+        for path in ROOT.rglob("*.py")
+    }
+
+
+def find_imports(tree, modules):
+    """Return the modules that a module imports: when it runs, not for type checkers alone."""
+    for_types = {
+        id(node) for block in ast.walk(tree) if _is_type_checking(block) for node in ast.walk(block)
+    }
+    imported = set()
+    for node in ast.walk(tree):
+        if id(node) in for_types:
+            continue
+        if isinstance(node, ast.Import):
+            imported |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            imported |= names if names <= modules.keys() else names | {node.module}
+    return imported & modules.keys()
+
+
+def find_cycle(imports):
+    """Return modules that import each other in a circle, or an empty list."""
+    try:
+        tuple(graphlib.TopologicalSorter(imports).static_order())
+    except graphlib.CycleError as cycle:
+        return cycle.args[1]
+    return []
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    modules = _list_modules()
+    assert not find_cycle(
+        {name: find_imports(_read_tree(path), modules) - {name} for name, path in modules.items()}
+    )
+
+
+def test_circle_of_imports_inside_functions_is_found():
+    modules = {"vacr.a": None, "vacr.b": None}
+    late = ast.parse("def read():\n    from vacr.a import name\n")
+    imports = {
+        "vacr.a": find_imports(ast.parse("import vacr.b"), modules),
+        "vacr.b": find_imports(late, modules),
+    }
+    assert sorted(set(find_cycle(imports))) == ["vacr.a", "vacr.b"]
 
 
 def find_agent_names(text):

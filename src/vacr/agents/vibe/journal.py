@@ -38,6 +38,7 @@ from vacr.agents.lift import (
     sum_token_usage,
 )
 from vacr.agents.tool_calls import dict_or_empty
+from vacr.agents.vibe.facts import learn_facts, name
 from vacr.model import JsonObject
 
 VIBE_JOURNAL_FORMAT = "vibe-journal"
@@ -79,8 +80,6 @@ def is_journal_meta(value: Any) -> bool:
 
 def read_journal(source: Source) -> Reading:
     """Return the record of a journal, or of the facts about a session with its journal."""
-    from vacr.agents.vibe.reader import name
-
     session = SessionBuilder(VIBE_JOURNAL_FORMAT, name)
     lines = _JournalLines(session)
     for part in source.parts:
@@ -133,8 +132,6 @@ class _JournalLines:
 
     def _make_meta_event(self, facts: JsonObject) -> JsonObject:
         """Learn the facts about the session, and keep them as an event."""
-        from vacr.agents.vibe.reader import learn_facts
-
         learn_facts(facts, self.session)
         if type(facts.get("title")) is str:
             self.session.native["title"] = facts["title"]

@@ -2,8 +2,7 @@ r"""Sessions of Mistral Vibe as records.
 
 In version 2, a session is a folder: `messages.jsonl` has the messages, and `meta.json` the facts
 about the session. Before, both were in one JSON file. Since version 3, it is a journal: see
-`journal`. The messages have the OpenAI chat format, and
-no times.
+`journal`. The messages have the OpenAI chat format, and no times.
 
 >>> from vacr.agents.agent import Source, SourcePart
 >>> from vacr.agents.vibe.reader import read
@@ -29,6 +28,7 @@ from vacr.agents.json_sessions import JsonSession, read_json_sessions
 from vacr.agents.lift import Reading, SessionBuilder, is_one_of, parse_names
 from vacr.agents.openai_chat import CHAT_MEMBERS, make_chat_entry
 from vacr.agents.tool_calls import dict_or_empty
+from vacr.agents.vibe.facts import learn_facts, name
 from vacr.agents.vibe.journal import (
     VIBE_JOURNAL_FORMAT,
     is_journal_line,
@@ -36,9 +36,7 @@ from vacr.agents.vibe.journal import (
     read_journal,
 )
 from vacr.model import JsonObject
-from vacr.record import is_timestamp
 
-name = "vibe"
 VIBE_LINES_FORMAT = "vibe-jsonl"
 VIBE_FILE_FORMAT = "vibe-json"
 formats = (VIBE_LINES_FORMAT, VIBE_FILE_FORMAT, VIBE_JOURNAL_FORMAT)
@@ -128,38 +126,6 @@ def _read_lines(source: Source) -> Reading:
     session.add_lines(source, lambda message: _make_entry(message, session))
     session.tidy()
     return session.reading(source)
-
-
-def learn_facts(facts: JsonObject, session: SessionBuilder) -> None:
-    """Learn about the session from its facts; a time without a zone is not used."""
-    texts = {name: value for name, value in facts.items() if type(value) is str and value}
-    session.session_id = texts.get("session_id", session.session_id)
-    session.parent = texts.get("parent_session_id")
-    start, end = texts.get("start_time"), texts.get("end_time")
-    if is_timestamp(start):
-        session.start, session.end = start, end if is_timestamp(end) else None
-    folder = dict_or_empty(facts.get("environment")).get("working_directory")
-    if type(folder) is str and folder:
-        session.working_dir = folder
-    for native, canonical in (("git_commit", "revision"), ("git_branch", "branch")):
-        if native in texts:
-            session.vcs[canonical] = texts[native]
-    _learn_model(dict_or_empty(facts.get("config", facts.get("agent_config"))), session)
-
-
-def _learn_model(config: JsonObject, session: SessionBuilder) -> None:
-    """Learn the model and its provider from the settings, which name it by an alias."""
-    active = config.get("active_model")
-    if type(active) is not str or not active:
-        return
-    models = config.get("models")
-    known = [dict_or_empty(model) for model in models] if type(models) is list else []
-    model = next((model for model in known if model.get("alias") == active), {})
-    stated = model.get("name")
-    session.models[stated if type(stated) is str and stated else active] += 1
-    provider = model.get("provider")
-    if type(provider) is str and provider:
-        session.provider = provider
 
 
 def _make_entry(message: JsonObject, session: SessionBuilder) -> JsonObject:
