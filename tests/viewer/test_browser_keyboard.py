@@ -84,7 +84,7 @@ def test_item_gets_no_focus_once_the_reader_searches(browser, address):
 
 def test_item_gets_the_focus_when_it_is_there_at_last(page):
     page.keyboard.press("G")
-    page.wait_for_function("document.activeElement.matches('.row.selected[data-anchor=a1]')")
+    page.wait_for_selector('.row.selected[data-anchor="a1"]:focus')
 
 
 def test_escape_right_after_the_help_closes_it(page):
