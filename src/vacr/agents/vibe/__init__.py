@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from vacr.agents.agent import Agent, Source, load_function
 from vacr.agents.tool_calls import CALL_DONE, ToolCall, ToolEffect
-from vacr.agents.vibe import reader
+from vacr.agents.vibe import facts, reader
 
 if TYPE_CHECKING:
     from vacr.agents.file_tools import FileReport, ShellOutput
@@ -31,7 +31,7 @@ _CHANGING_TOOLS = frozenset(("write_file", "edit", "search_replace"))
 class Vibe(Agent):
     """Mistral's agent Vibe."""
 
-    name = reader.name
+    name = facts.name
     title = "Mistral Vibe"
     formats = reader.formats
     separate_call_formats = reader.formats
