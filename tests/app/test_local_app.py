@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import signal
+import socket
 import sqlite3
 import stat
 import subprocess
@@ -20,6 +21,7 @@ from tests.conftest import EXAMPLES
 from tests.discovery import homes
 from tests.viewer.browser import AXE, DESKTOP, NEEDS_CHROMIUM, PATIENCE, PHONE, start_browser
 from vacr.app import LocalApp
+from vacr.app.local_app import _AppHandler
 
 
 @pytest.fixture(scope="module")
@@ -87,14 +89,38 @@ def test_other_names_of_this_host_are_refused(app, host):
     assert request(app, "/api/state", token=app.token, host=host)[0] == 403
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1", "file://"])
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "http://evil.example",
+        "https://evil.example",
+        "null",
+        "",
+        "file://",
+        "http://[",
+        "http://[::1",
+        "https://127.0.0.1",
+        "https://127.0.0.1:{port}",
+        "http://127.0.0.1:{port}x",
+    ],
+)
 def test_other_origins_are_refused(app, origin):
+    origin = origin.format(port=app.port)
+    assert request(app, "/", Origin=origin)[0] == 403
     assert request(app, "/api/state", token=app.token, Origin=origin)[0] == 403
 
 
 def test_own_origin_is_allowed(app):
     origin = f"http://127.0.0.1:{app.port}"
     assert request(app, "/api/state", token=app.token, Origin=origin)[0] == 200
+
+
+def test_silent_client_is_disconnected(app, monkeypatch):
+    assert _AppHandler.timeout <= 60, "http.server has no timeout by default"
+    monkeypatch.setattr(_AppHandler, "timeout", 0.2)
+    with socket.create_connection(("127.0.0.1", app.port), timeout=10) as silent:
+        silent.sendall(b"GET / HTTP/1.1\r\nHost:")
+        assert silent.recv(1) == b""
 
 
 def test_token_cannot_be_sent_in_the_address(app):

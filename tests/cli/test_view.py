@@ -2,20 +2,13 @@
 
 import base64
 import gzip
-import http.client
 import json
 import re
-import signal
-import socket
-import subprocess
-import sys
-import threading
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import EXAMPLES, FIXTURES
-from vacr.app.view_server import PageServer, _PageHandler
 from vacr.record.encoding import assign_record_id
 from vacr.signing.keys import generate_key
 from vacr.transparency.checkpoint import NOTE_KEY_COSIGNATURE, build_verifier_key
@@ -76,9 +69,8 @@ def test_foreign_picture_is_not_replaced(vacr, tmp_path):
     assert vacr("view", str(CLAUDE), "-o", "a.html", "--og").returncode == 0
 
 
-@pytest.mark.parametrize("where", [("-o", "-"), ("--serve",)])
-def test_picture_needs_a_page_in_a_file(vacr, where):
-    done = vacr("view", str(CLAUDE), "--og", *where)
+def test_picture_needs_a_page_in_a_file(vacr):
+    done = vacr("view", str(CLAUDE), "--og", "-o", "-")
     assert done.returncode == 2
     assert "-o page.html" in done.err
 
@@ -282,13 +274,11 @@ def test_page_is_no_more_readable_than_its_record(vacr, tmp_path):
     ("arguments", "code", "message"),
     [
         (("missing.acr.json",), 3, "missing.acr.json"),
-        (("a.html", "--serve", "-o", "b.html"), 2, "exclude each other"),
         ((str(CLAUDE), "--trust", "missing.pem"), 4, "missing.pem"),
         ((".",), 3, "no record"),
         (("x.acr.json.cose",), 3, "the record of this statement is missing"),
         ((str(EXAMPLES), "-o", "-"), 2, "-o site/"),
         ((str(EXAMPLES), "-o", "site.html"), 2, "ends in .html"),
-        ((str(CLAUDE), "--serve", "--host", "203.0.113.1"), 3, "203.0.113.1"),
     ],
 )
 def test_errors_have_a_hint(vacr, arguments, code, message):
@@ -301,110 +291,6 @@ def test_help_has_an_example(vacr):
     assert "Example:" in vacr("view", "--help").out
 
 
-class ViewServer:
-    """`vacr view --serve` in its own process."""
-
-    def __init__(self, *arguments):
-        command = [sys.executable, "-m", "vacr", "view", *arguments, "--serve", "--format", "json"]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        self.announced = json.loads(self.process.stdout.readline())
-        self.host, self.port = re.match(
-            r"http://([^:]+):(\d+)/", self.announced["address"]
-        ).groups()
-
-    def get(self, path="/", method="GET", **headers):
-        connection = http.client.HTTPConnection("127.0.0.1", int(self.port))
-        named = {
-            "Host": f"{self.host}:{self.port}",
-            **{name.title(): value for name, value in headers.items()},
-        }
-        connection.request(method, path, headers=named)
-        answer = connection.getresponse()
-        answer.body = answer.read()
-        connection.close()
-        return answer
-
-    def end(self):
-        self.process.send_signal(signal.SIGTERM)
-        self.process.stdout.close()
-        return self.process.wait()
-
-
-@pytest.fixture
-def start_server():
-    started = []
-
-    def serve(*arguments):
-        started.append(ViewServer(*arguments))
-        return started[-1]
-
-    yield serve
-    for one in started:
-        if one.process.poll() is None:
-            one.end()
-
-
-def test_page_is_served_to_this_machine(start_server):
-    served = start_server(str(CLAUDE))
-    page = served.get()
-    assert page.status == 200
-    assert page.body.startswith(b"<!doctype html>")
-    assert page.getheader("X-Content-Type-Options") == "nosniff"
-    assert page.getheader("Cache-Control") == "no-store"
-    assert served.get("/claude-code.html").body == page.body
-    assert served.get("/", "HEAD").body == b""
-    assert served.get("/", "POST").status == 501
-    assert served.end() == 0
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/nothing",
-        "/../claude-code.html",
-        "/%2e%2e/etc/passwd",
-        "//etc/passwd",
-        "/claude-code.html/",
-    ],
-)
-def test_only_the_pages_are_served(start_server, path):
-    assert start_server(str(CLAUDE)).get(path).status == 404
-
-
-def test_other_web_pages_cannot_read_the_served_page(start_server):
-    served = start_server(str(CLAUDE))
-    assert served.get(host="evil.example").status == 403
-    assert served.get(host=f"evil.example:{served.port}").status == 403
-    assert served.get(host="127.0.0.1:1").status == 403
-    assert served.get(host="").status == 403
-    assert served.get(origin="https://evil.example").status == 403
-    for origin in (
-        "null",
-        "",
-        "http://[",
-        "http://[::1",
-        f"https://127.0.0.1:{served.port}",
-        f"http://127.0.0.1:{served.port}x",
-    ):
-        assert served.get(origin=origin).status == 403
-    assert (
-        served.get(host=f"localhost:{served.port}", origin=f"http://localhost:{served.port}").status
-        == 200
-    )
-
-
-def test_silent_client_is_disconnected(monkeypatch, tmp_path):
-    (tmp_path / "a.html").write_text("x")
-    assert _PageHandler.timeout <= 60, "http.server has no timeout by default"
-    monkeypatch.setattr(_PageHandler, "timeout", 0.2)
-    with PageServer({"a.html": tmp_path / "a.html"}, "127.0.0.1", 0) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as silent:
-            silent.sendall(b"GET / HTTP/1.1\r\nHost:")
-            assert silent.recv(1) == b""
-        server.shutdown()
-
-
 def test_parent_in_a_record_can_have_any_type(vacr, tmp_path):
     vacr("record", CLAUDE, "-o", "records/")
     record = json.loads((tmp_path / "records" / "claude-code.acr.json").read_bytes())
@@ -414,13 +300,3 @@ def test_parent_in_a_record_can_have_any_type(vacr, tmp_path):
         (tmp_path / "records" / f"odd-{number}.acr.json").write_bytes(data)
     assert vacr("view", "records", "-o", "site/").returncode == 0
     assert len(list((tmp_path / "site").iterdir())) == 7
-
-
-def test_token_is_needed_beyond_this_machine(start_server):
-    served = start_server(str(CLAUDE), "--host", "0.0.0.0")  # noqa: S104 - the test needs this address
-    token = served.announced["address"].split("/")[3]
-    assert len(token) >= 32
-    assert served.get("/").status == 404
-    assert served.get("/claude-code.html").status == 404
-    assert served.get(f"/{token[:-1]}/").status == 404
-    assert served.get(f"/{token}/").status == 200

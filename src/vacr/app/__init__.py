@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from vacr.app.session_keeping import SessionKeeper as SessionKeeper
     from vacr.app.session_keeping import keep_sessions as keep_sessions
     from vacr.app.session_keeping import list_unkept_sessions as list_unkept_sessions
-    from vacr.app.view_server import serve_pages as serve_pages
 
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,
@@ -67,6 +66,5 @@ __getattr__, __dir__, __all__ = export_lazily(
             "keep_sessions",
             "list_unkept_sessions",
         ),
-        "view_server": ("serve_pages",),
     },
 )

@@ -11,8 +11,6 @@ from __future__ import annotations
 import webbrowser
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -73,21 +71,6 @@ from vacr.workflows import (
     is_flag=True,
     help="Also draw the summary as a picture for a pull request: an SVG file beside the page.",
 )
-@click.option("--serve", is_flag=True, help="Serve the pages to a browser instead of writing them.")
-@click.option(
-    "--host",
-    metavar="ADDRESS",
-    default="127.0.0.1",
-    show_default=True,
-    help="Address to listen at, with --serve.",
-)
-@click.option(
-    "--port",
-    metavar="N",
-    type=click.IntRange(0, 65535),
-    default=0,
-    help="Port to listen at, with --serve.  [default: any free port]",
-)
 @click.option("--open", is_flag=True, help="Open the page in a browser.")
 @voice_options
 def command(
@@ -107,9 +90,6 @@ def command(
     output: str | None,
     overwrite: bool,
     og: bool,
-    serve: bool,
-    host: str,
-    port: int,
     open: bool,
     format: str,
     quiet: bool,
@@ -137,7 +117,6 @@ def command(
       vacr view --agent claude-code --since yesterday -o yesterday/
       vacr view records/ -o site/ --trust keys/signing.pub.pem --log-key mylog/
       vacr view latest -o story.html --og
-      vacr view records/ --serve --open
       vacr view records/ -o site/ --lines main --since 2026-01-01
     """
     voice = Voice(format, quiet, verbose)
@@ -150,12 +129,10 @@ def command(
     selected = selection.choose((path,) if path is not None else (), voice)
     is_chosen = not selection.is_empty
     path = path if path is not None and not is_chosen else selected[0]
-    if serve and output is not None:
-        raise UsageError("--serve and -o exclude each other", hint="Omit one of them.")
-    if og and (serve or output == STDIN):
+    if og and output == STDIN:
         raise UsageError(
-            "--og writes a picture beside the page, and here no page is written",
-            hint="Write the page to a file: -o page.html, without --serve",
+            "--og writes a picture beside the page, and standard output has no place for it",
+            hint="Write the page to a file: -o page.html",
         )
     options = VerificationOptions(
         trust=trust,
@@ -182,8 +159,6 @@ def command(
     if lines is not None:
         run.lines = _count_lines(path, LineOptions(lines, repository, since, until), voice)
     run.report_modified = lambda part: modified.warn(part.path, part.modified)
-    if serve:
-        return _serve_pages(run, host, port, voice, opens=open)
     if output == STDIN:
         write_bytes(run.render_single())
         return run.exit_code
@@ -221,28 +196,3 @@ def _count_lines(path: str, options: LineOptions, voice: Voice) -> dict[str, Any
         voice.error(f"vacr: --lines: {error}")
         return None
     return build_statistics_page(statistics, LINE_GROUPINGS)
-
-
-def _serve_pages(run: PageRun, host: str, port: int, voice: Voice, *, opens: bool) -> int:
-    """Write the pages into a temporary folder, serve them until Ctrl-C, and return 0.
-
-    If `opens`, the first page is opened in a browser.
-    """
-    from vacr.app import serve_pages
-
-    def report_start(address: str, names: list[str], *, is_exposed: bool) -> None:
-        """Print the address, and a warning if other machines can read the pages."""
-        voice.result(f"serving {format_count(len(names), 'page')} at {address}")
-        voice.data({"address": address, "pages": names})
-        if is_exposed:
-            voice.notice(
-                "vacr: anyone with this address can read the pages, and HTTP is not encrypted"
-            )
-
-    with TemporaryDirectory(prefix="vacr-") as folder:
-        written = [page.target for page in run.write(f"{folder}/", overwrite=True)]
-        # The start page comes first.
-        first = [run.first] if run.first is not None else []
-        pages = {path.relative_to(folder).as_posix(): Path(path) for path in (*first, *written)}
-        serve_pages(pages, host, port, report_start, opens=opens)
-    return 0

@@ -1,7 +1,7 @@
 """The work of each verb on files, without a command line.
 
 A workflow takes plain values, reads and writes files, and reports progress and remarks through
-callbacks. The command line, the watcher, the page server and the GitHub actions call workflows.
+callbacks. The command line, the watcher, the local app and the GitHub actions call workflows.
 """
 
 from __future__ import annotations
