@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from vacr.agents.labels import Speaker as Speaker
     from vacr.agents.labels import get_writable_marks as get_writable_marks
     from vacr.agents.labels import infer_speaker as infer_speaker
+    from vacr.agents.labels import label_speakers as label_speakers
     from vacr.agents.labels import parse_stated_outcome as parse_stated_outcome
     from vacr.agents.labels import parse_status_word as parse_status_word
     from vacr.agents.lift import UNKNOWN as UNKNOWN
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     from vacr.agents.registry import find_required_agent as find_required_agent
     from vacr.agents.registry import find_tool_effect as find_tool_effect
     from vacr.agents.registry import has_separate_calls as has_separate_calls
+    from vacr.agents.registry import is_written_by as is_written_by
     from vacr.agents.registry import load_agents as load_agents
     from vacr.agents.registry import recognise_agent as recognise_agent
     from vacr.agents.registry import validate_record as validate_record
@@ -167,6 +169,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "UNKNOWN_SPEAKER",
             "get_writable_marks",
             "infer_speaker",
+            "label_speakers",
             "parse_stated_outcome",
             "parse_status_word",
         ),
@@ -190,6 +193,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "find_required_agent",
             "find_tool_effect",
             "has_separate_calls",
+            "is_written_by",
             "load_agents",
             "recognise_agent",
             "validate_record",

@@ -134,6 +134,21 @@ def label_entries(agent: Agent, record: dict[str, Any]) -> None:
         labels.mark_unanswered_calls()
 
 
+def label_speakers(agent: Agent, record: dict[str, Any]) -> None:
+    """Label the user messages at the top of a record, in place, and nothing else.
+
+    A list of sessions needs no other labels.
+
+    Raises:
+        PluginError: the agent returned something other than a speaker.
+    """
+    for entry in record["session"]["entries"]:
+        if entry["type"] == "user" and agent.has_own_text(entry):
+            speaker = agent.speaker(entry, record)
+            _check_speaker(speaker, agent)
+            _label_speaker(entry, speaker)
+
+
 _NO_REPORT: dict[str, Any] = {}
 """Stands for the reports about every call without one; nobody may write to it."""
 

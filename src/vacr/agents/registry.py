@@ -312,6 +312,22 @@ def recognise_agent(source: Source, agent: str | None = None) -> Agent:
     raise _make_unrecognised_error(source, known)
 
 
+def is_written_by(source: Source, agent: Agent) -> bool:
+    """Return whether an agent wrote a source that lies in its own store.
+
+    If the agent is certain of the first values, no other agent is asked.
+
+    Raises:
+        NotASession: the source is empty, or no agent recognises it.
+        UnreadableInput: the source is damaged JSON, or UTF-16.
+    """
+    if source.main.data.lstrip()[:1] in (b"{", b"["):
+        sample = source.main.sample(_FIRST_SAMPLE_SIZE)
+        if sample and agent.recognises(sample) >= 1:
+            return True
+    return recognise_agent(source) is agent
+
+
 def _make_unrecognised_error(source: Source, known: dict[str, Agent]) -> NotASession:
     """Return the error about a file of no known agent; it names a format that is likely."""
     where = source.main.name

@@ -19,11 +19,11 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from vacr.agents import (
     Agent,
@@ -32,8 +32,9 @@ from vacr.agents import (
     Source,
     SourcePart,
     is_multiline_json,
+    is_written_by,
+    label_speakers,
     load_agents,
-    recognise_agent,
 )
 from vacr.discovery.session_stores import (
     DatabaseFile,
@@ -228,6 +229,7 @@ def _list_agent_sessions(
     """
     folders: dict[str, Path] = {}
     seen_paths: set[str] = set()
+    resolve = _make_link_resolver()
     ids_in_databases: set[str] = set()
     for root, store in list_store_roots(agent, environment, system):
         with errors.collect(root), suppress(FileNotFoundError, NotADirectoryError, ValueError):
@@ -235,7 +237,7 @@ def _list_agent_sessions(
             os.scandir(root).close()
         for pattern in store.sessions:
             for path in match_store_pattern(root, pattern):
-                real_path = os.path.realpath(path)
+                real_path = resolve(path)
                 if real_path in seen_paths:
                     continue
                 seen_paths.add(real_path)
@@ -253,6 +255,22 @@ def _list_agent_sessions(
             if session.session_id not in ids_in_databases:
                 yield session
     _report_encrypted_stores(agent, environment, system, errors)
+
+
+def _make_link_resolver() -> Callable[[Path], str]:
+    """Return a function like `os.path.realpath` that resolves each folder only once."""
+    real_folders: dict[str, str] = {}
+
+    def resolve(path: Path) -> str:
+        """Return the path without links."""
+        folder, name = os.path.split(path)
+        if name in ("", ".", "..") or os.path.islink(path):  # noqa: PTH114 - faster than Path
+            return os.path.realpath(path)
+        if folder not in real_folders:
+            real_folders[folder] = os.path.realpath(folder)
+        return os.path.join(real_folders[folder], name)  # noqa: PTH118 - faster than Path
+
+    return resolve
 
 
 def _report_encrypted_stores(
@@ -313,7 +331,7 @@ def _list_file_sessions(
                     yield _summarise_listed_session(listed, agent, path)
         elif path.is_file():
             source = Source((SourcePart(make_part_name(path, agent), read_file_ends(path)),))
-            if recognise_agent(source) is agent:
+            if is_written_by(source, agent):
                 if agent.described_by:
                     source = _add_description(source, agent, path)
                 yield from _summarise_source(source, agent, path, project)
@@ -367,7 +385,8 @@ def _summarise_source(
     `project` is for sessions that do not state their working folder.
     """
     status = path.stat()
-    for reading in agent.read_labelled(source):
+    for reading in agent.read(source):
+        label_speakers(agent, cast("dict[str, Any]", reading.record))
         trace = reading.record["session"]
         working_dir = trace.get("environment", {}).get("working-dir", "")
         modified = status.st_mtime_ns // 1_000_000
