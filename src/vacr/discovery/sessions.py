@@ -19,11 +19,12 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
+from io import FileIO
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, cast
 
 from vacr.agents import (
     Agent,
@@ -37,14 +38,14 @@ from vacr.agents import (
     load_agents,
 )
 from vacr.discovery.session_stores import (
+    SQLITE_MAGIC,
     DatabaseFile,
     FolderStore,
     find_folder_store,
     find_parent_session,
-    is_database,
 )
 from vacr.errors import NotASession, UnreadableInput, UsageError
-from vacr.files import describe_file_error, find_home_folder, format_path, is_folder
+from vacr.files import describe_file_error, find_home_folder, format_path, is_file, is_folder
 from vacr.record import find_session_title, flatten_to_line, get_epoch_milliseconds, shorten_title
 
 _HEAD_SIZE = 1 << 17
@@ -141,7 +142,9 @@ def find_project_folder(path: Path, root: Path, pattern: str) -> str:
     names = pattern.split("/")
     wildcards = (position for position, name in enumerate(names) if "*" in name)
     first_wildcard = next(wildcards, len(names))
-    folders = path.relative_to(root).parts[:-1] if "**" not in names else ()
+    if first_wildcard >= len(names) - 1 or "**" in names:
+        return ""
+    folders = path.relative_to(root).parts[:-1]
     return folders[first_wildcard] if first_wildcard < len(folders) else ""
 
 
@@ -229,7 +232,7 @@ def _list_agent_sessions(
     """
     folders: dict[str, Path] = {}
     seen_paths: set[str] = set()
-    resolve = _make_link_resolver()
+    links = _LinkResolver()
     ids_in_databases: set[str] = set()
     for root, store in list_store_roots(agent, environment, system):
         with errors.collect(root), suppress(FileNotFoundError, NotADirectoryError, ValueError):
@@ -237,7 +240,7 @@ def _list_agent_sessions(
             os.scandir(root).close()
         for pattern in store.sessions:
             for path in match_store_pattern(root, pattern):
-                real_path = resolve(path)
+                real_path = links.resolve(str(path))
                 if real_path in seen_paths:
                     continue
                 seen_paths.add(real_path)
@@ -257,20 +260,22 @@ def _list_agent_sessions(
     _report_encrypted_stores(agent, environment, system, errors)
 
 
-def _make_link_resolver() -> Callable[[Path], str]:
-    """Return a function like `os.path.realpath` that resolves each folder only once."""
-    real_folders: dict[str, str] = {}
+class _LinkResolver:
+    """Resolves links in paths as `os.path.realpath` does, but each folder only once."""
 
-    def resolve(path: Path) -> str:
-        """Return the path without links."""
+    def __init__(self) -> None:
+        """Start without folders."""
+        self._real_folders: dict[str, str] = {}
+
+    def resolve(self, path: str) -> str:
+        """Return a path without links."""
         folder, name = os.path.split(path)
-        if name in ("", ".", "..") or os.path.islink(path):  # noqa: PTH114 - faster than Path
+        if not folder or name in ("", ".", "..") or os.path.islink(path):  # noqa: PTH114
             return os.path.realpath(path)
-        if folder not in real_folders:
-            real_folders[folder] = os.path.realpath(folder)
-        return os.path.join(real_folders[folder], name)  # noqa: PTH118 - faster than Path
-
-    return resolve
+        real_folder = self._real_folders.get(folder)
+        if real_folder is None:
+            real_folder = self._real_folders[folder] = self.resolve(folder)
+        return f"{real_folder.rstrip(os.sep)}{os.sep}{name}"
 
 
 def _report_encrypted_stores(
@@ -325,16 +330,27 @@ def _list_file_sessions(
     `project` is for transcripts that do not state one.
     """
     with errors.collect(path):
-        if is_database(path):
+        if not is_file(path):
+            return
+        source, status = _read_ends_as_source(path, agent)
+        if source.main.data.startswith(SQLITE_MAGIC):
             with closing(DatabaseFile(path, agent.name)) as database:
                 for listed in database.sessions():
                     yield _summarise_listed_session(listed, agent, path)
-        elif path.is_file():
-            source = Source((SourcePart(make_part_name(path, agent), read_file_ends(path)),))
-            if is_written_by(source, agent):
-                if agent.described_by:
-                    source = _add_description(source, agent, path)
-                yield from _summarise_source(source, agent, path, project)
+        elif is_written_by(source, agent):
+            if agent.described_by:
+                source = _add_description(source, agent, path)
+            yield from _summarise_source(source, agent, path, project, status)
+
+
+def _read_ends_as_source(path: Path, agent: Agent) -> tuple[Source, os.stat_result]:
+    """Return the two ends of a file as a source, and the status of the file.
+
+    Raises:
+        UnreadableInput: the file cannot be read.
+    """
+    data, status = _read_ends(path)
+    return Source((SourcePart(make_part_name(path, agent), data),)), status
 
 
 def _add_description(source: Source, agent: Agent, path: Path) -> Source:
@@ -372,19 +388,18 @@ def _summarise_store_session(store: FolderStore, session: str) -> Iterator[Sessi
     """
     source = store.read_glimpse(session)
     file = store.path / source.main.name
-    for summary in _summarise_source(source, store.agent, file, ""):
+    for summary in _summarise_source(source, store.agent, file, "", file.stat()):
         own = replace(summary, size=None)
         yield own if file.stem == session else replace(own, path=str(store.path), session=session)
 
 
 def _summarise_source(
-    source: Source, agent: Agent, path: Path, project: str
+    source: Source, agent: Agent, path: Path, project: str, status: os.stat_result
 ) -> Iterator[SessionSummary]:
     """Yield the summary of each session that an agent finds in a source, the ends of a file.
 
-    `project` is for sessions that do not state their working folder.
+    `project` is for sessions that do not state their working folder; `status` is the file's.
     """
-    status = path.stat()
     for reading in agent.read(source):
         label_speakers(agent, cast("dict[str, Any]", reading.record))
         trace = reading.record["session"]
@@ -454,22 +469,35 @@ def read_file_ends(path: Path) -> bytes:
     Raises:
         UnreadableInput: the file cannot be read.
     """
+    return _read_ends(path)[0]
+
+
+def _read_ends(path: Path) -> tuple[bytes, os.stat_result]:
+    """Return the two ends of a file as `read_file_ends` does, and its status; less of a database.
+
+    Raises:
+        UnreadableInput: the file cannot be read.
+    """
     try:
-        with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - faster than Path
+            status = os.fstat(file.fileno())
+            size = status.st_size
             head = file.read(_HEAD_SIZE)
+            if head.startswith(SQLITE_MAGIC):
+                return head, status
             if len(head) < size and b"\n" not in head:
                 head += file.read(_MAX_LINE_SIZE - _HEAD_SIZE)
             if len(head) >= size:
-                return head
+                return head, status
             if b"\n" not in head or is_multiline_json(head):
-                return _close_cut_json(head[:_HEAD_SIZE])
-            return head[: head.rfind(b"\n") + 1] + _read_last_lines(file, len(head), size)
+                return _close_cut_json(head[:_HEAD_SIZE]), status
+            tail = _read_last_lines(file, len(head), size)
+            return head[: head.rfind(b"\n") + 1] + tail, status
     except OSError as error:
         raise UnreadableInput(describe_file_error(error), where=str(path)) from error
 
 
-def _read_last_lines(file: BinaryIO, start: int, size: int) -> bytes:
+def _read_last_lines(file: FileIO, start: int, size: int) -> bytes:
     """Return the last whole lines of a file, from offset `start` at the earliest.
 
     `size` is the size of the file. Return empty bytes if the last line is longer than 4 MiB.
