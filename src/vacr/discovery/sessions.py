@@ -482,7 +482,8 @@ def _read_ends(path: Path) -> tuple[bytes, os.stat_result]:
         with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - faster than Path
             status = os.fstat(file.fileno())
             size = status.st_size
-            head = file.read(_HEAD_SIZE)
+            # A buffer larger than the file would cost more time than the file.
+            head = file.read(min(_HEAD_SIZE, size))
             if head.startswith(SQLITE_MAGIC):
                 return head, status
             if len(head) < size and b"\n" not in head:
