@@ -170,6 +170,7 @@ class _LabelPass:
         """Each copy of a result, and the number of the last result before it with its id."""
         self._outcomes: list[Outcome] = []
         self._last_checked = UNKNOWN_OUTCOME
+        self._last_speaker: Speaker | None = None
         self._last_calls: dict[str, dict[str, Any]] = {}
         self._open_calls: dict[str, list[dict[str, Any]]] = {}
         """Call id → the calls that have no result yet."""
@@ -191,7 +192,9 @@ class _LabelPass:
             if kind == "user":
                 if self._agent.has_own_text(entry):
                     speaker = self._agent.speaker(entry, self._record)
-                    _check_speaker(speaker, self._agent)
+                    if speaker is not self._last_speaker:
+                        _check_speaker(speaker, self._agent)
+                        self._last_speaker = speaker
                     _label_speaker(entry, speaker)
             elif kind == "tool-result":
                 self._note_result(entry, message or entry)

@@ -238,8 +238,8 @@ def add_remaining_members(
 
 def set_members_aside(entry: JsonObject, names: frozenset[str]) -> None:
     """Move native members whose names have another meaning in an entry to `vacr.native`."""
-    clashing = {name: entry.pop(name) for name in sorted(names.intersection(entry))}
-    if clashing:
+    if not names.isdisjoint(entry):
+        clashing = {name: entry.pop(name) for name in sorted(names.intersection(entry))}
         keep_native_members(entry, clashing)
 
 

@@ -77,7 +77,8 @@ def make_chat_entry(
             entry["content"] = message.pop("content")
         drift = session.drift
         children = build_child_entries(entry.get("content"), drift.types, drift.members)
-        if children := [*children, *_take_children(message)]:
+        children += _take_children(message)
+        if children:
             entry["children"] = children
         return add_remaining_members(entry, message)
     if role == "tool" and message.get("content") is not None:
@@ -109,9 +110,10 @@ def _take_children(message: JsonObject) -> list[JsonObject]:
     children: list[JsonObject] = []
     for name in CHAT_REASONING_MEMBERS:
         text = message.get(name)
+        if not text or type(text) is not str:
+            continue
         # Some agents keep the same reasoning under both names.
-        is_new = not any(child["content"] == text for child in children)
-        if text and type(text) is str and is_new:
+        if not any(child["content"] == text for child in children):
             del message[name]
             children.append({"type": "reasoning", "content": text, "vacr": {"member": name}})
     calls = message.get("tool_calls")

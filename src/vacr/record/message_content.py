@@ -294,17 +294,18 @@ def _build_part_children(part: JsonObject) -> list[JsonObject]:
 
 def _build_child_entry(block: JsonObject, view: BlockView) -> JsonObject | None:
     """Return the entry for a block that has a view, or None for a call without a name."""
-    child: JsonObject = {"type": view.entry_type}
-    for canonical, native, kind in view.members:
+    entry_type, members, required = view
+    child: JsonObject = {"type": entry_type}
+    for canonical, native, kind in members:
         value = block.get(native)
         if kind is None or type(value) is kind:
             child[canonical] = value
-    for name in view.required:
+    for name in required:
         if name not in child:
             return _name_call_by_function(block, child)
-    if view.entry_type == "reasoning":
+    if entry_type == "reasoning":
         _fill_reasoning_content(block, child)
-    elif view.entry_type == "tool-result" and child.get("output") is None:
+    elif entry_type == "tool-result" and child.get("output") is None:
         child["output"] = block.get("content")
         if type(block.get("run")) is dict:
             _fill_run_result(block, child)

@@ -40,10 +40,12 @@ def is_timestamp(value: Any) -> bool:
 
 
 def are_sortable_timestamps(values: list[Any]) -> bool:
-    """Return whether all values are timestamps of one usual form, so that they sort as text.
+    """Return whether all values are timestamps of one usual form, so that they can be compared.
 
-    Return False for an empty list, and for timestamps in milliseconds.
+    They are milliseconds, or texts that sort by time. Return False for an empty list.
     """
+    if values and type(values[0]) is int:
+        return set(map(type, values)) == {int} and min(values) >= 0 and max(values) < 2**64
     try:
         text = "\n".join([*values, ""])
     except TypeError:

@@ -44,6 +44,7 @@ FENCE_TOOLS = {
 CALL_FENCES = frozenset(("save", "append", "patch"))
 """The first words of fences that are calls even without a result."""
 
+_FENCE_START = "```"
 _FENCE = re.compile(r"(`{3,})([^`]*)")
 _TOOL_LINE = re.compile(r"^@([\w.]+)\(([\w\-:.]+)\):\s*(?=\{)", re.MULTILINE)
 _XML_CALL = re.compile(
@@ -85,10 +86,13 @@ def find_calls(text: str) -> list[TextCall]:
 
 def _find_fences(text: str) -> Iterator[TextCall]:
     """Yield the calls in fences; a fence without an end is not a call."""
+    if _FENCE_START not in text:
+        return
     lines = text.replace("\r\n", "\n").split("\n")
     number = 0
     while number < len(lines):
-        opening = _FENCE.fullmatch(lines[number])
+        line = lines[number]
+        opening = _FENCE.fullmatch(line) if line.startswith(_FENCE_START) else None
         number += 1
         if opening is None or not opening[2].strip():
             continue
@@ -108,7 +112,8 @@ def _find_fence_end(lines: list[str], start: int, length: int) -> tuple[int | No
     """
     depth, is_nested = 1, False
     for number in range(start, len(lines)):
-        fence = _FENCE.fullmatch(lines[number].rstrip())
+        line = lines[number]
+        fence = _FENCE.fullmatch(line.rstrip()) if line.startswith(_FENCE_START) else None
         if fence is None or len(fence[1]) != length:
             continue
         depth += 1 if fence[2] else -1

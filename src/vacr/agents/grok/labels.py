@@ -129,9 +129,10 @@ class ToolEvents(CallReports):
         """Collect the last outcome of each call."""
         self._outcomes: dict[str, str] = {}
         for entry in entries:
+            if entry.get("event-type") != "attached-file":
+                continue
             data = dict_or_empty(entry.get("data"))
-            is_attached = entry.get("event-type") == "attached-file"
-            if not is_attached or data.get("name") != EVENTS_FILE:
+            if data.get("name") != EVENTS_FILE:
                 continue
             text = data.get("text")
             lines = parse_json_documents(text.encode()) if type(text) is str else ()
