@@ -26,6 +26,7 @@ def hermes(data: bytes) -> Counts:
     members, messages = read_session(data)
     if members.get("model"):
         counts.models.add(members["model"])
+    counts.tokens.update(count_tokens(members))
     for message in messages:
         role = message["role"]
         if role in ("user", "assistant"):
@@ -39,6 +40,22 @@ def hermes(data: bytes) -> Counts:
             answered.add(message["tool_call_id"])
     counts.paired = len(called & answered)
     return counts
+
+
+def count_tokens(members):
+    """Return the tokens of the whole session, which only its row in the database counts.
+
+    The row counts tokens that were read from a cache, or written to it, beside the others.
+    """
+    cached = members.get("cache_read_tokens") or 0
+    written = members.get("cache_write_tokens") or 0
+    found = {
+        "input": (members.get("input_tokens") or 0) + cached + written,
+        "cached": cached,
+        "output": members.get("output_tokens") or 0,
+        "reasoning": members.get("reasoning_tokens") or 0,
+    }
+    return {name: count for name, count in found.items() if count}
 
 
 WRITTEN_BY_HOST = (
