@@ -71,6 +71,22 @@ def test_file_reported_missing_has_no_lines(tmp_path, tool):
     assert find_agent_lines([session.record(tmp_path)]) == {"b.py": [1, 2, 3, 4]}
 
 
+@pytest.mark.parametrize("tool", ["Read", "Edit"])
+def test_file_that_never_existed_is_not_reported_as_deleted(tmp_path, tool):
+    session = ClaudeSession()
+    session.write("b.py", FILE)
+    missing = "<tool_use_error>File does not exist.</tool_use_error>"
+    session.call(tool, {"file_path": f"{ROOT}/a.py"}, missing, error=True)
+    record = session.record(tmp_path)
+    assert [path for path, _, _ in list_changed_files(*replay_records([record]))] == ["b.py"]
+    base = BaseFiles("0" * 40, ["a.py"], {"a.py": FILE.encode()}.__getitem__)
+    changed = list_changed_files(*replay_records([record], base))
+    assert {path: facts.get("deleted", False) for path, _, facts in changed} == {
+        "a.py": True,
+        "b.py": False,
+    }
+
+
 def test_file_without_known_lines_can_be_read_again(tmp_path):
     session = ClaudeSession()
     window = {

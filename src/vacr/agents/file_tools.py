@@ -46,6 +46,7 @@ from vacr.edits import (
     FileDeletion,
     FileMove,
     FileWrite,
+    MissingFile,
     ObservedFile,
     ObservedLines,
     PossibleChange,
@@ -144,7 +145,7 @@ def derive_file_actions(agent: Agent, call: ToolCall) -> Iterator[FileAction]:
     elif call.state == CALL_FAILED and effect in (ToolEffect.READ, ToolEffect.REPLACE):
         path = get_text_argument(call.input, PATH_ARGUMENTS)
         if path is not None and _MISSING_FILE_MESSAGE.match(call.output):
-            yield FileDeletion(path)
+            yield MissingFile(path)
 
 
 def _was_refused(call: ToolCall) -> bool:

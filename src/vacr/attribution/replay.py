@@ -82,6 +82,7 @@ from vacr.attribution.whole_files import (
     find_matching_files,
     get_version_control,
     move_path,
+    note_missing_file,
     restore_stash,
     revert_path,
     stash_changes,
@@ -98,6 +99,7 @@ from vacr.edits import (
     FileWrite,
     GitStateChange,
     Hunk,
+    MissingFile,
     ObservedDiff,
     ObservedFile,
     ObservedLines,
@@ -281,6 +283,8 @@ class Replay:
                 move_path(self, path, target, copied=copied, reported=reported)
             case FileDeletion(folder=whole, pattern=pattern):
                 delete_path(self, path, folder=whole, pattern=pattern)
+            case MissingFile():
+                note_missing_file(self, path)
             case Revert(new=True):
                 doubt_untracked_files(self)
             case Revert(everything=everything):

@@ -233,6 +233,12 @@ def delete_path(replay: Replay, path: str, *, folder: bool, pattern: bool) -> No
             _mark_removed(tracked)
 
 
+def note_missing_file(replay: Replay, path: str) -> None:
+    """Mark a file as removed if it is tracked, or in the base; another one never existed."""
+    if make_path_key(path) in replay.files or _is_in_base(replay, path):
+        delete_path(replay, path, folder=False, pattern=False)
+
+
 def _list_files_below(replay: Replay, path: str) -> list[TrackedFile]:
     """Return the tracked files below a folder, including removed ones."""
     folder_key = make_path_key(path.rstrip("/") + "/")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from vacr.edits.actions import FileRewrite as FileRewrite
     from vacr.edits.actions import FileWrite as FileWrite
     from vacr.edits.actions import GitStateChange as GitStateChange
+    from vacr.edits.actions import MissingFile as MissingFile
     from vacr.edits.actions import ObservedDiff as ObservedDiff
     from vacr.edits.actions import ObservedFile as ObservedFile
     from vacr.edits.actions import ObservedLines as ObservedLines
@@ -70,6 +71,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "FileWrite",
             "GitStateChange",
             "ObservedDiff",
+            "MissingFile",
             "ObservedFile",
             "ObservedLines",
             "PossibleChange",

@@ -167,6 +167,11 @@ class FileDeletion(FileAction):
 
 
 @dataclass(frozen=True, slots=True)
+class MissingFile(FileAction):
+    """The host said that the file does not exist: only a file known before was deleted."""
+
+
+@dataclass(frozen=True, slots=True)
 class PossibleChange(FileAction):
     """A script, git or a formatter may have changed the file, or any file if the path is empty."""
 
