@@ -19,10 +19,19 @@ from vacr.agents.tool_calls import (
     PATH_ARGUMENTS,
 )
 from vacr.record import BLOCK_VIEWS, UNTYPED_PART_VIEWS
-from vacr.viewer.content import TEXT_BLOCK_TYPES
+from vacr.viewer.content import (
+    RESPONSE_MEMBERS,
+    TEXT_BLOCK_TYPES,
+    WRAPPED_TEXTS,
+    WRAPPER_LABELS,
+    WRAPPER_MEMBERS,
+)
 from vacr.viewer.exit_codes import EXIT_CODE_MEANINGS
 from vacr.viewer.rows import (
     DESCRIPTIVE_ARGUMENTS,
+    FILE_EFFECTS,
+    INSERTION_ARGUMENTS,
+    LIST_ARGUMENTS,
     PLAN_ARGUMENTS,
     SEARCH_ARGUMENTS,
     STEP_ARGUMENTS,
@@ -39,6 +48,16 @@ def build_tables() -> str:
             name: {tool: effect.value for tool, effect in load_agents()[name].tools.items()}
             for name in load_agents()
         },
+        "toolCommands": {
+            name: {
+                tool: {command: effect.value for command, effect in commands.items()}
+                for tool, commands in agent.tool_commands.items()
+            }
+            for name, agent in load_agents().items()
+            if agent.tool_commands
+        },
+        "jsonOutputs": [name for name, agent in load_agents().items() if agent.json_outputs],
+        "fileEffects": [effect.value for effect in FILE_EFFECTS],
         "paths": PATH_ARGUMENTS,
         "oldTexts": OLD_TEXT_ARGUMENTS,
         "newTexts": NEW_TEXT_ARGUMENTS,
@@ -46,12 +65,18 @@ def build_tables() -> str:
         "patches": PATCH_ARGUMENTS,
         "commands": COMMAND_ARGUMENTS,
         "searches": SEARCH_ARGUMENTS,
+        "lists": LIST_ARGUMENTS,
+        "insertions": INSERTION_ARGUMENTS,
         "plans": PLAN_ARGUMENTS,
         "steps": STEP_ARGUMENTS,
         "descriptions": DESCRIPTIVE_ARGUMENTS,
         "textTypes": sorted(TEXT_BLOCK_TYPES),
         "entryTypes": sorted(BLOCK_VIEWS),
         "partWrappers": list(UNTYPED_PART_VIEWS),
+        "wrappedTexts": WRAPPED_TEXTS,
+        "wrapperLabels": WRAPPER_LABELS,
+        "wrapperMembers": sorted(WRAPPER_MEMBERS),
+        "responseMembers": RESPONSE_MEMBERS,
         "exitCodes": EXIT_CODE_MEANINGS,
     }
     return json.dumps(tables, indent=1) + "\n"

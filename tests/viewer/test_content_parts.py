@@ -83,3 +83,57 @@ def test_blocks_with_their_own_entries_are_omitted():
 )
 def test_output_is_split_into_parts(output, parts):
     assert list_output_parts(output) == parts
+
+
+@pytest.mark.parametrize(
+    ("block", "texts"),
+    [
+        ({"content": "Saved.", "name": "Tool Result", "description": "Output"}, ["Saved."]),
+        ({"query": "a.py:1-2", "result": "1 | x", "success": True}, ["a.py:1-2", "1 | x"]),
+        (
+            {"query": "ls b", "result": "", "error": "no such file", "success": False},
+            ["ls b", "no such file"],
+        ),
+        ({"result": "same", "error": "same", "success": False}, ["same"]),
+        ({"absolutePath": "/w/a.py", "content": "1: x"}, ["/w/a.py", "1: x"]),
+        ({"diff": "@@ -1 +1 @@", "lineRange": [1, 2]}, ["@@ -1 +1 @@"]),
+        ({"type": "file", "path": "/w/a.py", "content": "x = 1"}, ["/w/a.py", "x = 1"]),
+        ({"result": [{"type": "text", "text": "seen"}], "success": True}, ["seen"]),
+        (
+            {
+                "callId": "c1",
+                "responseParts": {"functionResponse": {"response": {"output": "1: x"}}},
+                "resultDisplay": "Read a.py",
+            },
+            ["1: x"],
+        ),
+    ],
+)
+def test_wrapped_output_is_shown_as_its_text(block, texts):
+    assert list_output_parts(block) == list_output_parts([block]) == list(map(TextPart, texts))
+
+
+@pytest.mark.parametrize(
+    "block", [{"content": "x", "more": 1}, {"query": "x"}, {"content": None, "path": "a.py"}]
+)
+def test_object_with_other_members_is_shown_whole(block):
+    assert list_output_parts(block) == [OtherPart("object", block)]
+
+
+@pytest.mark.parametrize(
+    ("output", "texts"),
+    [
+        ('{"output": "a b", "exit_code": 0, "error": null}', ["a b", "exit code 0"]),
+        ('{"output": "a b", "metadata": {"exit_code": 1}}', ["a b"]),
+        ('{"content": "1|x", "total_lines": 1}', ["1|x"]),
+        ('[{"query": "ls", "result": "a"}]', ["ls", "a"]),
+        ('{"total": 3}', ['{"total": 3}']),
+        ('[{"query": "ls", "result": "a"}, 1]', ['[{"query": "ls", "result": "a"}, 1]']),
+        ('{"output": NaN, "content": "x"}', ['{"output": NaN, "content": "x"}']),
+        ('{"output": "cut', ['{"output": "cut']),
+        ("[]", ["[]"]),
+    ],
+)
+def test_json_text_of_an_agent_that_writes_json_is_shown_as_its_words(output, texts):
+    assert list_output_parts(output, is_json=True) == list(map(TextPart, texts))
+    assert list_output_parts(output) == [TextPart(output)]

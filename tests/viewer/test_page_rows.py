@@ -5,7 +5,7 @@ import json
 import pytest
 
 import vacr
-from tests.conftest import AGENTS, EXAMPLES, jsonl, native_files, record_of
+from tests.conftest import AGENTS, AGENTS_WITHOUT_EXAMPLE, EXAMPLES, jsonl, native_files, record_of
 from tests.viewer.in_node import NEEDS_NODE, Viewer, convert_row
 from tests.viewer.test_rows import ORDERS, build_ordered_message
 from vacr.errors import VacrError
@@ -53,6 +53,15 @@ def test_page_builds_the_rows_of_python(viewer, agent):
         if path.stat().st_size < 20_000_000:
             count += sum(compare_rows(viewer, record) for record in read_records(path))
     assert count > 10
+
+
+@pytest.mark.parametrize("agent", AGENTS_WITHOUT_EXAMPLE)
+def test_page_builds_the_rows_of_python_for_newer_agents(viewer, agent):
+    count = 0
+    for path in native_files(agent):
+        if path.stat().st_size < 20_000_000:
+            count += sum(compare_rows(viewer, record) for record in read_records(path))
+    assert count > 0
 
 
 @pytest.mark.parametrize("agent", AGENTS)

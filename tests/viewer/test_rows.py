@@ -253,6 +253,52 @@ def test_plan_is_summarised_by_its_progress():
     assert summarise_tool_call("x", {"plan": ["a"]}) == '{"plan":["a"]}'
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "summary"),
+    [
+        (
+            "read_files",
+            {"files": [{"path": "a.py", "start_line": 1}, {"path": "b.py"}]},
+            "a.py, b.py",
+        ),
+        ("run_commands", {"commands": ["ls a", {"command": "ls b"}]}, "ls a, ls b"),
+        ("fetch", {"urls": ["https://example.org/"]}, "https://example.org/"),
+        ("ask", {"questions": [{"question": "Which one?", "options": []}]}, "Which one?"),
+        ("x", {"files": [{"size": 1}]}, '{"files":[{"size":1}]}'),
+        ("x", {"files": []}, '{"files":[]}'),
+    ],
+)
+def test_call_with_a_list_is_summarised_by_its_items(tool, arguments, summary):
+    assert summarise_tool_call(tool, arguments) == summary
+
+
+EDITORS = [("openhands", "file_editor"), ("swe-agent", "str_replace_editor")]
+EDITORS += [("copilot", "str_replace_editor"), ("goose", "developer__text_editor")]
+
+
+@pytest.mark.parametrize(("agent", "tool"), EDITORS)
+def test_editor_with_commands_is_summarised_by_command_and_path(agent, tool):
+    call = {"type": "tool-call", "name": tool, "input": {"command": "view", "path": "/w/a.py"}}
+    session = {"agent-meta": {"cli-name": agent}, "entries": [call]}
+    [row] = build_rows({"session": session})
+    assert (row.summary, row.diffs) == ("view /w/a.py", [])
+    edit = {"command": "str_replace", "path": "/w/a.py", "old_str": "a", "new_str": "b"}
+    if agent != "goose":
+        [diff] = build_diffs(agent, tool, edit)
+        assert (diff.path, diff.kind, diff.lines) == ("/w/a.py", "edit", ["@@", "-a", "+b"])
+    insert = {"command": "insert", "path": "/w/a.py", "insert_line": 3, "new_str": "b"}
+    [diff] = build_diffs(agent, tool, insert)
+    assert (diff.kind, diff.lines) == ("edit", ["+b"])
+
+
+def test_file_that_cline_creates_is_shown():
+    created = {"path": "/w/a.py", "new_text": "x = 1\ny = 2\n"}
+    [diff] = build_diffs("cline", "editor", created)
+    assert (diff.path, diff.kind, diff.lines) == ("/w/a.py", "write", ["+x = 1", "+y = 2"])
+    [diff] = build_diffs("cline", "editor", {**created, "insert_line": 2})
+    assert (diff.kind, diff.lines) == ("edit", ["+x = 1", "+y = 2"])
+
+
 def build_result(call_id, output):
     return {"type": "tool-result", "call-id": call_id, "output": output}
 

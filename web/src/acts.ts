@@ -1,5 +1,6 @@
 /** The effect of a tool call in plain words: it reads, searches, edits, runs a command, and so on. */
 
+import type { Value } from "./json";
 import type { PageRow } from "./protocol";
 import { findEffect } from "./tool-calls";
 
@@ -74,8 +75,8 @@ const EDIT_VERBS: Record<string, string> = { edit: "Edited", write: "Wrote", add
 const VERBS: Partial<Record<Act, string>> = { read: "Read", search: "Searched", command: "Ran", plan: "Plan" };
 
 /** Return the effect of an agent's tool, by its name if nothing else tells; an unknown tool counts as an ordinary call. */
-export function classifyTool(agent: string, tool: string): Act {
-  const effect = findEffect(agent, tool) ?? "";
+export function classifyTool(agent: string, tool: string, input: Value): Act {
+  const effect = findEffect(agent, tool, input) ?? "";
   if (Object.hasOwn(ACTS_BY_EFFECT, effect)) return ACTS_BY_EFFECT[effect];
   const name = tool.toLowerCase();
   if (Object.hasOwn(ACTS_BY_NAME, name)) return ACTS_BY_NAME[name];

@@ -1,6 +1,6 @@
 /** The content of a message or the output of a call as a list of parts: texts, images and other values. Mirrors `vacr.viewer.content`. */
 
-import { isObject, type Value } from "./json";
+import { canonicalJson, isObject, type Value } from "./json";
 import tables from "./tables.json";
 
 export type Part =
@@ -10,6 +10,7 @@ export type Part =
 
 const TEXT_TYPES = new Set(tables.textTypes);
 const ENTRY_TYPES = new Set(tables.entryTypes);
+const WRAPPER_MEMBERS = new Set(tables.wrapperMembers);
 const OUTPUT_MEMBERS = new Set(["output", "error", "stdout", "stderr", "exitCode", "exit_code"]);
 
 /** Return the parts of a content, without the blocks that are entries of their own. */
@@ -19,9 +20,42 @@ export function listContentParts(content: Value): Part[] {
     .flatMap(parsePart);
 }
 
-/** Return the parts of a tool's output; empty without output. */
-export function listOutputParts(output: Value): Part[] {
-  return listBlocks(output).flatMap(parsePart);
+/** Return the parts of a tool's output; empty without output. With `isJson`, a text may be the JSON of an object with the words of the tool. */
+export function listOutputParts(output: Value, isJson = false): Part[] {
+  const reports = isJson && typeof output === "string" ? parseJsonReports(output) : null;
+  return reports ? reports.flatMap(parseReport) : listBlocks(output).flatMap(parsePart);
+}
+
+/** Return the objects of a JSON text if each of them has words of a tool, else null. */
+function parseJsonReports(text: string): Value[] | null {
+  if (!text.startsWith("{") && !text.startsWith("[")) return null;
+  try {
+    const reports = listBlocks(JSON.parse(text));
+    return reports.length && reports.every(hasWrappedText) ? reports : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Return whether a value is a text or a list. */
+function isTextOrList(value: Value): boolean {
+  return typeof value === "string" || Array.isArray(value);
+}
+
+/** Return whether a value is an object with a text, or blocks, of a tool. */
+function hasWrappedText(value: Value): boolean {
+  return isObject(value) && tables.wrappedTexts.some((name) => Object.hasOwn(value, name) && isTextOrList(value[name]));
+}
+
+/** Return the parts of an object with words of a tool: its label first, then its texts. */
+function parseReport(report: Value): Part[] {
+  if (Object.keys(report).every((name) => OUTPUT_MEMBERS.has(name))) return parseOutput(report);
+  const label = tables.wrapperLabels.map((name) => getText(report, name)).find(Boolean);
+  const texts = tables.wrappedTexts.map((name) => report[name]).filter(isTextOrList);
+  const unique = texts.filter(
+    (text, index) => texts.findIndex((other) => canonicalJson(other) === canonicalJson(text)) === index,
+  );
+  return [...(label ? [{ is: "text", text: label } as Part] : []), ...unique.flatMap((text) => listOutputParts(text))];
 }
 
 /** Return a list as it is, a single value as a list of one, and null or undefined as an empty list. */
@@ -66,13 +100,23 @@ function nameType(value: Value): string {
 /** Return the parts of a tool's output with the usual members, such as stdout and exitCode; any other object is one part. */
 function parseOutput(value: Value): Part[] {
   if (!isObject(value)) return listOutputParts(value);
-  if (!Object.keys(value).every((name) => OUTPUT_MEMBERS.has(name)))
+  const names = Object.keys(value);
+  if (!names.every((name) => OUTPUT_MEMBERS.has(name))) {
+    const response = tables.responseMembers.map((name) => value[name]).find(isFilled);
+    if (response !== undefined) return listOutputParts(response);
+    if (names.every((name) => WRAPPER_MEMBERS.has(name)) && hasWrappedText(value)) return parseReport(value);
     return [{ is: "other", kind: "type" in value ? String(value.type) : "object", value }];
+  }
   const parts = ["output", "stdout", "error", "stderr"].flatMap((name) =>
     ["", null, undefined].includes(value[name]) ? [] : listOutputParts(value[name]),
   );
   const code = value.exitCode !== undefined ? value.exitCode : value.exit_code;
   return code === null || code === undefined ? parts : [...parts, { is: "text", text: `exit code ${code}` }];
+}
+
+/** Return whether a value is a text, a list or an object that is not empty. */
+function isFilled(value: Value): boolean {
+  return isTextOrList(value) ? value.length > 0 : isObject(value) && Object.keys(value).length > 0;
 }
 
 /** Return the image in a block, in the notation of any agent; null if it is not an image. */

@@ -4,6 +4,7 @@ import { hasOwnEntry, listContentParts, listOutputParts, type Part } from "./con
 import { isObject, type Value } from "./json";
 import { explainExitCode } from "./exit-codes";
 import { buildDiffs, extractCommand, type FileDiff, findEffect, shortenLine, summarizeCall } from "./tool-calls";
+import tables from "./tables.json";
 import { splitWords } from "./text";
 
 export type Kind = "user" | "assistant" | "reasoning" | "tool" | "event";
@@ -105,22 +106,22 @@ function pairResults(entries: PlacedEntry[]): Map<string, PlacedEntry> {
 function buildRow(placed: PlacedEntry, agent: string, result: PlacedEntry | undefined): Row | null {
   const { entry } = placed;
   const kind = entry.type;
-  if (kind === "tool-result") return buildResultRow(placed, placed.depth);
+  if (kind === "tool-result") return buildResultRow(placed, placed.depth, agent);
   if (kind === "tool-call") {
     const row = startRow("tool", placed, placed.depth);
     row.tool = String(entry.name ?? "");
-    row.summary = summarizeCall(row.tool, entry.input);
+    row.summary = summarizeCall(row.tool, entry.input, findEffect(agent, row.tool, entry.input));
     row.diffs = buildDiffs(agent, row.tool, entry.input);
     if (!result) {
       row.status = String(getMarks(entry).status ?? "");
       row.isError = row.status === "denied";
       return row;
     }
-    row.result = buildResultRow(result, placed.depth);
+    row.result = buildResultRow(result, placed.depth, agent);
     row.status = row.result.status;
     row.exitCode = row.result.exitCode;
     row.isError = row.result.isError;
-    if (row.exitCode !== null && findEffect(agent, row.tool) === "shell") {
+    if (row.exitCode !== null && findEffect(agent, row.tool, entry.input) === "shell") {
       row.meaning = explainExitCode(extractCommand(entry.input), row.exitCode);
       row.isError = row.isError && !row.meaning;
     }
@@ -236,10 +237,10 @@ function startRow(kind: Kind, { place, entry, parent }: PlacedEntry, depth: numb
 }
 
 /** Return the row of a tool result: its output, and whether the call failed. */
-function buildResultRow(placed: PlacedEntry, depth: number): Row {
+function buildResultRow(placed: PlacedEntry, depth: number, agent: string): Row {
   const { entry } = placed;
   const row = startRow("tool", placed, depth);
-  row.parts = listOutputParts(entry.output);
+  row.parts = listOutputParts(entry.output, tables.jsonOutputs.includes(agent));
   row.isError = entry["is-error"] === true || entry.status === "error" || entry.status === "failed";
   row.status = typeof entry.status === "string" ? entry.status : "";
   const code = getMarks(entry)["exit-code"];

@@ -41,8 +41,9 @@ function joinTexts(row: Row): string {
 function toPageRow(row: Row, session: number, record: Value): PageRow {
   const anchor = session && row.name === row.place ? `${session}:${row.place}` : row.name;
   const agent = String(record.session["agent-meta"]?.["cli-name"] ?? "");
-  const act = row.tool ? classifyTool(agent, row.tool) : "call";
-  const command = row.result && runsCommands(agent, row.tool) ? extractCommand(resolvePointer(record, row.place)?.input) : "";
+  const input = row.tool ? resolvePointer(record, row.place)?.input : undefined;
+  const act = row.tool ? classifyTool(agent, row.tool, input) : "call";
+  const command = row.result && runsCommands(agent, row.tool) ? extractCommand(input) : "";
   return {
     ...row,
     session,

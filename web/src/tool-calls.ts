@@ -35,10 +35,18 @@ const CONTEXT = 3;
 /** The largest product of two line counts to compare line by line: comparing may take time in proportion to its square. */
 const MAX_COMPARISON = 4_000_000;
 const TOOLS: Record<string, Record<string, string>> = tables.tools;
+const TOOL_COMMANDS: Record<string, Record<string, Record<string, string>>> = tables.toolCommands;
 
-/** Return a line of at most 200 characters about a call: its command, pattern or file, or else all its arguments. */
-export function summarizeCall(tool: string, input: Value): string {
-  return shortenLine(chooseSummary(tool, input));
+/**
+ * Return a line of at most 200 characters about a call: its command, pattern or file, or else all its arguments.
+ *
+ * The tool of one file, by its effect, has the file; an editor with commands also has the command.
+ */
+export function summarizeCall(tool: string, input: Value, effect?: string): string {
+  const path = effect !== undefined && tables.fileEffects.includes(effect) ? findText(input, tables.paths) : null;
+  if (path === null) return shortenLine(chooseSummary(tool, input));
+  const command = findText(input, ["command"]);
+  return shortenLine(command ? `${command} ${path}` : path);
 }
 
 /** Return a text in one line, cut to 200 characters. */
@@ -60,7 +68,22 @@ function chooseSummary(tool: string, input: Value): string {
     if (text !== null) return text;
   }
   for (const name of tables.commands) if (Array.isArray(input[name])) return input[name].map(String).join(" ");
-  return summarizePlan(input) || (findText(input, tables.descriptions) ?? canonicalJson(input));
+  return summarizeLists(input) || summarizePlan(input) || (findText(input, tables.descriptions) ?? canonicalJson(input));
+}
+
+/** Return the commands, files, addresses or questions of a call; "" if it lists none. */
+function summarizeLists(input: Value): string {
+  for (const name of tables.lists) {
+    const texts = Array.isArray(input[name]) ? input[name].map(nameItem) : [];
+    if (texts.length && texts.every(Boolean)) return texts.join(", ");
+  }
+  return "";
+}
+
+/** Return a text as it is, or the command, file or question of an object; else "". */
+function nameItem(item: Value): string {
+  if (typeof item === "string") return item;
+  return findText(item, [...tables.commands, ...tables.paths, "url", "question"]) ?? "";
 }
 
 /** Return how many steps of a plan are done, and the current step; "" without a plan. */
@@ -93,7 +116,7 @@ function toText(value: Value): string {
 
 /** Return the file changes that a call asks for; empty if its tool does not change files. */
 export function buildDiffs(agent: string, tool: string, input: Value): FileDiff[] {
-  const effect = findEffect(agent, tool);
+  const effect = findEffect(agent, tool, input);
   if (effect === "patch") {
     const text = typeof input === "string" ? input : findText(input, tables.patches);
     return parseApplyPatch(text ?? "").map(diffFilePatch);
@@ -102,17 +125,18 @@ export function buildDiffs(agent: string, tool: string, input: Value): FileDiff[
   if (path === null) return [];
   if (effect === "replace") {
     const lines = listEdits(input).flatMap(([before, after]) => diffTexts(before, after));
-    return lines.length ? [{ path, what: "edit", lines }] : [];
+    return lines.length ? [{ path, what: "edit", lines }] : buildAddition(path, input);
   }
-  const text = findText(input, tables.contents);
-  if ((effect === "write" || effect === "sketch") && text !== null)
-    return [{ path, what: "write", lines: splitLines(text).map((line) => `+${line}`) }];
+  if (effect === "write" || effect === "sketch") {
+    const text = findText(input, tables.contents);
+    return text === null ? buildAddition(path, input) : [{ path, what: "write", lines: markAdded(text) }];
+  }
   return effect === "delete" ? [{ path, what: "delete", lines: [] }] : [];
 }
 
 /** Return the file changes that a call asks for as texts; empty if its tool does not change files. */
 export function listFileEdits(agent: string, tool: string, input: Value): FileEdit[] {
-  const effect = findEffect(agent, tool);
+  const effect = findEffect(agent, tool, input);
   if (effect === "patch") {
     const text = typeof input === "string" ? input : findText(input, tables.patches);
     return parseApplyPatch(text ?? "").map((file) => ({
@@ -125,14 +149,49 @@ export function listFileEdits(agent: string, tool: string, input: Value): FileEd
   const path = findText(input, tables.paths);
   if (path === null) return [];
   const none: FileEdit = { path, pairs: [], whole: null, isDelete: false };
-  if (effect === "replace") return [{ ...none, pairs: listEdits(input) }];
-  if (effect === "write" || effect === "sketch") return [{ ...none, whole: findText(input, tables.contents) }];
+  const pairs = effect === "replace" ? listEdits(input) : [];
+  if (pairs.length) return [{ ...none, pairs }];
+  if (effect === "replace") return [{ ...none, ...listAddition(input) }];
+  if (effect === "write" || effect === "sketch") {
+    const whole = findText(input, tables.contents);
+    return [{ ...none, ...(whole === null ? listAddition(input) : { whole }) }];
+  }
   return effect === "delete" ? [{ ...none, isDelete: true }] : [];
+}
+
+/** Return the lines of a text, each with a "+" before it. */
+function markAdded(text: string): string[] {
+  return splitLines(text).map((line) => `+${line}`);
+}
+
+/** Return the new text of a call of an editor with no old text; null for any other call. */
+function findAddition(input: Value): string | null {
+  return findText(input, tables.oldTexts) ? null : findText(input, tables.newTexts);
+}
+
+/** Return whether an input states the line that a text is inserted at. */
+function isInsertion(input: Value): boolean {
+  return tables.insertions.some(
+    (name) => Object.hasOwn(input, name) && (typeof input[name] === "bigint" || Number.isInteger(input[name])),
+  );
+}
+
+/** Return the diff of a call with a new text and no old one, which is inserted or is the whole file; else empty. */
+function buildAddition(path: string, input: Value): FileDiff[] {
+  const text = findAddition(input);
+  return text === null ? [] : [{ path, what: isInsertion(input) ? "edit" : "write", lines: markAdded(text) }];
+}
+
+/** Return the same change as texts. */
+function listAddition(input: Value): Partial<FileEdit> {
+  const text = findAddition(input);
+  if (text === null) return {};
+  return isInsertion(input) ? { pairs: [["", text]] } : { whole: text };
 }
 
 /** Return the diff of one file in a patch; a moved file has the path "old → new". */
 function diffFilePatch(file: FilePatch): FileDiff {
-  if (file.kind === "add") return { path: file.path, what: "add", lines: splitLines(file.text).map((line) => `+${line}`) };
+  if (file.kind === "add") return { path: file.path, what: "add", lines: markAdded(file.text) };
   const lines = file.parts.flatMap((part) => [
     `@@ ${part.anchor}`.trimEnd(),
     ...diffTexts(part.old.join("\n"), part.new.join("\n")).slice(1),
@@ -174,8 +233,13 @@ function trimCommonLines(before: string[], after: string[]): [string[], string[]
   return [before.slice(first, before.length - last), after.slice(first, after.length - last)];
 }
 
-/** Return the effect of an agent's tool on files, or undefined if the tool is not known. */
-export function findEffect(agent: string, tool: string): string | undefined {
+/** Return the effect of an agent's tool on files, by its command where that decides; undefined if the tool is not known. */
+export function findEffect(agent: string, tool: string, input?: Value): string | undefined {
+  const editors = Object.hasOwn(TOOL_COMMANDS, agent) ? TOOL_COMMANDS[agent] : {};
+  if (Object.hasOwn(editors, tool)) {
+    const command = findText(input, ["command"]) ?? "";
+    return Object.hasOwn(editors[tool], command) ? editors[tool][command] : undefined;
+  }
   const effects = Object.hasOwn(TOOLS, agent) ? TOOLS[agent] : {};
   return Object.hasOwn(effects, tool) ? effects[tool] : undefined;
 }

@@ -94,6 +94,8 @@ if TYPE_CHECKING:
     from vacr.agents.tool_calls import CALL_UNREPORTED as CALL_UNREPORTED
     from vacr.agents.tool_calls import COMMAND_ARGUMENTS as COMMAND_ARGUMENTS
     from vacr.agents.tool_calls import CONTENT_ARGUMENTS as CONTENT_ARGUMENTS
+    from vacr.agents.tool_calls import NEW_TEXT_ARGUMENTS as NEW_TEXT_ARGUMENTS
+    from vacr.agents.tool_calls import OLD_TEXT_ARGUMENTS as OLD_TEXT_ARGUMENTS
     from vacr.agents.tool_calls import PATCH_ARGUMENTS as PATCH_ARGUMENTS
     from vacr.agents.tool_calls import PATH_ARGUMENTS as PATH_ARGUMENTS
     from vacr.agents.tool_calls import SessionStep as SessionStep
@@ -206,6 +208,8 @@ __getattr__, __dir__, __all__ = export_lazily(
             "CALL_UNREPORTED",
             "COMMAND_ARGUMENTS",
             "CONTENT_ARGUMENTS",
+            "NEW_TEXT_ARGUMENTS",
+            "OLD_TEXT_ARGUMENTS",
             "PATCH_ARGUMENTS",
             "PATH_ARGUMENTS",
             "SessionStep",

@@ -473,6 +473,10 @@ class Agent:
 
     tools: ClassVar[Mapping[str, ToolEffect]] = {}
     """Tool → its effect on files."""
+    tool_commands: ClassVar[Mapping[str, Mapping[str, ToolEffect]]] = {}
+    """Tool whose argument `command` decides → the effects of its commands."""
+    json_outputs: bool = False
+    """Whether the results of tools are JSON texts around the words that a tool wrote."""
     checks_files: bool = False
     """Whether the host refuses to change a file that changed since the host last showed it."""
     reports_changes: bool = False
@@ -484,9 +488,13 @@ class Agent:
     def tool_effect(self, call: ToolCall) -> ToolEffect | None:
         """Return the effect of a call's tool on files, or `None` if vacr does not know the tool.
 
-        Override it where an argument decides.
+        Override it where an argument other than `command` decides.
         """
-        return self.tools.get(call.name)
+        commands = self.tool_commands.get(call.name)
+        if commands is None:
+            return self.tools.get(call.name)
+        command = call.input.get("command") if isinstance(call.input, dict) else None
+        return commands.get(command) if type(command) is str else None
 
     def file_actions(self, call: ToolCall) -> Iterable[FileAction]:
         """Yield the changes and observations of files by a call, from its arguments and result."""

@@ -70,6 +70,16 @@ class ToolEffect(Enum):
     NONE = "nothing"
 
 
+EDITOR_COMMANDS = {
+    "view": ToolEffect.READ,
+    "create": ToolEffect.WRITE,
+    "str_replace": ToolEffect.REPLACE,
+    "insert": ToolEffect.UNPLACED_EDIT,
+    "undo_edit": ToolEffect.UNPLACED_EDIT,
+}
+"""`command` of the editor that several agents have → its effect on files."""
+
+
 @dataclass(slots=True)
 class ToolCall:
     """One tool call: its arguments, the model that made it, its folder, and its result."""

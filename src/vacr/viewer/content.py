@@ -2,6 +2,7 @@
 
 Agents write a content as a text, a list of blocks, an object, or nothing. `list_content_parts`
 finds the texts and images in all these shapes, and keeps every other value, to be shown as JSON.
+A file or an output in an object, such as `{"path": "a.py", "content": "x = 1"}`, becomes its text.
 It omits blocks that have entries of their own: tool calls, results and reasoning.
 
     >>> from vacr.viewer import format_json, list_content_parts, make_visible
@@ -23,6 +24,7 @@ order of letters. `format_json` also writes values that only CBOR has: bytes, ta
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -44,6 +46,34 @@ TEXT_BLOCK_TYPES = frozenset(
     )
 )
 _OUTPUT_MEMBERS = {"output", "error", "stdout", "stderr", "exitCode", "exit_code"}
+WRAPPED_TEXTS = ("content", "result", "output", "diff", "error")
+"""Members of a tool's output, or of an attached file, that may have its text."""
+WRAPPER_LABELS = ("path", "absolutePath", "query")
+"""Members that name the file or the operation that such a text belongs to."""
+WRAPPER_MEMBERS = frozenset(
+    (
+        *WRAPPED_TEXTS,
+        *WRAPPER_LABELS,
+        "description",
+        "directoryEntries",
+        "duration",
+        "editable",
+        "editing",
+        "hidden",
+        "icon",
+        "id",
+        "isDirectory",
+        "lineRange",
+        "name",
+        "status",
+        "success",
+        "type",
+        "uri",
+    )
+)
+"""All members of an object that is shown as its text; any other object is shown as JSON."""
+RESPONSE_MEMBERS = ("responseParts",)
+"""Members of an output that hold the blocks that the model sees."""
 _MAX_PLAIN_MEMBERS = 2  # a type and a text
 _TAB_WIDTH = 4
 _ZERO_WIDTH_JOINER = "\u200d"  # needed by emoji, and harmless
@@ -90,9 +120,64 @@ def list_content_parts(content: Any) -> list[ContentPart]:
     ]
 
 
-def list_output_parts(output: Any) -> list[ContentPart]:
-    """Return the parts of a tool's output: a text, an object or a list; empty for `None`."""
+def list_output_parts(output: Any, *, is_json: bool = False) -> list[ContentPart]:
+    """Return the parts of a tool's output: a text, an object or a list; empty for `None`.
+
+    With `is_json`, a text may be the JSON of an object with the words of the tool:
+
+        >>> list_output_parts('{"content": "x = 1", "total_lines": 1}', is_json=True)
+        [TextPart(text='x = 1')]
+    """
+    if is_json and isinstance(output, str):
+        reports = _parse_json_reports(output)
+        if reports is not None:
+            return [part for report in reports for part in _parse_report(report)]
     return [part for block in _list_blocks(output) for part in _parse_block(block)]
+
+
+def _parse_json_reports(text: str) -> list[dict[str, Any]] | None:
+    """Return the objects of a JSON text if each of them has words of a tool, else `None`."""
+    if not text.startswith(("{", "[")):
+        return None
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        return None
+    reports = _list_blocks(value)
+    return reports if reports and all(map(_has_wrapped_text, reports)) else None
+
+
+def _refuse_constant(name: str) -> None:
+    """Refuse a number such as `NaN`, which JSON does not have.
+
+    Raises:
+        ValueError: always.
+    """
+    message = f"{name} is not JSON"
+    raise ValueError(message)
+
+
+def _has_wrapped_text(value: Any) -> bool:
+    """Return whether a value is an object with a text, or blocks, of a tool."""
+    return isinstance(value, dict) and any(
+        isinstance(value.get(name), str | list) for name in WRAPPED_TEXTS
+    )
+
+
+def _parse_report(report: dict[str, Any]) -> Iterator[ContentPart]:
+    """Yield the parts of an object with words of a tool: its label first, then its texts."""
+    if report.keys() <= _OUTPUT_MEMBERS:
+        yield from _parse_tool_output(report)
+        return
+    label = next(filter(None, (_get_text_member(report, name) for name in WRAPPER_LABELS)), "")
+    if label:
+        yield TextPart(label)
+    shown: list[Any] = []
+    for name in WRAPPED_TEXTS:
+        value = report.get(name)
+        if isinstance(value, str | list) and value not in shown:
+            shown.append(value)
+            yield from list_output_parts(value)
 
 
 def join_texts(parts: list[ContentPart]) -> str:
@@ -161,13 +246,20 @@ def _get_block_text(block: dict[str, Any]) -> str | None:
 def _parse_tool_output(value: Any) -> Iterator[ContentPart]:
     """Yield the parts of a tool's output, such as `{"stdout": "a", "exitCode": 0}`.
 
-    An object with any other members is one part.
+    An object with the members of an attached file or a report becomes its text. An object with
+    any other members is one part.
     """
     if not isinstance(value, dict):
         yield from list_output_parts(value)
         return
     if not value.keys() <= _OUTPUT_MEMBERS:
-        yield OtherPart(str(value.get("type", "object")), value)
+        responses = [value[name] for name in RESPONSE_MEMBERS if _is_filled(value.get(name))]
+        if responses:
+            yield from list_output_parts(responses[0])
+        elif value.keys() <= WRAPPER_MEMBERS and _has_wrapped_text(value):
+            yield from _parse_report(value)
+        else:
+            yield OtherPart(str(value.get("type", "object")), value)
         return
     for name in ("output", "stdout", "error", "stderr"):
         if value.get(name) not in (None, ""):
@@ -175,6 +267,11 @@ def _parse_tool_output(value: Any) -> Iterator[ContentPart]:
     code = value.get("exitCode", value.get("exit_code"))
     if code is not None:
         yield TextPart(f"exit code {code}")
+
+
+def _is_filled(value: Any) -> bool:
+    """Return whether a value is a text, a list or an object that is not empty."""
+    return isinstance(value, str | list | dict) and len(value) > 0
 
 
 def _parse_image(block: dict[str, Any]) -> ImagePart | None:

@@ -31,10 +31,13 @@ from vacr.agents import (
     COMMAND_ARGUMENTS,
     CONTENT_ARGUMENTS,
     HOST,
+    NEW_TEXT_ARGUMENTS,
+    OLD_TEXT_ARGUMENTS,
     PATCH_ARGUMENTS,
     PATH_ARGUMENTS,
     ToolEffect,
     extract_command,
+    find_agent,
     find_tool_effect,
     get_text_argument,
     parse_requested_edits,
@@ -51,6 +54,7 @@ from vacr.viewer.content import (
     has_own_entry,
     list_content_parts,
     list_output_parts,
+    split_thoughts,
 )
 from vacr.viewer.exit_codes import explain_exit_code
 
@@ -78,6 +82,18 @@ _MAX_REASON_DEPTH = 5
 _CHILD_PLACE = re.compile(r"children/([0-9]{1,9})")
 _PLAIN_STATUSES = frozenset(("", "success", "error", "failed", "completed"))
 SEARCH_ARGUMENTS = ("pattern", "query", "url", "search_term", "file_name")
+LIST_ARGUMENTS = ("commands", "files", "paths", "urls", "questions")
+"""Arguments that may have several commands, files, addresses or questions."""
+INSERTION_ARGUMENTS = ("insert_line", "insertLine", "line")
+"""Arguments with the place of a text that is inserted."""
+FILE_EFFECTS = (
+    ToolEffect.READ,
+    ToolEffect.REPLACE,
+    ToolEffect.WRITE,
+    ToolEffect.UNPLACED_EDIT,
+    ToolEffect.DELETE,
+)
+"""Effects of a tool on the one file that its arguments name."""
 PLAN_ARGUMENTS = ("todos", "plan", "todoList", "todo_list", "items", "tasks")
 """Arguments that may have a plan: a list of steps with their statuses."""
 STEP_ARGUMENTS = ("content", "step", "title", "text", "description", "name")
@@ -95,6 +111,13 @@ DESCRIPTIVE_ARGUMENTS = (
     "skill",
     "name",
     "text",
+    "plan",
+    "intent",
+    "summary",
+    "todos",
+    "sql",
+    "glob",
+    "dir_path",
 )
 _MAX_SUMMARY_LENGTH = 200
 _CONTEXT_LINES = 3
@@ -248,8 +271,32 @@ def build_rows(record: JsonObject) -> Iterator[Row]:
     """Yield the rows of a record, in the order of the conversation.
 
     A result is part of the row of its call. A message whose children have all its content has no
-    row.
+    row. A thought that the agent recorded twice, by itself and in the answer, stays only once.
     """
+    thought = ""
+    for row in _build_rows(record):
+        if row.kind == ASSISTANT_ROW and thought:
+            row.parts = [_drop_thought(part, thought) for part in row.parts]
+        if row.kind != EVENT_ROW:
+            thought = _join_texts(row.parts).strip() if row.kind == REASONING_ROW else ""
+        yield row
+
+
+def _drop_thought(part: ContentPart, thought: str) -> ContentPart:
+    """Return a part of an answer without a thought that it begins with."""
+    if not isinstance(part, TextPart):
+        return part
+    written, text = split_thoughts(part.text)
+    return TextPart(text) if written == thought else part
+
+
+def _join_texts(parts: Iterable[ContentPart]) -> str:
+    """Return the texts of parts, with an empty line between them."""
+    return "\n\n".join(part.text for part in parts if isinstance(part, TextPart))
+
+
+def _build_rows(record: JsonObject) -> Iterator[Row]:
+    """Yield the rows of a record as its entries have them."""
     session = record["session"]
     agent = str(session.get("agent-meta", {}).get("cli-name", ""))
     entries = list(_flatten_entries(session.get("entries"), "/session/entries", 0, None))
@@ -261,7 +308,7 @@ def build_rows(record: JsonObject) -> Iterator[Row]:
         if kind == "tool-result":
             # The result of a call is part of the call's row.
             if placed.place not in paired_places:
-                yield _make_result_row(placed, placed.depth)
+                yield _make_result_row(placed, placed.depth, agent)
         elif kind == "tool-call":
             yield _make_call_row(placed, agent, results.get(placed.place))
         elif kind in (USER_ROW, ASSISTANT_ROW, REASONING_ROW):
@@ -402,16 +449,16 @@ def _make_call_row(placed: _PlacedEntry, agent: str, result: _PlacedEntry | None
     """Return the row of a tool call, with its summary, diffs and result."""
     row = _make_row(TOOL_ROW, placed, placed.depth)
     row.tool, arguments = str(placed.entry.get("name", "")), placed.entry.get("input")
-    row.summary = summarise_tool_call(row.tool, arguments)
+    effect = find_tool_effect(agent, row.tool, arguments)
+    row.summary = summarise_tool_call(row.tool, arguments, effect)
     row.diffs = build_diffs(agent, row.tool, arguments)
     if result is None:
         row.status = str(_get_marks(placed.entry).get("status", ""))
         row.is_error = row.status == _DENIED
         return row
-    row.result = _make_result_row(result, placed.depth)
+    row.result = _make_result_row(result, placed.depth, agent)
     row.status, row.exit_code = row.result.status, row.result.exit_code
     row.is_error = row.result.is_error
-    effect = find_tool_effect(agent, row.tool, arguments)
     if row.exit_code is not None and effect is ToolEffect.SHELL:
         command = extract_command(arguments)[0] or ""
         row.meaning = explain_exit_code(command, row.exit_code)
@@ -419,10 +466,11 @@ def _make_call_row(placed: _PlacedEntry, agent: str, result: _PlacedEntry | None
     return row
 
 
-def _make_result_row(placed: _PlacedEntry, depth: int) -> Row:
+def _make_result_row(placed: _PlacedEntry, depth: int, agent: str) -> Row:
     """Return the row of a tool result: its output, and whether the call failed."""
     row = _make_row(TOOL_ROW, placed, depth)
-    row.parts = list_output_parts(placed.entry.get("output"))
+    is_json = find_agent(agent).json_outputs
+    row.parts = list_output_parts(placed.entry.get("output"), is_json=is_json)
     status, code = placed.entry.get("status"), _get_marks(placed.entry).get("exit-code")
     row.status = status if isinstance(status, str) else ""
     row.exit_code = code if type(code) is int else None
@@ -558,11 +606,20 @@ def _list_part_texts(parts: Iterable[ContentPart]) -> Iterator[str]:
 # Tool calls: a summary in one line, the inputs as texts, the requested changes as diffs
 
 
-def summarise_tool_call(tool: str, arguments: Any) -> str:
+def summarise_tool_call(tool: str, arguments: Any, effect: ToolEffect | None = None) -> str:
     """Return a line of at most 200 characters about a tool call; empty without arguments.
 
-    It is the command, the pattern or the file of the call, or else all its arguments as JSON.
+    It is the command, the pattern or the file of the call, or else all its arguments as JSON. The
+    tool of one file, by its effect, has the file; an editor with commands also has the command.
+
+        >>> arguments = {"command": "view", "path": "total.py"}
+        >>> summarise_tool_call("file_editor", arguments, ToolEffect.READ)
+        'view total.py'
     """
+    path = get_text_argument(arguments, PATH_ARGUMENTS) if effect in FILE_EFFECTS else None
+    if path is not None:
+        command = get_text_argument(arguments, ("command",))
+        return _shorten_line(f"{command} {path}" if command else path)
     return _shorten_line(_choose_summary(tool, arguments))
 
 
@@ -587,10 +644,30 @@ def _choose_summary(tool: str, arguments: Any) -> str:
     for name in COMMAND_ARGUMENTS:
         if isinstance(arguments.get(name), list):
             return " ".join(str(word) for word in arguments[name])
+    if listed := _summarise_lists(arguments):
+        return listed
     if plan := _summarise_plan(arguments):
         return plan
     description = get_text_argument(arguments, DESCRIPTIVE_ARGUMENTS)
     return description if description is not None else format_json(arguments)
+
+
+def _summarise_lists(arguments: JsonObject) -> str:
+    """Return the commands, files, addresses or questions of a call; empty if it lists none."""
+    for name in LIST_ARGUMENTS:
+        items = arguments.get(name)
+        texts = [_name_item(item) for item in items] if isinstance(items, list) else []
+        if texts and all(texts):
+            return ", ".join(texts)
+    return ""
+
+
+def _name_item(item: Any) -> str:
+    """Return a text as it is, or the command, file or question of an object; else empty."""
+    if isinstance(item, str):
+        return item
+    names = (*COMMAND_ARGUMENTS, *PATH_ARGUMENTS, "url", "question")
+    return get_text_argument(item, names) or ""
 
 
 def _summarise_plan(arguments: JsonObject) -> str:
@@ -641,11 +718,30 @@ def build_diffs(agent: str, tool: str, arguments: Any) -> list[FileDiff]:
     if effect is ToolEffect.REPLACE:
         edits = parse_requested_edits(arguments) or ()
         lines = [line for edit in edits for line in _diff_texts(edit.old, edit.new)]
-        return [FileDiff(path, "edit", lines)] if lines else []
+        return [FileDiff(path, "edit", lines)] if lines else _build_addition(path, arguments)
     if effect in (ToolEffect.WRITE, ToolEffect.UNPLACED_EDIT):
         text = get_text_argument(arguments, CONTENT_ARGUMENTS)
-        return [FileDiff(path, "write", _mark_added(text))] if text is not None else []
+        if text is None:
+            return _build_addition(path, arguments)
+        return [FileDiff(path, "write", _mark_added(text))]
     return [FileDiff(path, "delete", [])] if effect is ToolEffect.DELETE else []
+
+
+def _build_addition(path: str, arguments: JsonObject) -> list[FileDiff]:
+    """Return the diff of a call of an editor with a new text and no old one; else empty.
+
+    The text is inserted if the arguments state a line, or else it is the whole file.
+    """
+    text = get_text_argument(arguments, NEW_TEXT_ARGUMENTS)
+    if text is None or get_text_argument(arguments, OLD_TEXT_ARGUMENTS):
+        return []
+    kind = "edit" if _is_insertion(arguments) else "write"
+    return [FileDiff(path, kind, _mark_added(text))]
+
+
+def _is_insertion(arguments: JsonObject) -> bool:
+    """Return whether arguments state the line that a text is inserted at."""
+    return any(type(arguments.get(name)) is int for name in INSERTION_ARGUMENTS)
 
 
 def _mark_added(text: str) -> list[str]:

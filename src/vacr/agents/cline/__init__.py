@@ -36,6 +36,7 @@ class Cline(Agent):
     described_by = "{name}.json"
     sub_sessions = reader.SUB_SESSIONS
     part_name = reader.NAMED
+    json_outputs = True
     tools: ClassVar[Mapping[str, ToolEffect]] = {
         # the SDK
         "editor": ToolEffect.REPLACE,

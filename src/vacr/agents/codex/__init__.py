@@ -41,6 +41,7 @@ class Codex(Agent):
     short_name = "codex"
     formats: Sequence[str] = reader.formats
     stores: Sequence[SessionStore] = reader.STORES
+    json_outputs = True
     tools: ClassVar[Mapping[str, ToolEffect]] = {
         "apply_patch": ToolEffect.PATCH,
         "shell": ToolEffect.SHELL,

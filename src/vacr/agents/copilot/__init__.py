@@ -15,21 +15,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from vacr.agents.agent import Agent, CallReports, SessionStore, Source, load_function
-from vacr.agents.tool_calls import ToolCall, ToolEffect, dict_or_empty
+from vacr.agents.tool_calls import EDITOR_COMMANDS, ToolCall, ToolEffect, dict_or_empty
 
 if TYPE_CHECKING:
     from vacr.agents.file_tools import FileReport, RunShell, ShellOutput
     from vacr.agents.labels import CallResult, Outcome, Speaker
     from vacr.agents.lift import Reading
     from vacr.edits import FileAction, Hunk
-
-_EDITOR_EFFECTS = {
-    "view": ToolEffect.READ,
-    "create": ToolEffect.WRITE,
-    "str_replace": ToolEffect.REPLACE,
-    "edit": ToolEffect.REPLACE,
-    "insert": ToolEffect.UNPLACED_EDIT,
-}
 
 
 class Copilot(Agent):
@@ -91,6 +83,10 @@ class Copilot(Agent):
         "web_fetch": ToolEffect.NONE,
         "web_search": ToolEffect.NONE,
     }
+    tool_commands: ClassVar[Mapping[str, Mapping[str, ToolEffect]]] = {
+        "str_replace_editor": {**EDITOR_COMMANDS, "edit": ToolEffect.REPLACE}
+    }
+    """Older versions have one tool with commands."""
 
     def recognises(self, sample: Sequence[Any]) -> float:
         """Return the share of a sample that is Copilot CLI's, from 0 to 1."""
@@ -137,13 +133,6 @@ class Copilot(Agent):
         return DENIED if dict_or_empty(call.get("vacr")).get("permission") else NO_RESULT
 
     # --- files ---
-
-    def tool_effect(self, call: ToolCall) -> ToolEffect | None:
-        """Return the effect of a call's tool; older versions have one tool with commands."""
-        if call.name == "str_replace_editor":
-            command = dict_or_empty(call.input).get("command")
-            return _EDITOR_EFFECTS.get(command) if type(command) is str else None
-        return super().tool_effect(call)
 
     def file_report(self, call: ToolCall) -> FileReport:
         """Return the text of a file before and after a call, by its request for permission."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from vacr.agents.agent import Agent, Source, load_function
 from vacr.agents.goose import reader
-from vacr.agents.tool_calls import ToolCall, ToolEffect
+from vacr.agents.tool_calls import EDITOR_COMMANDS, ToolCall, ToolEffect
 
 if TYPE_CHECKING:
     from vacr.agents.file_tools import FileReport, RunShell, ShellOutput
@@ -52,6 +52,14 @@ class Goose(Agent):
         "todo__todo_write": ToolEffect.NONE,
         "tree": ToolEffect.NONE,
     }
+    tool_commands: ClassVar[Mapping[str, Mapping[str, ToolEffect]]] = {
+        "developer__text_editor": {
+            **EDITOR_COMMANDS,
+            "write": ToolEffect.WRITE,
+            "edit_file": ToolEffect.UNPLACED_EDIT,
+        }
+    }
+    """The older editor has commands."""
 
     def recognises(self, sample: Sequence[Any]) -> float:
         """Return the share of a sample that is Goose's, from 0 to 1."""
@@ -74,10 +82,12 @@ class Goose(Agent):
         return outcome
 
     def tool_effect(self, call: ToolCall) -> ToolEffect | None:
-        """Return the effect of a call; the older editor has commands."""
-        from vacr.agents.goose.tools import EDITOR_TOOL, find_editor_effect
+        """Return the effect of a call; a diff or another model decides some replacements."""
+        from vacr.agents.goose.tools import EDITOR_TOOL, has_unstated_edit
 
-        return find_editor_effect(call) if call.name == EDITOR_TOOL else self.tools.get(call.name)
+        if call.name == EDITOR_TOOL and has_unstated_edit(call):
+            return ToolEffect.UNPLACED_EDIT
+        return super().tool_effect(call)
 
     def file_actions(self, call: ToolCall) -> Iterable[FileAction]:
         """Yield a call's file actions, by its arguments and the result that the model sees."""

@@ -30,7 +30,6 @@ from vacr.agents.goose.labels import get_stated_value
 from vacr.agents.tool_calls import (
     CONTENT_ARGUMENTS,
     ToolCall,
-    ToolEffect,
     dict_or_empty,
     extract_result_text,
     get_text_argument,
@@ -38,15 +37,6 @@ from vacr.agents.tool_calls import (
 from vacr.edits import FileAction, ObservedLines, parse_numbered_lines
 
 EDITOR_TOOL = "developer__text_editor"
-EDITOR_COMMANDS = {
-    "view": ToolEffect.READ,
-    "write": ToolEffect.WRITE,
-    "str_replace": ToolEffect.REPLACE,
-    "edit_file": ToolEffect.UNPLACED_EDIT,
-    "insert": ToolEffect.UNPLACED_EDIT,
-    "undo_edit": ToolEffect.UNPLACED_EDIT,
-}
-"""`command` of the older editor → its effect on files."""
 NO_OUTPUT = "(no output)"
 _REPLACED = "Successfully replaced text in "
 _REPLACED_AT = re.compile(r"Successfully replaced text in .* at line \d+\.")
@@ -73,13 +63,11 @@ def _get_audience(block: Any) -> list[Any]:
     return audience if type(audience) is list and audience else ["assistant", "user"]
 
 
-def find_editor_effect(call: ToolCall) -> ToolEffect | None:
-    """Return the effect of a call of the older editor, by its command."""
+def has_unstated_edit(call: ToolCall) -> bool:
+    """Return whether the older editor made a replacement that the arguments do not state."""
     arguments = dict_or_empty(call.input)
-    command = arguments.get("command")
-    if command == "str_replace" and (arguments.get("diff") or _was_made_by_model(call)):
-        return ToolEffect.UNPLACED_EDIT
-    return EDITOR_COMMANDS.get(command) if type(command) is str else None
+    is_replacement = arguments.get("command") == "str_replace"
+    return is_replacement and bool(arguments.get("diff") or _was_made_by_model(call))
 
 
 def _was_made_by_model(call: ToolCall) -> bool:

@@ -34,6 +34,7 @@ class Hermes(Agent):
     stores = reader.STORES
     databases = reader.DATABASES
     shell = ShellBehaviour(keeps_folder=True)
+    json_outputs = True
     tools: ClassVar[Mapping[str, ToolEffect]] = {
         "read_file": ToolEffect.READ,
         "patch": ToolEffect.REPLACE,

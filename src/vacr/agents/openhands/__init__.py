@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from vacr.agents.agent import Agent, ShellBehaviour, Source, load_function
 from vacr.agents.openhands import reader
-from vacr.agents.tool_calls import ToolCall, ToolEffect, dict_or_empty
+from vacr.agents.tool_calls import EDITOR_COMMANDS, ToolCall, ToolEffect
 
 if TYPE_CHECKING:
     from vacr.agents.file_tools import FileReport, ShellOutput
@@ -46,6 +46,9 @@ class OpenHands(Agent):
         "task_tracker": ToolEffect.NONE,
         "think": ToolEffect.NONE,
     }
+    tool_commands: ClassVar[Mapping[str, Mapping[str, ToolEffect]]] = dict.fromkeys(
+        ("file_editor", "str_replace_editor", "edit"), EDITOR_COMMANDS
+    )
 
     def recognises(self, sample: Sequence[Any]) -> float:
         """Return the share of a sample that is OpenHands', from 0 to 1."""
@@ -66,14 +69,6 @@ class OpenHands(Agent):
         """Return how a call ended, by the observation that answers it."""
         outcome: Outcome = load_function("vacr.agents.openhands.labels", "classify_outcome")(result)
         return outcome
-
-    def tool_effect(self, call: ToolCall) -> ToolEffect | None:
-        """Return the effect of a call; the editor's depends on its command."""
-        from vacr.agents.openhands.labels import EDITOR_EFFECTS, EDITOR_TOOLS
-
-        if call.name in EDITOR_TOOLS:
-            return EDITOR_EFFECTS.get(str(dict_or_empty(call.input).get("command")))
-        return super().tool_effect(call)
 
     def file_report(self, call: ToolCall) -> FileReport:
         """Return the text of the file before and after a call of the editor."""

@@ -30,17 +30,9 @@ from vacr.agents.labels import (
     Speaker,
     infer_speaker,
 )
-from vacr.agents.tool_calls import ToolCall, ToolEffect, dict_or_empty, extract_result_text
+from vacr.agents.tool_calls import ToolCall, dict_or_empty, extract_result_text
 
 SHELL_TOOLS = frozenset(("terminal", "execute_bash", "run"))
-EDITOR_TOOLS = frozenset(("file_editor", "str_replace_editor", "edit"))
-EDITOR_EFFECTS = {
-    "view": ToolEffect.READ,
-    "create": ToolEffect.WRITE,
-    "str_replace": ToolEffect.REPLACE,
-    "insert": ToolEffect.UNPLACED_EDIT,
-    "undo_edit": ToolEffect.UNPLACED_EDIT,
-}
 
 
 def get_report(native: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from vacr.agents.agent import Agent, ShellBehaviour, Source, load_function
 from vacr.agents.swe_agent import reader
-from vacr.agents.tool_calls import ToolCall, ToolEffect, dict_or_empty
+from vacr.agents.tool_calls import EDITOR_COMMANDS, ToolCall, ToolEffect, dict_or_empty
 
 if TYPE_CHECKING:
     from vacr.agents.file_tools import ShellOutput
@@ -48,6 +48,9 @@ class SweAgent(Agent):
         "search_file": ToolEffect.NONE,
         "submit": ToolEffect.NONE,
     }
+    tool_commands: ClassVar[Mapping[str, Mapping[str, ToolEffect]]] = {
+        "str_replace_editor": EDITOR_COMMANDS
+    }
 
     def recognises(self, sample: Sequence[Any]) -> float:
         """Return the share of a sample that is SWE-agent's, from 0 to 1."""
@@ -68,14 +71,6 @@ class SweAgent(Agent):
         """Return how a call ended; unknown unless the editor says it."""
         outcome: Outcome = load_function("vacr.agents.swe_agent.labels", "classify_outcome")(result)
         return outcome
-
-    def tool_effect(self, call: ToolCall) -> ToolEffect | None:
-        """Return the effect of a call; the editor's depends on its command."""
-        from vacr.agents.swe_agent.labels import EDITOR, EDITOR_EFFECTS
-
-        if call.name == EDITOR:
-            return EDITOR_EFFECTS.get(str(dict_or_empty(call.input).get("command")))
-        return super().tool_effect(call)
 
     def file_actions(self, call: ToolCall) -> Iterable[FileAction]:
         """Yield a call's file actions; an edit must have succeeded by the host's words."""

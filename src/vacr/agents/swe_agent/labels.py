@@ -36,13 +36,6 @@ if TYPE_CHECKING:
     from vacr.agents.agent import Agent
 
 EDITOR = "str_replace_editor"
-EDITOR_EFFECTS = {
-    "view": ToolEffect.READ,
-    "create": ToolEffect.WRITE,
-    "str_replace": ToolEffect.REPLACE,
-    "insert": ToolEffect.UNPLACED_EDIT,
-    "undo_edit": ToolEffect.UNPLACED_EDIT,
-}
 WINDOW_EDITORS = frozenset(("edit", "insert"))
 """Tools that change the file which is open; their arguments do not name it."""
 WINDOW_CREATOR = "create"
