@@ -118,7 +118,7 @@ def test_json_lists_all_sessions(list_sessions, home):
         "title": f"Title of {SESSION}",
         "parent": None,
     }
-    assert one == about | {"sub-agents": 1, "schema_version": "1"}
+    assert one == about | {"sub-agents": 1, "copies": [], "schema_version": "1"}
     assert all(set(session) == set(one) for session in lines)
 
 
@@ -427,3 +427,24 @@ def test_damaged_database_is_named_and_does_not_stop_the_others(vacr, home, tmp_
     assert recorded.returncode == 3
     assert f"{path}: a damaged database: " in recorded.err
     assert len(list((tmp_path / "records").rglob("session-*.acr.json"))) == 3
+
+
+def test_session_that_was_also_recorded_on_the_way_to_an_editor_is_listed_once(
+    vacr, list_sessions, home
+):
+    transcript = home / ".local" / "state" / "vacr" / "acp" / "t.jsonl"
+    transcript.parent.mkdir(parents=True)
+    transcript.write_bytes((FIXTURES / "acp" / "two-sessions.jsonl").read_bytes())
+    variables = {"VACR_STATE": "", "XDG_STATE_HOME": "", "TZ": "UTC"}
+    recorded = list_sessions(**variables)[1:]
+    assert {row.split()[1] for row in recorded} == {"acp"}
+    homes.claude_session(home / ".claude" / "projects" / "x" / "ses_round1.jsonl", 10)
+    head, *rows = list_sessions(**variables)
+    assert len(rows) == len(recorded)
+    [row] = [row for row in rows if "claude-code" in row]
+    assert row.endswith(" (also by vacr acp) question 10")
+    assert f"  also {transcript}" in list_sessions("-v", **variables)
+    done = vacr("list", "--format", "json", **(NOWHERE | variables))
+    copies = {one["agent"]: one["copies"] for one in json.loads(done.out)["sessions"]}
+    assert copies["claude-code"] == [str(transcript)]
+    assert len(list_sessions("--agent", "acp", **variables)) == len(recorded) + 1

@@ -34,6 +34,7 @@ from vacr.workflows import (
     complete_agent_name,
     format_count,
     format_size,
+    join_relayed_sessions,
     shorten_session_ids,
 )
 
@@ -67,7 +68,8 @@ def command(
     """List the sessions of all agents on this machine, the newest first.
 
     A session is listed with the number of its sub-agents. Other verbs take its id instead of a
-    path, or `latest`, or `latest:AGENT`. With -v the path of each session is shown. vacr searches
+    path, or `latest`, or `latest:AGENT`. A session that `vacr acp` recorded, and that its agent
+    keeps, too, is listed once. With -v the paths of each session are shown. vacr searches
     the folders of the agents, and honours their environment variables: CLAUDE_CONFIG_DIR,
     CODEX_HOME, GEMINI_CLI_HOME, XDG_CONFIG_HOME, XDG_DATA_HOME, OPENCODE_DB, CURSOR_DATA_DIR,
     PI_CODING_AGENT_DIR, OPENCLAW_STATE_DIR, QWEN_HOME, KIMI_CODE_HOME, KIMI_SHARE_DIR and others.
@@ -111,6 +113,8 @@ def command(
         if voice.verbose:
             option = f" --session {session.session}" if session.session else ""
             voice.result(f"  {session.path}{option}")
+            for path in session.copies:
+                voice.result(f"  also {path}")
     return 0
 
 
@@ -145,13 +149,14 @@ def list_newest_sessions(
 ) -> list[SessionWithSubAgents]:
     """Return the sessions on this machine, the newest first, each with its sub-agents.
 
-    With `agent`, only sessions of that agent. An error for each store that cannot be read is
+    With `agent`, only sessions of that agent. A session that `vacr acp` recorded, and that its
+    agent keeps, too, is there once. An error for each store that cannot be read is
     appended to `failed`, unless that is `None`. The list may be empty.
 
     Raises:
         UsageError: the agent is unknown.
     """
-    sessions = list(list_sessions(agent, failed=failed))
+    sessions = join_relayed_sessions(list_sessions(agent, failed=failed))
     sessions.sort(key=lambda session: (-(session.updated or 0), session.path, session.session_id))
     parents = {
         session.session_id: session.parent
@@ -197,6 +202,7 @@ def build_session_document(
         "title": session.title,
         "parent": session.parent,
         "sub-agents": len(sub_agents),
+        "copies": list(session.copies),
     }
 
 
@@ -235,7 +241,8 @@ def format_session_table(sessions: list[SessionWithSubAgents], width: int | None
             project = truncate_start(escape_unprintable(project), project_width)
         size = _UNKNOWN if session.size is None else format_size(session.size)
         shown_sizes = [] if is_narrow else [size]
-        title = f"{more}{session.title}" or _UNKNOWN
+        copied = "(also by vacr acp) " if session.copies else ""
+        title = f"{more}{copied}{session.title}" or _UNKNOWN
         shown_id = short_ids[session.session_id]
         shown_times = [_format_local_time(time) for time in times]
         if is_narrow:

@@ -75,6 +75,8 @@ class SessionSummary:
     title: str
     parent: str | None = None
     """The id of the session that a sub-agent worked for; None for any other session."""
+    copies: tuple[str, ...] = ()
+    """Paths of recordings of the same session on the way to an editor."""
 
 
 def list_sessions(

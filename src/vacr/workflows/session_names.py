@@ -18,7 +18,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from vacr.agents import find_agent, load_agents
@@ -131,7 +133,8 @@ def _find_latest_session(agent: str | None, environment: Mapping[str, str]) -> S
         UsageError: no agent has that name.
     """
     agent = complete_agent_name(agent) if agent is not None else None
-    sessions = [summary for summary in list_sessions(agent, environment) if summary.parent is None]
+    found = [summary for summary in list_sessions(agent, environment) if summary.parent is None]
+    sessions = join_relayed_sessions(found)
     if not sessions:
         whose = f" of {agent}" if agent else ""
         raise UnreadableInput(f"no sessions{whose} found on this machine", hint=_LIST_HINT)
@@ -183,9 +186,26 @@ def _drop_repeated(summaries: Iterable[SessionSummary]) -> list[SessionSummary]:
     by_id: dict[tuple[str, str], SessionSummary] = {}
     for summary in sorted(summaries, key=lambda summary: summary.updated or 0):
         by_id[summary.agent, summary.session_id] = summary
-    kept = {session for agent, session in by_id if not find_agent(agent).is_relay}
+    return join_relayed_sessions(by_id.values())
+
+
+def join_relayed_sessions(summaries: Iterable[SessionSummary]) -> list[SessionSummary]:
+    """Return the summaries, in their order, with each session that its agent keeps only once.
+
+    A recording on the way to an editor becomes one of the session's `copies`.
+    """
+    relayed = defaultdict[str, list[str]](list)
+    kept: set[str] = set()
+    listed = list(summaries)
+    for summary in listed:
+        if find_agent(summary.agent).is_relay:
+            relayed[summary.session_id].append(summary.path)
+        else:
+            kept.add(summary.session_id)
     return [
-        summary
-        for (agent, session), summary in by_id.items()
-        if session not in kept or not find_agent(agent).is_relay
+        replace(summary, copies=tuple(relayed[summary.session_id]))
+        if summary.session_id in kept & relayed.keys()
+        else summary
+        for summary in listed
+        if summary.session_id not in kept or not find_agent(summary.agent).is_relay
     ]
