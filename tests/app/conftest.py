@@ -49,11 +49,14 @@ class Pull:
         model="claude-opus-4-6",
         prompt="Sum up an order",
         key="keys/signing.pem",
+        *,
+        seal_source=False,
     ):
         """Write a file as an agent, seal its session, and commit both."""
         agent = Agent(self.repo, name, model).asked(prompt).write(path, SUM)
         session = agent.save(self.folder / "sessions")
-        done = self.vacr("seal", session, "--key", key, "-o", self.repo / "records")
+        options = ["--seal-source"] if seal_source else []
+        done = self.vacr("seal", session, "--key", key, "-o", self.repo / "records", *options)
         assert done.returncode == 0, done.err
         commit(self.repo, "Add it")
         return self.repo / "records" / f"{session.stem}.acr.json"

@@ -4,6 +4,8 @@ import json
 import shutil
 import subprocess
 import sys
+import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from tests.app.github import load_action
 from tests.attribution.working_agent import Agent, commit, git, repository
 from tests.log.scrapi import Scrapi
 from tests.vectors.statements import Key
+from vacr.signing import parse_sign1
 
 OPUS = "anthropic/claude-opus-4-6"
 KINDS = ("ai", "human", "mixed", "unknown")
@@ -197,14 +200,44 @@ def test_files_that_are_not_text_have_no_author(audit, pull):
 
 
 def test_sealed_source_of_a_record_is_not_audited(audit, pull):
-    record = pull.add_by_agent()
-    archive = record.with_name("session-one.acr.source.zip")
-    archive.write_bytes(b"PK\0")
-    commit(pull.repo)
+    pull.add_by_agent(seal_source=True)
+    archive = pull.repo / "records/session-one.acr.source.zip"
     assert audit(fail_on="unknown").code == 0
     archive.rename(archive.with_name("another.acr.source.zip"))
     commit(pull.repo)
     assert audit(fail_on="unknown").code == 1
+
+
+@pytest.mark.parametrize("form", ["other bytes", "link", "program before it", "another member"])
+def test_code_in_place_of_a_sealed_source_has_no_author(audit, pull, form):
+    """The statement does not cover the sealed source: the digests in the record do."""
+    pull.add_by_agent(seal_source=True)
+    archive, code = pull.repo / "records/session-one.acr.source.zip", b"run('code')\n"
+    if form == "link":
+        archive.rename(pull.repo / "code.py")
+        archive.symlink_to("../code.py")
+    elif form == "another member":
+        with zipfile.ZipFile(archive, "a") as opened:
+            opened.writestr("__main__.py", code)
+    else:
+        archive.write_bytes(code + archive.read_bytes() * (form == "program before it"))
+    commit(pull.repo)
+    ran = audit(fail_on="unknown")
+    assert (ran.code, ran.outputs["verdict"]) == (1, "unknown"), ran.log
+
+
+def test_code_in_the_unsigned_header_of_a_linked_statement_has_no_author(audit, pull):
+    """A shell runs the lines that it understands, whatever comes before them."""
+    record = pull.add_by_agent()
+    statement = record.with_name(f"{record.name}.cose")
+    message = parse_sign1(statement.read_bytes())
+    unprotected = {**message.unprotected, "code": "\necho run\n"}
+    (pull.repo / "run.sh").write_bytes(replace(message, unprotected=unprotected).encode())
+    statement.unlink()
+    statement.symlink_to("../run.sh")
+    commit(pull.repo)
+    ran = audit(fail_on="unknown")
+    assert (ran.code, ran.outputs["verdict"]) == (1, "unknown"), ran.log
 
 
 def test_without_keys_lines_are_reported_but_unverified(audit, pull):

@@ -62,6 +62,7 @@ from vacr.workflows import (
     format_signer_cell,
     format_time_cell,
     format_verdict_totals,
+    is_sealed_source,
     judge_statements,
     load_trust_stores,
     load_verification_policy,
@@ -72,6 +73,7 @@ AUDIT_UNVERIFIED, AUDIT_UNKNOWN, AUDIT_KNOWN = "unverified", "unknown", "known"
 AUDIT_NEVER_FAILS = "never"
 AUDIT_FAIL_POLICIES = (AUDIT_UNVERIFIED, AUDIT_UNKNOWN, AUDIT_NEVER_FAILS)
 _AUDIT_FAILED_EXIT = 1
+_OWN_SUFFIXES = (*RECORD_SUFFIXES, STATEMENT_SUFFIX)
 _NO_TEXT_MESSAGE = "not a text file: its author is unknown"
 _EVIDENCE_TIERS = ("", Tier.AFFIRMING.label, Tier.WARNING.label)
 _SHORT_COMMIT_LENGTH = 12
@@ -312,8 +314,7 @@ def audit_commits(
     records_by_file, left_out = _read_believed_records(believed)
     records = [record for records in records_by_file.values() for record in records]
     added = blame_commit(repository, revision, records)
-    own_names = _list_own_files(verdicts, believed)
-    own = set(find_work_tree_names(repository, *own_names, *records_by_file))
+    own = _find_own_files(repository, verdicts, records_by_file)
     lines = build_commit_document(
         replace(
             added,
@@ -325,26 +326,45 @@ def audit_commits(
     return Audit(verdicts, lines, trusting, missing, left_out)
 
 
-def _list_own_files(verdicts: list[dict[str, Any]], believed: list[str]) -> list[str]:
-    """Return the paths of records, statements and sealed sources: their lines need no author.
+def _find_own_files(
+    repository: Repository,
+    verdicts: list[dict[str, Any]],
+    records_by_file: dict[str, list[dict[str, Any]]],
+) -> set[str]:
+    """Return the names of records, statements and sealed sources: their lines need no author.
 
-    Other signed files, such as source code, are not among them. `verdicts` are about all records,
-    and `believed` names the verified files.
+    Other signed files, such as source code, are not among them, and neither is the target of a
+    link under another kind of name: a statement may also contain unsigned bytes. `verdicts` are
+    about all records, and `records_by_file` are the records of the verified files.
     """
     names = [
         path
         for verdict in verdicts
         for path in (verdict["file"], verdict["statement"])
-        if path and path.endswith((*RECORD_SUFFIXES, STATEMENT_SUFFIX))
-    ]
-    names += [
-        str(build_sealed_source_path(Path(path)))
-        for path in believed
-        if path.endswith(RECORD_SUFFIXES)
+        if path and path.endswith(_OWN_SUFFIXES)
     ]
     # A statement in the commits counts even if it was deleted since.
     names += [f"{path}{STATEMENT_SUFFIX}" for path in names if path.endswith(RECORD_SUFFIXES)]
-    return names
+    own = {
+        name for name in find_work_tree_names(repository, *names) if name.endswith(_OWN_SUFFIXES)
+    }
+    # The statement of a record does not cover its sealed source; the digests in the record do.
+    signed = [*records_by_file, *_list_sealed_sources(records_by_file)]
+    return own.union(find_work_tree_names(repository, *signed))
+
+
+def _list_sealed_sources(records_by_file: dict[str, list[dict[str, Any]]]) -> list[str]:
+    """Return the paths of the sealed sources that contain what the verified records say."""
+    sources = [
+        (build_sealed_source_path(Path(path)), records)
+        for path, records in records_by_file.items()
+        if path.endswith(RECORD_SUFFIXES)
+    ]
+    return [
+        str(path)
+        for path, records in sources
+        if any(is_sealed_source(path, record) for record in records)
+    ]
 
 
 def _read_believed_records(

@@ -26,12 +26,11 @@ from vacr.record import find_record_modification
 from vacr.workflows import (
     build_sealed_source_path,
     format_size,
+    get_source_manifest,
     make_modified_error,
     read_json_or_cbor,
     unseal_source,
 )
-
-_MAX_PART_BYTES = 1 << 40
 
 
 @click.command(no_args_is_help=True, cls=Verb)
@@ -140,22 +139,8 @@ def _read_source_manifest(path: str) -> list[dict[str, Any]]:
         raise UnreadableInput(
             error.message, where=place, hint="Name a record, such as abc.acr.json."
         ) from error
-    try:
-        parts = record["vacr"]["source"]["parts"]
-        manifest = [
-            {"name": part["name"], "size": part["size"], "sha-256": part["sha-256"]}
-            for part in parts
-        ]
-        well_formed = all(
-            type(part["name"]) is str
-            and type(part["sha-256"]) is str
-            and type(part["size"]) is int
-            and 0 <= part["size"] < _MAX_PART_BYTES
-            for part in manifest
-        )
-    except (TypeError, KeyError, IndexError):
-        well_formed, manifest = False, []
-    if not well_formed or not manifest:
+    manifest = get_source_manifest(record)
+    if not manifest:
         hint = (
             "Name a record that vacr made with --seal-source. Convert a record of version 1 or 2 "
             "first: vacr convert --to v3"

@@ -135,6 +135,8 @@ if TYPE_CHECKING:
     from vacr.workflows.seal import plan_sealing as plan_sealing
     from vacr.workflows.seal import seal_sessions as seal_sessions
     from vacr.workflows.sealed_source import build_sealed_source_path as build_sealed_source_path
+    from vacr.workflows.sealed_source import get_source_manifest as get_source_manifest
+    from vacr.workflows.sealed_source import is_sealed_source as is_sealed_source
     from vacr.workflows.sealed_source import unseal_source as unseal_source
     from vacr.workflows.session_names import complete_agent_name as complete_agent_name
     from vacr.workflows.session_names import find_named_session as find_named_session
@@ -374,6 +376,8 @@ __getattr__, __dir__, __all__ = export_lazily(
         ),
         "sealed_source": (
             "build_sealed_source_path",
+            "get_source_manifest",
+            "is_sealed_source",
             "unseal_source",
         ),
         "session_names": (

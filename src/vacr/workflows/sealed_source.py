@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from vacr.agents import Source
 
 _ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
+_ZIP_PART_START = b"PK\3\4"
+_MAX_PART_BYTES = 1 << 40
 _OTHER_SOURCE_HINT = (
     "Name another sealed source with --source, or record the session again with --seal-source."
 )
@@ -72,6 +74,51 @@ def matches_source(path: Path, source: Source) -> bool:
         return len(list(unseal_source(path, source.manifest()))) == len(source.parts)
     except VacrError:
         return False
+
+
+def get_source_manifest(record: Any) -> list[dict[str, Any]]:
+    """Return name, size and digest of each native file that a record was made from.
+
+    Return an empty list if the record does not list them.
+    """
+    try:
+        parts = record["vacr"]["source"]["parts"]
+        manifest = [
+            {"name": part["name"], "size": part["size"], "sha-256": part["sha-256"]}
+            for part in parts
+        ]
+    except (TypeError, KeyError, IndexError):
+        return []
+    well_formed = all(
+        type(part["name"]) is str
+        and type(part["sha-256"]) is str
+        and type(part["size"]) is int
+        and 0 <= part["size"] < _MAX_PART_BYTES
+        for part in manifest
+    )
+    return manifest if well_formed else []
+
+
+def is_sealed_source(path: Path, record: Any) -> bool:
+    """Return whether a file is a zip file with the native files of a record, and nothing else.
+
+    A link does not count: its target may have any name.
+    """
+    import zipfile
+
+    manifest = get_source_manifest(record)
+    if not manifest or path.is_symlink():
+        return False
+    try:
+        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+            # A zip file may begin with other bytes, such as a program.
+            has_only_parts = sorted(archive.namelist()) == sorted(part["name"] for part in manifest)
+            file.seek(0)
+            starts_with_part = file.read(len(_ZIP_PART_START)) == _ZIP_PART_START
+        parts = list(unseal_source(path, manifest))
+    except (OSError, VacrError, zipfile.BadZipFile, ValueError, EOFError, NotImplementedError):
+        return False
+    return has_only_parts and starts_with_part and len(parts) == len(manifest)
 
 
 def unseal_source(
