@@ -73,6 +73,11 @@ class Voice:
         if not self.json and not self.quiet:
             print_text(escape_unprintable(text))
 
+    def results(self, lines: Iterable[str]) -> None:
+        """Print many lines of the result as `result` does, at once."""
+        if not self.json and not self.quiet:
+            print_text("\n".join(map(escape_unprintable, lines)))
+
     def prose(self, text: str) -> None:
         """Print a line of the result as `result` does; a terminal breaks it between words."""
         if not self.json and not self.quiet:
@@ -267,10 +272,8 @@ def align_columns(
     its start to at least 12 columns, and then the last column at its end to at least 20, so that
     lines fit.
     """
-    from rich.cells import cell_len
-
     cells = [[escape_unprintable(text) for text in row] for row in rows]
-    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    widths = [max(map(measure_width, column)) for column in zip(*cells, strict=True)]
     if width is not None and paths is not None:
         over = sum(widths) + 2 * (len(widths) - 1) - width
         if over > 0:
@@ -324,6 +327,15 @@ def truncate_start(text: str, width: int) -> str:
     return f"…{end}"
 
 
+def measure_width(text: str) -> int:
+    """Return how many columns of the screen a text fills."""
+    if text.isascii() and text.isprintable():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
 def cut_to_width(text: str, width: int) -> str:
     """Return a text, or its beginning and `…` if it is too wide.
 
@@ -339,11 +351,11 @@ def fit_to_width(text: str, width: int, *, right: bool = False) -> str:
 
     The blanks are after the text, or before it with `right`.
     """
-    from rich.cells import cell_len, set_cell_size
+    if measure_width(text) > width:
+        from rich.cells import set_cell_size
 
-    if cell_len(text) > width:
         text = f"{set_cell_size(text, width - 1)}…"
-    padding = " " * (width - cell_len(text))
+    padding = " " * (width - measure_width(text))
     return padding + text if right else text + padding
 
 

@@ -106,15 +106,14 @@ def command(
                 voice.notice(f"  {name}: {describe_session_folders(name)}")
         return EXIT_NO_SESSION
     head, *rows = format_session_table(sessions, get_terminal_width(sys.stdout))
-    voice.result(head)
+    lines = [head]
     for (session, _), row in zip(sessions, rows, strict=True):
-        for line in row.split("\n"):
-            voice.result(line)
+        lines += row.split("\n")
         if voice.verbose:
             option = f" --session {session.session}" if session.session else ""
-            voice.result(f"  {session.path}{option}")
-            for path in session.copies:
-                voice.result(f"  also {path}")
+            lines.append(f"  {session.path}{option}")
+            lines += [f"  also {path}" for path in session.copies]
+    voice.results(lines)
     return 0
 
 

@@ -16,17 +16,18 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from vacr.archive import SourceQuery, list_sources
 from vacr.cli.options import PATH, F, complete_agent
-from vacr.cli.search import check_agent_name, open_fresh_index
 from vacr.console import Voice
 from vacr.errors import UnreadableInput, UsageError
 from vacr.files import make_absolute
 from vacr.workflows import parse_moment
+
+if TYPE_CHECKING:
+    from vacr.archive import SourceQuery
 
 EXIT_NO_SELECTION = 1
 _TIME_FORMS = "a date, `yesterday`, or `3d` ago"
@@ -91,6 +92,9 @@ class Selection:
         Raises:
             UsageError: the agent is unknown, or a time is wrong.
         """
+        from vacr.archive import SourceQuery
+        from vacr.cli.search import check_agent_name
+
         now = datetime.now().astimezone()
         return SourceQuery(
             agent=check_agent_name(self.agent),
@@ -122,6 +126,9 @@ class Selection:
                 f"{named} names a session already",
                 hint="Omit it, or the options that choose sessions, such as --agent and --since.",
             )
+        from vacr.archive import list_sources
+        from vacr.cli.search import open_fresh_index
+
         with open_fresh_index(voice, paths) as index:
             sources = list_sources(index.connection, query)
         if not sources:

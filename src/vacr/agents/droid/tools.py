@@ -66,7 +66,9 @@ _PENDING = "__TOOL_RESULT_PENDING__"
 """What Droid writes in place of a result that has not come yet."""
 _COMMAND_TOOLS = ("Execute", "Shell")
 _SHOWN_FILE = re.compile(r"Contents of (.+) \(lines (\d{1,7})-(\d{1,7}) of (\d{1,7})\):\n")
-_REMINDER = re.compile(r"<system-reminder>[^<]*+(?:<(?!/system-reminder>)[^<]*+)*+</system-reminder>")
+_REMINDER = re.compile(
+    r"<system-reminder>[^<]*+(?:<(?!/system-reminder>)[^<]*+)*+</system-reminder>"
+)
 _HIDDEN_FROM_MODEL = "user_only"
 
 
