@@ -23,6 +23,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from io import FileIO
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, cast
 
@@ -45,7 +46,14 @@ from vacr.discovery.session_stores import (
     find_parent_session,
 )
 from vacr.errors import NotASession, UnreadableInput, UsageError
-from vacr.files import describe_file_error, find_home_folder, format_path, is_file, is_folder
+from vacr.files import (
+    describe_file_error,
+    find_home_folder,
+    format_path,
+    is_file,
+    is_folder,
+    join_path,
+)
 from vacr.record import find_session_title, flatten_to_line, get_epoch_milliseconds, shorten_title
 
 _HEAD_SIZE = 1 << 17
@@ -146,7 +154,7 @@ def find_project_folder(path: Path, root: Path, pattern: str) -> str:
     first_wildcard = next(wildcards, len(names))
     if first_wildcard >= len(names) - 1 or "**" in names:
         return ""
-    folders = path.relative_to(root).parts[:-1]
+    folders = path.parts[len(root.parts) : -1]
     return folders[first_wildcard] if first_wildcard < len(folders) else ""
 
 
@@ -307,7 +315,7 @@ def match_store_pattern(root: Path, pattern: str) -> list[Path]:
     try:
         if not pattern:
             return [root] if _may_exist(root) else []
-        return sorted(root.glob(pattern))
+        return sorted(root.glob(pattern), key=attrgetter("parts"))
     except (OSError, ValueError, NotImplementedError):
         return []
 
@@ -358,8 +366,8 @@ def _read_ends_as_source(path: Path, agent: Agent) -> tuple[Source, os.stat_resu
 def _add_description(source: Source, agent: Agent, path: Path) -> Source:
     """Return a source with the attached file that describes the session, if there is one."""
     name = agent.described_by.format(stem=path.stem, name=path.name.partition(".")[0])
-    file = path.parent / name
-    if file == path or not file.is_file():
+    file = join_path(os.path.dirname(path), name)  # noqa: PTH120 - faster than Path
+    if name == path.name or not is_file(file):
         return source
     return Source((*source.parts, SourcePart(name, read_file_ends(file))))
 
@@ -462,7 +470,7 @@ def _parse_milliseconds(stamp: Any) -> int | None:
     return get_epoch_milliseconds(stamp) if type(stamp) in (str, int) else None
 
 
-def read_file_ends(path: Path) -> bytes:
+def read_file_ends(path: str | Path) -> bytes:
     """Return the two ends of a file, or all of it if it is small.
 
     For a file of lines, these are its first and last lines. For a file that is one JSON value, it
@@ -474,7 +482,7 @@ def read_file_ends(path: Path) -> bytes:
     return _read_ends(path)[0]
 
 
-def _read_ends(path: Path) -> tuple[bytes, os.stat_result]:
+def _read_ends(path: str | Path) -> tuple[bytes, os.stat_result]:
     """Return the two ends of a file as `read_file_ends` does, and its status; less of a database.
 
     Raises:

@@ -27,7 +27,6 @@ from vacr.agents import find_agent, load_agents
 from vacr.discovery import SessionPlace, SessionSummary, list_sessions
 from vacr.errors import UnreadableInput, UsageError
 from vacr.files import find_state_folder, make_absolute
-from vacr.workflows.kept_sessions import list_kept_sessions
 
 LATEST = "latest"
 _ID_PATTERN = re.compile(r"[0-9A-Za-z_-]{4,100}")
@@ -151,6 +150,8 @@ def _find_session_by_id(name: str, environment: Mapping[str, str]) -> SessionSum
         UnreadableInput: no session has such an id.
         UsageError: several sessions have one.
     """
+    from vacr.workflows.kept_sessions import list_kept_sessions
+
     found = [
         summary
         for summary in list_sessions(environment=environment)
