@@ -87,6 +87,26 @@ def test_words_of_the_person_are_told_from_the_hosts():
     assert labels.speakers == {"human": 2, "host": 1}
 
 
+@pytest.mark.parametrize(
+    ("text", "prompt"),
+    [
+        ("<system-reminder>a <b>\n</b> c</system-reminder>Round it.", "Round it."),
+        ("Round <i>it</i>.<system-reminder></system-reminder>", "Round <i>it</i>."),
+        (
+            "Round <system-reminder>x</system-reminder>it<system-reminder><</system-reminder>.",
+            "Round it.",
+        ),
+        ("Round it. <system-reminder>has no end", "Round it. <system-reminder>has no end"),
+    ],
+)
+def test_reminder_ends_at_its_first_end_tag(text, prompt):
+    start = {"type": "session_start", "id": "d-1", "title": "Round", "version": 2, "cwd": "/w"}
+    message = {"role": "user", "content": [{"type": "text", "text": text}]}
+    record = record_of(jsonl(start, {"type": "message", "id": "m-1", "message": message}))
+    (asked,) = entries_of(record, "user")
+    assert asked["vacr"].get("prompt", text) == prompt
+
+
 def test_stream_has_calls_under_two_kinds_of_ids():
     record = record_of((FOLDER / "stream.jsonl").read_bytes())
     assert ends_of(record) == {"c1": ("error", 2), "call_2": ("success", None)}

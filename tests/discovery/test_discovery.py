@@ -19,7 +19,12 @@ from tests.discovery.test_databases import bound_by_permissions
 from vacr.agents import Agent
 from vacr.agents.registry import load_agents
 from vacr.discovery.opening import find_sub_agent_files
-from vacr.discovery.sessions import list_sessions, list_store_roots, read_file_ends
+from vacr.discovery.sessions import (
+    LinkResolver,
+    list_sessions,
+    list_store_roots,
+    read_file_ends,
+)
 from vacr.errors import UsageError
 from vacr.record.message_content import find_session_title
 
@@ -344,6 +349,51 @@ def test_project_is_the_path_that_a_folder_of_sessions_stands_for(tmp_path):
     homes.put(EXAMPLES / "gemini-cli.jsonl", chats / "session-2026-05-02T08-15-b6b1f0f4.jsonl")
     projects = {session.agent: session.project for session in found(home)}
     assert projects == {"grok": "/home/nora/till", "gemini-cli": ""}
+
+
+def test_certain_agent_is_asked_alone_and_only_for_speakers(tmp_path, monkeypatch):
+    home = tmp_path / "home"
+    homes.put(FIXTURES / "droid/sessions", home / ".factory/sessions")
+    (expected,) = found(home, agent="droid")
+
+    def refuse(*_):
+        raise AssertionError
+
+    for name, agent in load_agents().items():
+        if name != "droid":
+            monkeypatch.setattr(type(agent), "recognises", refuse)
+    monkeypatch.setattr(type(load_agents()["droid"]), "outcome", refuse)
+    failed = []
+    variables = homes.variables(home)
+    assert list(list_sessions("droid", variables, "linux", failed)) == [expected]
+    assert failed == []
+
+
+def test_file_of_another_agent_is_not_listed(tmp_path):
+    home = tmp_path / "home"
+    folder = home / ".factory/sessions"
+    homes.put(EXAMPLES / "codex-cli.jsonl", folder / "codex.jsonl")
+    (folder / "empty.jsonl").touch()
+    failed = []
+    assert list(list_sessions("droid", homes.variables(home), "linux", failed)) == []
+    assert failed == []
+
+
+def test_links_are_resolved_like_the_system_does(tmp_path):
+    real = tmp_path / "real" / "inner"
+    real.mkdir(parents=True)
+    (real / "a.jsonl").touch()
+    (real / "b.jsonl").symlink_to("a.jsonl")
+    (real / "lost.jsonl").symlink_to("nowhere.jsonl")
+    (real / "loop").symlink_to("loop")
+    (tmp_path / "store").symlink_to("real", target_is_directory=True)
+    links = LinkResolver()
+    for folder in ("real", "store", "store/inner/..", "real/inner/../../store"):
+        for name in ("a.jsonl", "b.jsonl", "lost.jsonl", "loop", "none.jsonl", ""):
+            path = str(tmp_path / folder / "inner") + f"/{name}"
+            assert links.resolve(path) == os.path.realpath(path)
+    for path in ("/", "a.jsonl", "./a.jsonl", "x/../a.jsonl", ".."):
+        assert links.resolve(path) == os.path.realpath(path)
 
 
 def test_ends_of_a_file_are_whole_lines(tmp_path):

@@ -3,6 +3,7 @@
 import pytest
 
 from vacr.record.timestamps import (
+    are_sortable_timestamps,
     find_time_span,
     format_timestamp,
     get_epoch_milliseconds,
@@ -83,6 +84,25 @@ def test_other_values_are_not_timestamps(value):
 )
 def test_time_span_is_earliest_to_latest(stamps, expected):
     assert find_time_span(stamps) == expected
+
+
+@pytest.mark.parametrize(
+    ("stamps", "expected"),
+    [
+        ([], False),
+        ([5, 3, 0, 2**64 - 1], True),
+        ([5, -1], False),
+        ([5, 2**64], False),
+        ([5, True], False),
+        ([5, 2.5], False),
+        ([5, "2026-01-01T00:00:01Z"], False),
+        (["2026-01-01T00:00:01Z", 5], False),
+        (["2026-01-01T00:00:01Z", "2026-01-01T00:00:00Z"], True),
+        (["2026-01-01T00:00:01Z", "2026-01-01T00:00:01.500Z"], False),
+    ],
+)
+def test_timestamps_of_one_form_can_be_compared(stamps, expected):
+    assert are_sortable_timestamps(stamps) == expected
 
 
 @pytest.mark.parametrize(

@@ -242,7 +242,7 @@ def _list_agent_sessions(
     """
     folders: dict[str, Path] = {}
     seen_paths: set[str] = set()
-    links = _LinkResolver()
+    links = LinkResolver()
     ids_in_databases: set[str] = set()
     for root, store in list_store_roots(agent, environment, system):
         with errors.collect(root), suppress(FileNotFoundError, NotADirectoryError, ValueError):
@@ -270,7 +270,7 @@ def _list_agent_sessions(
     _report_encrypted_stores(agent, environment, system, errors)
 
 
-class _LinkResolver:
+class LinkResolver:
     """Resolves links in paths as `os.path.realpath` does, but each folder only once."""
 
     def __init__(self) -> None:
