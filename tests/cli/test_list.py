@@ -439,7 +439,7 @@ def test_session_that_was_also_recorded_on_the_way_to_an_editor_is_listed_once(
     recorded = list_sessions(**variables)[1:]
     assert {row.split()[1] for row in recorded} == {"acp"}
     homes.claude_session(home / ".claude" / "projects" / "x" / "ses_round1.jsonl", 10)
-    head, *rows = list_sessions(**variables)
+    _, *rows = list_sessions(**variables)
     assert len(rows) == len(recorded)
     [row] = [row for row in rows if "claude-code" in row]
     assert row.endswith(" (also by vacr acp) question 10")
