@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -134,6 +136,71 @@ def _record(source: Path, output: Path, jobs: int) -> None:
 
 def _record_command(source: Path, output: Path, jobs: int) -> list[str]:
     return [VACR, "record", str(source), "-o", f"{output}/", "-q", "--jobs", str(jobs)]
+
+
+def listing() -> None:
+    """Measure the processor time of `vacr list` for 10,000 sessions of four agents."""
+    with tempfile.TemporaryDirectory() as name:
+        home = Path(name)
+        for number in range(10_000 // len(_LISTED_SESSIONS)):
+            for folder, native_id, target in _LISTED_SESSIONS:
+                other_id = f"{native_id[:-4]}{number:04}"
+                _copy_session(
+                    ROOT / "tests" / "fixtures" / folder,
+                    home / target.format(project=number % 25, id=other_id),
+                    (native_id, other_id),
+                )
+        environment = {"HOME": str(home), "PATH": os.environ.get("PATH", "")}
+        times = []
+        for _ in range(3):
+            before = _measure_children()
+            subprocess.run([VACR, "list"], stdout=subprocess.DEVNULL, check=True, env=environment)
+            times.append(_measure_children() - before)
+    print(
+        f"listing             {min(times):5.2f} s of processor time for 10,000 sessions "
+        "(target: at most 1)"
+    )
+
+
+_LISTED_SESSIONS = (
+    (
+        "droid/sessions/-home-nora-till",
+        "7d0f1e2d-0000-4000-8000-00000000d01d",
+        ".factory/sessions/-home-p{project}",
+    ),
+    (
+        "grok/session",
+        "019f7000-0000-7000-8000-000000000001",
+        ".grok/sessions/%2Fhome%2Fp{project}/{id}",
+    ),
+    (
+        "vibe/session_20260725_172000_5e0a7f1c",
+        "5e0a7f1c",
+        ".vibe/logs/session/session_20260725_172000_{id}",
+    ),
+    (
+        "kimi-cli/eebe15ef5af9cd65080c47fca0e56fa2/0c9d",
+        "0c9d0000",
+        ".kimi/sessions/eebe15ef5af9cd65080c47fca0e56fa2/{id}",
+    ),
+)
+"""For each agent: the folder of a session, an id, and the folder for a session with another id."""
+
+
+def _copy_session(source: Path, target: Path, ids: tuple[str, str]) -> None:
+    """Copy the files at the top of a folder, with another id in their names and texts."""
+    target.mkdir(parents=True, exist_ok=True)
+    native_id, other_id = ids
+    for file in source.iterdir():
+        if file.is_file():
+            text = file.read_bytes().replace(native_id.encode(), other_id.encode())
+            (target / file.name.replace(native_id, other_id)).write_bytes(text)
+
+
+def _measure_children() -> float:
+    """Return the seconds of processor time of all child processes that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def start() -> None:

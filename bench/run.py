@@ -15,7 +15,7 @@ from capture import capture, journal_verify
 from exchange import exchange
 from hook import hook
 from page import page
-from processes import folders, memory, start
+from processes import folders, listing, memory, start
 from records import growth, recording, validation
 from search import search
 from sessions import CORPUS
@@ -39,6 +39,7 @@ MEASUREMENTS = {
         log_growth,
         memory,
         folders,
+        listing,
         start,
         hook,
         capture,
