@@ -57,6 +57,11 @@ def build_tables() -> str:
             if agent.tool_commands
         },
         "jsonOutputs": [name for name, agent in load_agents().items() if agent.json_outputs],
+        "chainMembers": {
+            name: agent.chain_members
+            for name, agent in load_agents().items()
+            if agent.chain_members
+        },
         "fileEffects": [effect.value for effect in FILE_EFFECTS],
         "paths": PATH_ARGUMENTS,
         "oldTexts": OLD_TEXT_ARGUMENTS,

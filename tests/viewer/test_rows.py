@@ -272,6 +272,17 @@ def test_call_with_a_list_is_summarised_by_its_items(tool, arguments, summary):
     assert summarise_tool_call(tool, arguments) == summary
 
 
+@pytest.mark.parametrize(
+    "members", [{"agentId": "helper"}, {"data": {"parentToolCallId": "helper"}}]
+)
+def test_sub_agent_in_the_file_of_its_session_is_named(members):
+    entries = [build_call("t1", "ls") | members, {"type": "assistant", "content": "Hi."} | members]
+    session = {"agent-meta": {"cli-name": "copilot"}, "entries": entries}
+    assert [row.agent for row in build_rows({"session": session})] == ["helper", "helper"]
+    session["agent-meta"]["cli-name"] = "parrot"
+    assert [row.agent for row in build_rows({"session": session})] == ["", ""]
+
+
 EDITORS = [("openhands", "file_editor"), ("swe-agent", "str_replace_editor")]
 EDITORS += [("copilot", "str_replace_editor"), ("goose", "developer__text_editor")]
 

@@ -12,6 +12,7 @@ export type Kind = "user" | "assistant" | "reasoning" | "tool" | "event";
 /** Members of an error event that may have its message, in the order of trust. */
 const REASON_MEMBERS = ["errorMessage", "message", "error", "content", "data"];
 const MAX_REASON_DEPTH = 5;
+const CHAIN_MEMBERS: Record<string, string[][]> = tables.chainMembers;
 
 /** A step of a conversation: a message, a thought, a tool call with its result, or an event. */
 export interface Row {
@@ -108,7 +109,7 @@ function buildRow(placed: PlacedEntry, agent: string, result: PlacedEntry | unde
   const kind = entry.type;
   if (kind === "tool-result") return buildResultRow(placed, placed.depth, agent);
   if (kind === "tool-call") {
-    const row = startRow("tool", placed, placed.depth);
+    const row = startRow("tool", placed, placed.depth, agent);
     row.tool = String(entry.name ?? "");
     row.summary = summarizeCall(row.tool, entry.input, findEffect(agent, row.tool, entry.input));
     row.diffs = buildDiffs(agent, row.tool, entry.input);
@@ -128,13 +129,13 @@ function buildRow(placed: PlacedEntry, agent: string, result: PlacedEntry | unde
     return row;
   }
   if (kind === "user" || kind === "assistant" || kind === "reasoning") {
-    const row = startRow(kind, placed, placed.depth);
+    const row = startRow(kind, placed, placed.depth, agent);
     row.parts = listContentParts(entry.content);
     row.isError = kind === "assistant" && isFailedAnswer(entry);
     if (row.isError) row.reason = findReason({ ...entry, content: null });
     return row.parts.length || row.isError || !entry.children?.length ? row : null;
   }
-  const row = startRow("event", placed, placed.depth);
+  const row = startRow("event", placed, placed.depth, agent);
   row.summary = String(entry["event-type"] ?? kind);
   row.isError = row.summary.toLowerCase().includes("error");
   if (row.isError) row.reason = findReason(entry);
@@ -207,7 +208,7 @@ function beginsWithText(content: Value): boolean {
 }
 
 /** Return a row with the members that all kinds share; time, model and sub-agent may come from the parent entry. */
-function startRow(kind: Kind, { place, entry, parent }: PlacedEntry, depth: number): Row {
+function startRow(kind: Kind, { place, entry, parent }: PlacedEntry, depth: number, agent: string): Row {
   const above = parent ?? {};
   const marks = getMarks(entry);
   return {
@@ -217,7 +218,7 @@ function startRow(kind: Kind, { place, entry, parent }: PlacedEntry, depth: numb
     depth,
     time: entry.timestamp ?? above.timestamp ?? null,
     model: String(entry["model-id"] ?? above["model-id"] ?? ""),
-    agent: nameSubAgent(entry) || nameSubAgent(above),
+    agent: nameSubAgent(entry, agent) || nameSubAgent(above, agent),
     parts: [],
     tool: "",
     summary: "",
@@ -239,7 +240,7 @@ function startRow(kind: Kind, { place, entry, parent }: PlacedEntry, depth: numb
 /** Return the row of a tool result: its output, and whether the call failed. */
 function buildResultRow(placed: PlacedEntry, depth: number, agent: string): Row {
   const { entry } = placed;
-  const row = startRow("tool", placed, depth);
+  const row = startRow("tool", placed, depth, agent);
   row.parts = listOutputParts(entry.output, tables.jsonOutputs.includes(agent));
   row.isError = entry["is-error"] === true || entry.status === "error" || entry.status === "failed";
   row.status = typeof entry.status === "string" ? entry.status : "";
@@ -249,10 +250,13 @@ function buildResultRow(placed: PlacedEntry, depth: number, agent: string): Row 
 }
 
 /** Return the id of the sub-agent that made an entry; "" if the main agent made it. */
-function nameSubAgent(entry: Value): string {
+function nameSubAgent(entry: Value, agent: string): string {
   const { "sub-agent": name } = getMarks(entry);
   if (typeof name === "string") return name;
-  return entry.isSidechain === true ? String(entry.agentId || "sub-agent") : "";
+  if (entry.isSidechain === true) return String(entry.agentId || "sub-agent");
+  const members = Object.hasOwn(CHAIN_MEMBERS, agent) ? CHAIN_MEMBERS[agent] : [];
+  const names = members.map((path) => path.reduce<Value>((value, name) => (isObject(value) ? value[name] : undefined), entry));
+  return names.find((name) => typeof name === "string" && name) ?? "";
 }
 
 /** Return the member `vacr` of an entry, or an empty object if it has none. */

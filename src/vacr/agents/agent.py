@@ -604,9 +604,20 @@ class Agent:
         del entry
         return None
 
+    chain_members: Sequence[Sequence[str]] = ()
+    """The members of an entry that may name its sub-agent, each as a path of names."""
+
     def chain_of(self, entry: dict[str, Any]) -> str:
-        """Return the sub-agent whose entry this is, or an empty text."""
-        del entry
+        """Return the sub-agent whose entry this is, or an empty text.
+
+        By default the first text in `chain_members` names it.
+        """
+        for path in self.chain_members:
+            value: Any = entry
+            for name in path:
+                value = value.get(name) if isinstance(value, dict) else None
+            if isinstance(value, str) and value:
+                return value
         return ""
 
     def call_reports(self, entries: Sequence[Any]) -> CallReports:

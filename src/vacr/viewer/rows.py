@@ -312,7 +312,7 @@ def _build_rows(record: JsonObject) -> Iterator[Row]:
         elif kind == "tool-call":
             yield _make_call_row(placed, agent, results.get(placed.place))
         elif kind in (USER_ROW, ASSISTANT_ROW, REASONING_ROW):
-            row = _make_row(kind, placed, placed.depth)
+            row = _make_row(kind, placed, placed.depth, agent)
             row.parts = list_content_parts(entry.get("content"))
             row.is_error = kind == ASSISTANT_ROW and _is_failed_answer(entry)
             if row.is_error:
@@ -320,7 +320,7 @@ def _build_rows(record: JsonObject) -> Iterator[Row]:
             if row.parts or row.is_error or not entry.get("children"):
                 yield row
         else:
-            row = _make_row(EVENT_ROW, placed, placed.depth)
+            row = _make_row(EVENT_ROW, placed, placed.depth, agent)
             row.summary = str(entry.get("event-type", kind))
             row.is_error = "error" in row.summary.lower()
             row.reason = _find_reason(entry) if row.is_error else ""
@@ -447,7 +447,7 @@ def _pair_results(entries: Iterable[_PlacedEntry]) -> dict[str, _PlacedEntry]:
 
 def _make_call_row(placed: _PlacedEntry, agent: str, result: _PlacedEntry | None) -> Row:
     """Return the row of a tool call, with its summary, diffs and result."""
-    row = _make_row(TOOL_ROW, placed, placed.depth)
+    row = _make_row(TOOL_ROW, placed, placed.depth, agent)
     row.tool, arguments = str(placed.entry.get("name", "")), placed.entry.get("input")
     effect = find_tool_effect(agent, row.tool, arguments)
     row.summary = summarise_tool_call(row.tool, arguments, effect)
@@ -468,7 +468,7 @@ def _make_call_row(placed: _PlacedEntry, agent: str, result: _PlacedEntry | None
 
 def _make_result_row(placed: _PlacedEntry, depth: int, agent: str) -> Row:
     """Return the row of a tool result: its output, and whether the call failed."""
-    row = _make_row(TOOL_ROW, placed, depth)
+    row = _make_row(TOOL_ROW, placed, depth, agent)
     is_json = find_agent(agent).json_outputs
     row.parts = list_output_parts(placed.entry.get("output"), is_json=is_json)
     status, code = placed.entry.get("status"), _get_marks(placed.entry).get("exit-code")
@@ -478,7 +478,7 @@ def _make_result_row(placed: _PlacedEntry, depth: int, agent: str) -> Row:
     return row
 
 
-def _make_row(kind: str, placed: _PlacedEntry, depth: int) -> Row:
+def _make_row(kind: str, placed: _PlacedEntry, depth: int, agent: str) -> Row:
     """Return a row with the members that all kinds share.
 
     The time, the model and the sub-agent come from the parent entry if the entry lacks them.
@@ -494,7 +494,7 @@ def _make_row(kind: str, placed: _PlacedEntry, depth: int) -> Row:
         depth,
         entry.get("timestamp", parent.get("timestamp")),
         str(entry.get("model-id", parent.get("model-id", ""))),
-        _get_sub_agent(entry) or _get_sub_agent(parent),
+        _get_sub_agent(entry, agent) or _get_sub_agent(parent, agent),
         speaker=_get_speaker(entry, marks) if kind == USER_ROW else "",
         prompt=prompt if kind == USER_ROW and isinstance(prompt, str) else "",
         is_inherited=bool(marks.get("inherited")),
@@ -517,12 +517,14 @@ def _get_speaker(entry: JsonObject, marks: JsonObject) -> str:
     return HOST if entry.get("isMeta") is True else ""
 
 
-def _get_sub_agent(entry: JsonObject) -> str:
+def _get_sub_agent(entry: JsonObject, agent: str) -> str:
     """Return the id of the sub-agent that made an entry; empty if the main agent made it."""
     name = _get_marks(entry).get("sub-agent")
     if isinstance(name, str):
         return name
-    return str(entry.get("agentId") or "sub-agent") if entry.get("isSidechain") is True else ""
+    if entry.get("isSidechain") is True:
+        return str(entry.get("agentId") or "sub-agent")
+    return find_agent(agent).chain_of(entry)
 
 
 @dataclass(frozen=True, slots=True)

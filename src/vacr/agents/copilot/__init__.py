@@ -87,6 +87,8 @@ class Copilot(Agent):
         "str_replace_editor": {**EDITOR_COMMANDS, "edit": ToolEffect.REPLACE}
     }
     """Older versions have one tool with commands."""
+    chain_members = (("agentId",), ("data", "parentToolCallId"))
+    """The id of the sub-agent or, in older versions, of the call that started it."""
 
     def recognises(self, sample: Sequence[Any]) -> float:
         """Return the share of a sample that is Copilot CLI's, from 0 to 1."""
@@ -181,11 +183,6 @@ class Copilot(Agent):
         return PermissionReports(entries)
 
     # --- the session around the calls ---
-
-    def chain_of(self, entry: dict[str, Any]) -> str:
-        """Return the sub-agent whose entry this is, or an empty text."""
-        chain: str = load_function("vacr.agents.copilot_usage", "get_chain")(entry)
-        return chain
 
     def folder_of(self, entry: dict[str, Any]) -> str | None:
         """Return the folder that a start, a resumption or a change of folder states, or None."""

@@ -42,6 +42,7 @@ class CopilotChat(Agent):
     title = "VS Code Copilot Chat"
     formats = ("vscode-chat-json", "vscode-chat-jsonl", "vscode-copilot-jsonl")
     separate_call_formats = formats
+    chain_members = (("data", "parentToolCallId"),)
     stores = (
         *(
             SessionStore(
