@@ -81,6 +81,26 @@ def test_summary_states_the_facts_of_the_session():
     assert session["entries"][-1]["data"]["name"] == "summary.json"
 
 
+def test_log_of_the_screen_and_the_rewind_points_are_kept_and_count_nothing(tmp_path):
+    for file in CURRENT.parent.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    logs = {
+        "rewind_points.jsonl": jsonl({"prompt_index": 0, "files": {}}),
+        "updates.jsonl": jsonl({"method": "session/update", "params": {"sessionId": "s"}}),
+    }
+    for name, data in logs.items():
+        (tmp_path / name).write_bytes(data)
+    session = open_session(tmp_path / HISTORY)["session"]
+    attached = {
+        entry["data"]["name"]: entry["data"]["text"]
+        for entry in session["entries"]
+        if entry.get("event-type") == "attached-file"
+    }
+    assert {name: attached.pop(name).encode() for name in logs} == logs
+    assert list(attached) == ["summary.json"]
+    assert len(session["entries"]) == len(RECORD["session"]["entries"]) + len(logs)
+
+
 def test_host_texts_are_not_a_persons():
     users = [entry for entry in RECORD["session"]["entries"] if entry["type"] == "user"]
     found = [(entry["vacr"]["speaker"], entry["vacr"]["speaker-basis"]) for entry in users]

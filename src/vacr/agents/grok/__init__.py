@@ -41,7 +41,14 @@ class Grok(Agent):
     formats = ("grok-jsonl",)
     separate_call_formats = formats
     stores = (SessionStore(("*/*/chat_history.jsonl",), "~/.grok", "GROK_HOME", "sessions"),)
-    attached = ("summary.json", "signals.json", "events.jsonl", "usage.json")
+    attached = (
+        "summary.json",
+        "signals.json",
+        "events.jsonl",
+        "usage.json",
+        "updates.jsonl",
+        "rewind_points.jsonl",
+    )
     described_by = "summary.json"
     part_name = re.compile(r"[0-9a-f-]{36}/chat_history\.jsonl$")
     tools: ClassVar[Mapping[str, ToolEffect]] = {
