@@ -134,6 +134,20 @@ def test_killed_writer_changes_no_stream_and_leaves_a_marked_gap(tmp_path):
         assert gaps + kept == sum(map(len, given))
 
 
+def test_writer_killed_before_the_end_leaves_a_marked_gap_and_the_exit_code(tmp_path):
+    given = [message(0), message(1, "kill"), message(2), message(3), message(4, "exit")]
+    done = relay(tmp_path, KILLER, b"".join(given))
+    assert (done.stdout, done.returncode) == (b"".join(given), 7)
+    lines = read_transcript(tmp_path / "state")
+    assert lines[-1] == {**lines[-1], "acp": "exit", "status": 7}
+    for side in ("client", "agent"):
+        own = [line for line in lines if line.get("from") == side]
+        gaps = sum(line["bytes"] for line in own if line["acp"] == "gap")
+        kept = sum(len(message(*describe(line))) for line in own if line["acp"] == "message")
+        assert gaps + kept == sum(map(len, given))
+    assert any(line["acp"] == "gap" for line in lines)
+
+
 def describe(line):
     """Return the number and the method of a message."""
     return line["message"]["id"], line["message"]["method"]

@@ -196,6 +196,8 @@ class CopySender:
 
     def add(self, origin: bytes, data: bytes) -> None:
         """Add a piece that was forwarded; it is dropped if too many wait for the writer."""
+        if origin == AGENT_EXIT:
+            self._add_ends()
         offset = self._offsets[origin]
         self._offsets[origin] = offset + len(data)
         # Two threads change the sum; it is a limit for memory, and need not be exact.
@@ -203,25 +205,43 @@ class CopySender:
             self._waiting_bytes += len(data)
             self._waiting.put(StreamCopy(origin, offset, time.time_ns(), data))
 
+    def _add_ends(self) -> None:
+        """Add an empty copy at the end of each side, so that a gap before it is noted."""
+        for side in (FROM_CLIENT, FROM_AGENT):
+            self._waiting.put(StreamCopy(side, self._offsets[side], time.time_ns(), b""))
+
     def finish(self) -> None:
         """Wait until the writer has written everything, or is stuck."""
         self._waiting.put(None)
-        self._thread.join(_WRITER_END_SECONDS)
-        if self._writer is not None and self._writer.poll() is None:
-            with suppress(subprocess.TimeoutExpired):
-                self._writer.wait(_WRITER_END_SECONDS)
+        # The thread may wait twice: for a full pipe, and for the end of the writer.
+        self._thread.join(2 * _WRITER_END_SECONDS)
 
     def _send_copies(self) -> None:
-        """Send the copies to a writer, in order; runs in the thread."""
+        """Send the copies to a writer, in order, and wait for its end; runs in the thread."""
+        last = b""
         self._start_writer(is_last=False)
         while (copy := self._waiting.get()) is not None:
             self._waiting_bytes -= len(copy.data)
             data = encode_copy(copy)
-            if not self._send(data) and self._start_writer(is_last=copy.origin == AGENT_EXIT):
+            is_last = copy.origin == AGENT_EXIT or not copy.data
+            last += data if is_last else b""
+            if not self._send(data) and self._start_writer(is_last=is_last):
                 self._send(data)
-        if self._writer is not None and self._writer.stdin is not None:
-            with suppress(OSError):
-                self._writer.stdin.close()
+        # A writer that was killed may have taken the last copies without writing them.
+        if not self._end_writer() and self._start_writer(is_last=True):
+            self._send(last)
+            self._end_writer()
+
+    def _end_writer(self) -> bool:
+        """Let the writer end, and return whether it wrote everything, or is stuck."""
+        if self._writer is None or self._writer.stdin is None:
+            return False
+        with suppress(OSError):
+            self._writer.stdin.close()
+        try:
+            return self._writer.wait(_WRITER_END_SECONDS) == 0
+        except subprocess.TimeoutExpired:
+            return True
 
     def _send(self, data: bytes) -> bool:
         """Write to the writer, and return whether it took everything."""
@@ -232,13 +252,15 @@ class CopySender:
         except OSError:
             with suppress(OSError):
                 self._writer.stdin.close()
+            self._writer.poll()
+            self._writer = None
             return False
         return True
 
     def _start_writer(self, *, is_last: bool) -> bool:
         """Start a writer, and return whether it runs.
 
-        Only the writer of the last copy is started without a pause after the one before.
+        Only the writer of the last copies is started without a pause after the one before.
         """
         now = time.monotonic()
         if now < self._next_start and not is_last:

@@ -119,6 +119,7 @@ class TranscriptWriter:
         self._parts = {FROM_CLIENT: b"", FROM_AGENT: b""}
         """Origin → the start of a line whose rest has not come yet."""
         self._times = {FROM_CLIENT: 0, FROM_AGENT: 0}
+        self._has_exit = False
         self._recover()
 
     def _recover(self) -> None:
@@ -134,6 +135,8 @@ class TranscriptWriter:
                 value = json.loads(line)
                 if isinstance(value, dict) and value.get("from") in sides:
                     self._ends[sides[value["from"]]] = int(value["end"])
+                elif isinstance(value, dict) and value.get("acp") == "exit":
+                    self._has_exit = True
 
     def add(self, copy: StreamCopy) -> None:
         """Write the whole lines that a copy completes; note a gap before it.
@@ -142,7 +145,10 @@ class TranscriptWriter:
             OSError: the transcript cannot be written.
         """
         if copy.origin == AGENT_EXIT:
-            self._write({"acp": "exit", "at": _format_time(copy.time), "status": int(copy.data)})
+            if not self._has_exit:
+                about = {"at": _format_time(copy.time), "status": int(copy.data)}
+                self._write({"acp": "exit", **about})
+                self._has_exit = True
             return
         origin = copy.origin
         known = self._ends[origin] + len(self._parts[origin])
