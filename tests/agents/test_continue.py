@@ -9,6 +9,7 @@ from tests.attribution.sessions import list_changes, read_records
 from tests.conftest import CORPUS, FIXTURES, record_of
 from vacr.agents.agent import Source, SourcePart
 from vacr.agents.registry import load_agents, recognise_agent
+from vacr.errors import NotASession
 from vacr.record import find_session_title
 
 FOLDER = FIXTURES / "continue"
@@ -203,3 +204,16 @@ def test_read_shows_the_file_for_a_later_edit(tmp_path):
         ("single_find_and_replace", {"filepath": PATH, **EDIT}, "Edited."),
     )
     assert [row[:2] for row in found] == [("a.py", [[2, 2]])]
+
+
+def test_session_of_2023_is_refused_by_its_name():
+    step = {"step": {"name": "User Input", "user_input": "Fix the total"}, "depth": 0}
+    data = json.dumps({"session_info": {}, "history": {"timeline": [step], "current_index": 0}})
+    source = Source((SourcePart("old.json", data.encode()),))
+    with pytest.raises(NotASession) as caught:
+        recognise_agent(source)
+    assert caught.value.message == (
+        "a session of Continue from 2023 (history.timeline), which vacr does not read"
+    )
+    assert caught.value.hint.endswith("vacr record --agent continue FILE")
+    assert step["step"]["name"] in json.dumps(record_of(data.encode(), agent="continue"))

@@ -99,6 +99,8 @@ def test_output_is_split_into_parts(output, parts):
         ({"diff": "@@ -1 +1 @@", "lineRange": [1, 2]}, ["@@ -1 +1 @@"]),
         ({"type": "file", "path": "/w/a.py", "content": "x = 1"}, ["/w/a.py", "x = 1"]),
         ({"result": [{"type": "text", "text": "seen"}], "success": True}, ["seen"]),
+        ({"type": "content", "content": {"type": "text", "text": "1: x"}}, ["1: x"]),
+        ({"type": "diff", "path": "a.py", "oldText": "a", "newText": "b"}, ["a.py"]),
         (
             {
                 "callId": "c1",

@@ -302,6 +302,19 @@ def test_editor_with_commands_is_summarised_by_command_and_path(agent, tool):
     assert (diff.kind, diff.lines) == ("edit", ["+b"])
 
 
+@pytest.mark.parametrize(
+    ("old", "kind", "lines"),
+    [("a\n", "edit", ["@@", "-a", "+b"]), (None, "write", ["+b"]), ("", "write", ["+b"])],
+)
+def test_change_that_only_the_result_shows_is_a_diff(old, kind, lines):
+    shown = {"type": "diff", "path": "/w/a.py", "oldText": old, "newText": "b\n"}
+    call = {"type": "tool-call", "name": "edit", "input": None, "call-id": "c"}
+    entries = [call, build_result("c", [shown])]
+    session = {"agent-meta": {"cli-name": "acp"}, "entries": entries}
+    [row] = build_rows({"session": session})
+    assert [(diff.path, diff.kind, diff.lines) for diff in row.diffs] == [("/w/a.py", kind, lines)]
+
+
 def test_file_that_cline_creates_is_shown():
     created = {"path": "/w/a.py", "new_text": "x = 1\ny = 2\n"}
     [diff] = build_diffs("cline", "editor", created)

@@ -78,6 +78,9 @@ function parsePart(block: Value): Part[] {
   const wrapper = tables.partWrappers.find((name) => isObject(block[name]));
   const response = wrapper === undefined ? null : (block[wrapper].response ?? null);
   if (response !== null) return parseOutput(response);
+  // A part of a call's content in the Agent Client Protocol.
+  if (block.type === "content" && isObject(block.content)) return parsePart(block.content);
+  if (isShownDiff(block)) return [{ is: "text", text: block.path }];
   const image = parseImage(block);
   if (image) return [image];
   const text = block.text !== undefined ? block.text : block.refusal;
@@ -87,6 +90,11 @@ function parsePart(block: Value): Part[] {
   )
     return text ? [{ is: "text", text }] : [];
   return parseOutput(block);
+}
+
+/** Return whether a block shows a change, as in the Agent Client Protocol. */
+export function isShownDiff(block: Value): boolean {
+  return isObject(block) && block.type === "diff" && typeof block.path === "string" && typeof block.newText === "string";
 }
 
 /** Return the name of a value's type in Python. */

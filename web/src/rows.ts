@@ -3,7 +3,7 @@
 import { hasOwnEntry, listContentParts, listOutputParts, type Part } from "./content-parts";
 import { isObject, type Value } from "./json";
 import { explainExitCode } from "./exit-codes";
-import { buildDiffs, extractCommand, type FileDiff, findEffect, shortenLine, summarizeCall } from "./tool-calls";
+import { buildDiffs, buildShownDiffs, extractCommand, type FileDiff, findEffect, shortenLine, summarizeCall } from "./tool-calls";
 import tables from "./tables.json";
 import { splitWords } from "./text";
 
@@ -119,6 +119,7 @@ function buildRow(placed: PlacedEntry, agent: string, result: PlacedEntry | unde
       return row;
     }
     row.result = buildResultRow(result, placed.depth, agent);
+    if (!row.diffs.length) row.diffs = buildShownDiffs(result.entry.output);
     row.status = row.result.status;
     row.exitCode = row.result.exitCode;
     row.isError = row.result.isError;

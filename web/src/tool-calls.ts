@@ -1,6 +1,7 @@
 /** A tool call for display: a summary in one line, its inputs as texts, and the file changes it asks for. Mirrors `vacr.viewer.rows`. */
 
 import { type FilePatch, parseApplyPatch } from "./apply-patch";
+import { isShownDiff } from "./content-parts";
 import { canonicalJson, isObject, type Value } from "./json";
 import { diffLines } from "./line-diff";
 import tables from "./tables.json";
@@ -132,6 +133,16 @@ export function buildDiffs(agent: string, tool: string, input: Value): FileDiff[
     return text === null ? buildAddition(path, input) : [{ path, what: "write", lines: markAdded(text) }];
   }
   return effect === "delete" ? [{ path, what: "delete", lines: [] }] : [];
+}
+
+/** Return the file changes that an output shows by the old and the new text of files. */
+export function buildShownDiffs(output: Value): FileDiff[] {
+  const blocks: Value[] = Array.isArray(output) ? output.filter(isShownDiff) : [];
+  return blocks.map(({ path, oldText, newText }) =>
+    typeof oldText === "string" && oldText
+      ? { path, what: "edit", lines: diffTexts(oldText, newText) }
+      : { path, what: "write", lines: markAdded(newText) },
+  );
 }
 
 /** Return the file changes that a call asks for as texts; empty if its tool does not change files. */

@@ -371,6 +371,14 @@ class Agent:
         del sample
         return 0.0
 
+    def unread_form(self, sample: Sequence[Any]) -> str:
+        """Return what a sample of an older form is that vacr does not read, for an error message.
+
+        By default it is empty: no such form is known.
+        """
+        del sample
+        return ""
+
     def read(self, source: Source) -> Iterator[Reading]:
         """Yield the records of the conversations in a source, without labels.
 

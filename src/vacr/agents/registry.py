@@ -331,6 +331,10 @@ def is_written_by(source: Source, agent: Agent) -> bool:
 def _make_unrecognised_error(source: Source, known: dict[str, Agent]) -> NotASession:
     """Return the error about a file of no known agent; it names a format that is likely."""
     where = source.main.name
+    for agent in known.values():
+        if form := agent.unread_form(source.main.sample(1)):
+            hint = f"To keep the file in a record, unread: vacr record --agent {agent.name} FILE"
+            return NotASession(f"{form}, which vacr does not read", where=where, hint=hint)
     likely = describe_likely_format(source.main.sample())
     if likely is None:
         hint = f"Supported agents: {', '.join(known)}. Add --agent NAME if one of them wrote it."

@@ -216,6 +216,11 @@ def _parse_block(block: Any) -> Iterator[ContentPart]:
     response = _find_part_response(block)
     if response is not None:
         yield from _parse_tool_output(response)
+    elif block.get("type") == "content" and isinstance(block.get("content"), dict):
+        # A part of a call's content in the Agent Client Protocol.
+        yield from _parse_block(block["content"])
+    elif is_shown_diff(block):
+        yield TextPart(block["path"])
     elif (image := _parse_image(block)) is not None:
         yield image
     elif (text := _get_block_text(block)) is not None:
@@ -223,6 +228,16 @@ def _parse_block(block: Any) -> Iterator[ContentPart]:
             yield TextPart(text)
     else:
         yield from _parse_tool_output(block)
+
+
+def is_shown_diff(block: Any) -> bool:
+    """Return whether a block shows a change, as in the Agent Client Protocol."""
+    return (
+        isinstance(block, dict)
+        and block.get("type") == "diff"
+        and isinstance(block.get("path"), str)
+        and isinstance(block.get("newText"), str)
+    )
 
 
 def _find_part_response(block: dict[str, Any]) -> Any:

@@ -52,6 +52,7 @@ from vacr.viewer.content import (
     format_json,
     format_value,
     has_own_entry,
+    is_shown_diff,
     list_content_parts,
     list_output_parts,
     split_thoughts,
@@ -457,6 +458,7 @@ def _make_call_row(placed: _PlacedEntry, agent: str, result: _PlacedEntry | None
         row.is_error = row.status == _DENIED
         return row
     row.result = _make_result_row(result, placed.depth, agent)
+    row.diffs = row.diffs or build_shown_diffs(result.entry.get("output"))
     row.status, row.exit_code = row.result.status, row.result.exit_code
     row.is_error = row.result.is_error
     if row.exit_code is not None and effect is ToolEffect.SHELL:
@@ -727,6 +729,18 @@ def build_diffs(agent: str, tool: str, arguments: Any) -> list[FileDiff]:
             return _build_addition(path, arguments)
         return [FileDiff(path, "write", _mark_added(text))]
     return [FileDiff(path, "delete", [])] if effect is ToolEffect.DELETE else []
+
+
+def build_shown_diffs(output: Any) -> list[FileDiff]:
+    """Return the changes that an output shows by the old and the new text of files."""
+    diffs = []
+    for block in output if isinstance(output, list) else ():
+        if is_shown_diff(block):
+            path, old, new = block["path"], block.get("oldText"), block["newText"]
+            is_edit = isinstance(old, str) and bool(old)
+            lines = list(_diff_texts(old, new)) if is_edit else _mark_added(new)
+            diffs.append(FileDiff(path, "edit" if is_edit else "write", lines))
+    return diffs
 
 
 def _build_addition(path: str, arguments: JsonObject) -> list[FileDiff]:

@@ -78,6 +78,10 @@ class Continue(Agent):
         """Return the share of a sample that is Continue's, from 0 to 1."""
         return reader.recognises(sample)
 
+    def unread_form(self, sample: Sequence[Any]) -> str:
+        """Return that a sample is a session of 2023, whose steps are in `history.timeline`."""
+        return reader.describe_unread_form(sample)
+
     def read(self, source: Source) -> Iterator[Reading]:
         """Yield the records of the sessions in a file."""
         return reader.read(source)

@@ -41,6 +41,7 @@ from vacr.agents.lift import (
     parse_names,
     sum_token_usage,
 )
+from vacr.agents.tool_calls import dict_or_empty
 from vacr.model import JsonObject
 from vacr.record import build_child_entries
 
@@ -108,6 +109,14 @@ def _is_own_value(value: Any) -> bool:
     if type(value) is dict:
         return {"sessionId", "history", "workspaceDirectory"} <= value.keys()
     return is_index(value)
+
+
+def describe_unread_form(sample: Sequence[Any]) -> str:
+    """Return what a session of 2023 is, for an error message; empty for anything else."""
+    history = dict_or_empty(dict_or_empty(sample[0] if sample else None).get("history"))
+    steps = history.get("timeline")
+    is_timeline = type(steps) is list and all(type(step) is dict for step in steps)
+    return "a session of Continue from 2023 (history.timeline)" if is_timeline else ""
 
 
 def is_index(value: Any) -> bool:
