@@ -293,6 +293,29 @@ def test_page_passes_only_a_bound_issuer(viewer):
     assert find_check(bare, "claims")["outcome"] == "not decidable"
 
 
+@pytest.mark.parametrize(
+    "issuer",
+    [
+        "https://example.org/mallory",
+        "ni:///sha-256;7u1fLu",
+        "x, in a log since 2020-01-01T00:00:00Z",
+        'x"; bound to Alice',
+        "x\u3164y",
+        "\u2713",
+        "\U0001f5f8",
+    ],
+)
+def test_page_and_python_quote_a_claimed_issuer_of_several_words(viewer, issuer):
+    signer = KeySigner(generate_key("eddsa"))
+    statement = sign(b"{}", signer, claims=StatementClaims(issuer=issuer))
+    [verdict] = viewer.open_records(b"{}", statements=[statement])["verdicts"]["verdicts"]
+    checked = verify(statement, Policy(keys=(signer.public_key,)), payload=b"{}", now=NOW)
+    [finding] = [one.finding for one in checked.checks if one.name == "claims"]
+    assert find_check(verdict, "claims")["told"] == finding
+    is_one_word = issuer[:1] in ("h", "n")
+    assert (f"the issuer {issuer};" in finding) == is_one_word, finding
+
+
 def test_names_of_a_default_store_refuse_no_stranger(viewer):
     """A statement of a stranger carries its key: the page says whose key it is not, and no more."""
     signer = KeySigner(generate_key("eddsa"))

@@ -11,6 +11,7 @@ import { decodeCbor, encodeByteString, MalformedCbor } from "./cbor";
 import { type Claims, readClaims } from "./claims";
 import { buildSignedBytes, HEADER, isBytes, parseSign1, type Sign1 } from "./cose";
 import { type Key, thumbprintUri } from "./keys";
+import { quoteWords } from "./text";
 import { VerificationError } from "./verification-error";
 
 const MAX_RECEIPTS = 64;
@@ -102,7 +103,7 @@ export function nameLog(receipt: unknown): string {
   try {
     const claims = parseReceipt(receipt).protected.get(HEADER.CWT_CLAIMS);
     const issuer = claims instanceof Map ? claims.get(1) : undefined;
-    return typeof issuer === "string" ? issuer : "an unnamed log";
+    return typeof issuer === "string" ? quoteWords(issuer) : "an unnamed log";
   } catch {
     return "an unreadable receipt";
   }

@@ -46,6 +46,24 @@ export function makeVisible(text: string): string {
   });
 }
 
+const MARKS = /[√✓✔✅☑🗸🗹⍻🆗✕✖✗✘❌❎☒🗴🗵🗶🗷❓❔]/gu;
+/** Blanks, and characters that nobody can see. */
+const NOT_IN_A_WORD =
+  /[\s\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufffc\u{16fe4}\u{1d159}\u{e0100}-\u{e01ef}]/u;
+
+/**
+ * Return an id or an address that a stranger chose, in quotes unless it is one word: further words could imitate the rest of a
+ * verdict, such as a proven time. Mirrors `vacr.verification.trust_store.quote_words`.
+ */
+export function quoteWords(text: string): string {
+  const escaped = text.replace(MARKS, (mark) => {
+    const code = mark.codePointAt(0)!.toString(16);
+    return code.length > 4 ? `\\U${code.padStart(8, "0")}` : `\\u${code.padStart(4, "0")}`;
+  });
+  const isPlain = text !== "" && escaped === text && makeVisible(text) === text && !NOT_IN_A_WORD.test(text);
+  return isPlain ? text : `"${escaped.replaceAll('"', '\\"')}"`;
+}
+
 /** Thoughts that some models write into their answer, before its text; the last may be cut off. */
 const WRITTEN_THOUGHT = /^\s*<(think(?:ing)?(?:-content-[0-9a-f]{1,64})?)>([^]*?)(?:<\/\1>|$)/;
 

@@ -5,7 +5,7 @@
 import { useState } from "preact/hooks";
 import type { PageState } from "./page-state";
 import type { Island, Overview, Session, StoredVerification } from "./protocol";
-import { capitalize, makeVisible, pluralize } from "./text";
+import { capitalize, makeVisible, pluralize, quoteWords } from "./text";
 import type { Check, Verdict } from "./verify";
 
 export interface Headline {
@@ -242,7 +242,7 @@ function VerdictBanner({ verdict, stored, name }: VerdictProps) {
 function describeIssuer(verdict: Verdict): string {
   const issuer = verdict.claims?.issuer;
   if (!issuer || issuer === verdict.signer) return "";
-  return `, ${verdict.issuerBound ? "issuer" : "claimed issuer"} ${makeVisible(issuer)}`;
+  return `, ${verdict.issuerBound ? "issuer" : "claimed issuer"} ${makeVisible(quoteWords(issuer))}`;
 }
 
 /** Return the time in a log, or else the claimed time of signing; "" if both are unknown. */

@@ -13,6 +13,7 @@ import { readCertificateKey, readKccsKey } from "./embedded-keys";
 import { type Key, THUMBPRINT_URI, thumbprintUri } from "./keys";
 import { checkContent, determineProfile } from "./payload";
 import { buildLogEntry, checkReceipt, listReceipts, matchesKeyId, nameLog, type Registration } from "./receipts";
+import { quoteWords } from "./text";
 import { listProofs, type NoteParty, parseProof, type TlogProof, verifyProof, type WitnessedEntry } from "./tlog-proof";
 import { VerificationError } from "./verification-error";
 
@@ -186,7 +187,7 @@ class Verification {
     if (issuer === undefined) return this.pass("claims", "the statement names no issuer");
     verdict.issuerBound = issuer === verdict.signer || (party !== null && party.issuers.includes(issuer));
     if (verdict.issuerBound) this.pass("claims", `issuer ${issuer}`);
-    else this.leaveOpen("claims", `the statement claims the issuer ${issuer}; nothing binds it to the signer`);
+    else this.leaveOpen("claims", `the statement claims the issuer ${quoteWords(issuer)}; nothing binds it to the signer`);
   }
 
   /** Check that the author trusted a party when it signed; false if only a timestamp can prove the time. Throws if not. */
@@ -287,7 +288,7 @@ class Verification {
       isProven ||= policy.logKeys.some((one) => areEqual(one.thumbprint, key.thumbprint));
       registrations.push(registration);
       const time = claims.issuedAt === undefined ? "" : `, ${formatSeconds(claims.issuedAt)}`;
-      const called = claims.issuer ? `, which calls itself ${claims.issuer}` : "";
+      const called = claims.issuer ? `, which calls itself ${quoteWords(claims.issuer)}` : "";
       const name = log?.name ?? `the log of key ${toHex(key.thumbprint).slice(0, 16)}${called}`;
       const place = registration.transaction && `, transaction ${registration.transaction}`;
       this.pass("receipt", `in ${name}${place}${time}`);

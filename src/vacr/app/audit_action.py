@@ -46,7 +46,7 @@ from vacr.console import Voice, align_columns, encode_output_document, get_termi
 from vacr.errors import UnreadableInput, UsageError, VacrError
 from vacr.evidence import Tier
 from vacr.files import read_bytes, walk_files
-from vacr.verification import ROLE_VERIFIER
+from vacr.verification import ROLE_VERIFIER, quote_misleading_name
 from vacr.workflows import (
     CONTRIBUTOR_TYPES,
     RECORD_SUFFIXES,
@@ -410,9 +410,9 @@ def _print_audit(audit: Audit) -> None:
         voice.result(format_verdict_totals(audit.records))
     for file in audit.lines["files"]:
         counts = ", ".join(f"{file[kind]} {kind}" for kind in CONTRIBUTOR_TYPES)
-        voice.result(f"{file['path']}: {counts}")
+        voice.result(f"{quote_misleading_name(file['path'])}: {counts}")
     for name in audit.lines["no-text"]:
-        voice.result(f"{name}: not a text file")
+        voice.result(f"{quote_misleading_name(name)}: not a text file")
     voice.result(f"verdict: {audit.verdict}")
 
 

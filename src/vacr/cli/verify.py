@@ -38,7 +38,15 @@ from vacr.console import Voice, align_columns, get_terminal_width
 from vacr.errors import UsageError
 from vacr.evidence import Tier
 from vacr.files import STDIN
-from vacr.verification import CHECK_FAILED, CHECK_PASSED, CHECK_UNDECIDED, ROLE_VERIFIER
+from vacr.verification import (
+    CHECK_FAILED,
+    CHECK_PASSED,
+    CHECK_UNDECIDED,
+    ROLE_VERIFIER,
+    escape_verdict_marks,
+    quote_misleading_name,
+    quote_words,
+)
 from vacr.workflows import (
     EXIT_NOT_VERIFIED,
     VerificationOptions,
@@ -259,13 +267,13 @@ def command(
 
 def _report_verdict(verdict: dict[str, Any], voice: Voice) -> None:
     """Print the checks of one statement, then its signer and time, or why it failed."""
-    name = verdict["file"] or verdict["statement"]
+    name = quote_misleading_name(verdict["file"] or verdict["statement"])
     for check in verdict["checks"]:
-        voice.prose(f"{_OUTCOME_MARKS[check['outcome']]} {check['name']}: {check['told']}")
+        finding = escape_verdict_marks(check["told"])
+        voice.prose(f"{_OUTCOME_MARKS[check['outcome']]} {check['name']}: {finding}")
     if not verdict["verified"]:
-        voice.error(
-            f"{name}: not verified ({verdict['reason']}): {verdict['message']}", verdict["hint"]
-        )
+        message = escape_verdict_marks(verdict["message"])
+        voice.error(f"{name}: not verified ({verdict['reason']}): {message}", verdict["hint"])
         return
     for receipt in verdict["receipts"]:
         if receipt["index"] is not None:
@@ -276,7 +284,9 @@ def _report_verdict(verdict: dict[str, Any], voice: Voice) -> None:
     when = f", claimed time: {claimed}" if claimed else ""
     if proven:
         when = f" {proven}"
-    payload = f"record {verdict['record']}" if verdict["record"] else "these bytes"
+    payload = (
+        f"record {quote_words(str(verdict['record']))}" if verdict["record"] else "these bytes"
+    )
     voice.prose(f"{name}: verified: {describe_signer(verdict)} signed {payload}{when}")
 
 
@@ -290,5 +300,5 @@ def _report_verdicts(verdicts: list[dict[str, Any]], voice: Voice) -> None:
     for verdict, row in zip(verdicts, rows, strict=True):
         voice.result(row)
         if verdict.get("message"):
-            voice.prose(f"   {verdict['message']}")
+            voice.prose(f"   {escape_verdict_marks(verdict['message'])}")
     voice.result(format_verdict_totals(verdicts))

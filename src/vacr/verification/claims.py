@@ -49,6 +49,7 @@ from vacr.signing import (
 )
 from vacr.verification.policy import Checks, Policy, format_time
 from vacr.verification.trust import TrustedSigner, is_issuer_bound
+from vacr.verification.trust_store import quote_words
 
 _TIME_TYPES = (int, float)
 _CLAIM_TYPES: dict[int, tuple[type, ...]] = {
@@ -350,6 +351,6 @@ def report_issuer(claims: dict[Any, Any], signer: TrustedSigner, checks: Checks)
         return True
     checks.add_undecided(
         "claims",
-        f"the statement claims the issuer {issuer}; nothing binds it to the signer",
+        f"the statement claims the issuer {quote_words(issuer)}; nothing binds it to the signer",
     )
     return False

@@ -45,7 +45,7 @@ from vacr.transparency import (
 from vacr.verification.claims import parse_claims
 from vacr.verification.policy import Checks, Policy, format_time
 from vacr.verification.trust import check_party_validity, matches_key_id
-from vacr.verification.trust_store import ROLE_LOG, TrustedParty
+from vacr.verification.trust_store import ROLE_LOG, TrustedParty, quote_words
 
 _MAX_LOG_NAME_LENGTH = 200
 
@@ -87,7 +87,7 @@ class VerifiedReceipt:
         if self.party is not None:
             return self.party.name
         log = f"the log of key {compute_thumbprint(self.key).hex()[:16]}"
-        return f"{log}, which calls itself {self.issuer}" if self.issuer else log
+        return f"{log}, which calls itself {quote_words(self.issuer)}" if self.issuer else log
 
     @property
     def position(self) -> str:

@@ -61,7 +61,7 @@ from vacr.signing import (
 )
 from vacr.verification.claims import parse_signed_record
 from vacr.verification.policy import Checks, Policy
-from vacr.verification.trust_store import ROLE_VERIFIER, TrustStore
+from vacr.verification.trust_store import ROLE_VERIFIER, TrustStore, quote_words
 from vacr.version import __version__
 
 if TYPE_CHECKING:
@@ -139,8 +139,13 @@ def _check_described_record(
     with checks.run("record"):
         _check_subject_digest(message, payload)
         _check_subject_id(message, record)
-        checks.add_passed("record", f"version {record['version']}, id {record.get('id')}")
+        checks.add_passed("record", f"version {record['version']}, id {_quote_id(record)}")
     return record
+
+
+def _quote_id(record: dict[str, Any]) -> str:
+    """Return the id of a record for a finding: other programs may choose any text."""
+    return quote_words(str(record.get("id")))
 
 
 def _check_trace_metadata(
@@ -273,7 +278,7 @@ def _check_valid_record(
     if modification is not None:
         raise modification.cause or InvalidStatement(str(modification), reason="record-id")
     _check_subject_id(message, record)
-    checks.add_passed("record", f"valid, version {record['version']}, id {record.get('id')}")
+    checks.add_passed("record", f"valid, version {record['version']}, id {_quote_id(record)}")
 
 
 def _check_subject_id(message: Sign1, record: dict[str, Any]) -> None:

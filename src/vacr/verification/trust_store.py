@@ -78,9 +78,10 @@ _INVISIBLE_CHARACTERS = frozenset(
 ) | frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
 
 # What separates a name from the rest in a list of parties or a verdict, and the marks of verdicts.
+_VERDICT_MARK = re.compile("[√✓✔✅☑🗸🗹⍻🆗✕✖✗✘❌❎☒🗴🗵🗶🗷❓❔]")
 _VERDICT_TEXT = re.compile(
     r";|: |\((?:key|email|uri|dns) |signed by |certified by |a key you gave|"
-    r"[√✓✔✅☑🗸🗹⍻🆗✕✖✗✘❌❎☒🗴🗵🗶🗷❓❔]",
+    + _VERDICT_MARK.pattern,
     re.IGNORECASE,
 )
 
@@ -350,6 +351,40 @@ def find_name_problem(name: str) -> str:
     if any(len(one) > 1 and not one <= _MIXED_ALPHABETS for one in alphabets):
         return "mixes letters of different alphabets within a word"
     return ""
+
+
+def escape_verdict_marks(text: str) -> str:
+    """Return a stranger's text with check marks as escapes, such as `\\u2713`.
+
+    A terminal breaks lines: the text could imitate the line of a check that passed.
+    """
+    return _VERDICT_MARK.sub(lambda mark: ascii(mark[0])[1:-1], text)
+
+
+def quote_misleading_name(name: str) -> str:
+    """Return the name of a file for a verdict, in quotes if it has text that verdicts use.
+
+    The name could imitate the verdict about another file.
+    """
+    plain = unicodedata.normalize("NFKC", name)
+    is_misleading = "  " in plain or _VERDICT_TEXT.search(plain) is not None
+    if not is_misleading and _INVISIBLE_CHARACTERS.isdisjoint(name):
+        return name
+    return _quote(name)
+
+
+def quote_words(text: str) -> str:
+    """Return an id or an address that a stranger chose, in quotes unless it is one word.
+
+    Further words could imitate the rest of a verdict, such as a proven time.
+    """
+    is_plain = text != "" and _is_one_word(text) and _VERDICT_MARK.search(text) is None
+    return text if is_plain else _quote(text)
+
+
+def _quote(text: str) -> str:
+    escaped = escape_verdict_marks(text).replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 def _list_alphabets(word: str) -> set[str]:

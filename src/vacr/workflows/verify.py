@@ -52,6 +52,7 @@ from vacr.verification import (
     VerifiedStatement,
     VerifiedWitnesses,
     parse_signed_record,
+    quote_misleading_name,
     verify,
 )
 from vacr.workflows.record_files import STATEMENT_SUFFIX, StatementPair, format_count
@@ -493,7 +494,7 @@ def build_verdict_rows(verdicts: list[dict[str, Any]]) -> list[list[str]]:
     rows = [["", "file", "signer", "signed"]]
     for verdict in verdicts:
         mark = "✓" if verdict["verified"] else "✗"
-        name = verdict["file"] or verdict["statement"]
+        name = quote_misleading_name(verdict["file"] or verdict["statement"])
         rows.append([mark, name, format_signer_cell(verdict), format_time_cell(verdict)])
     return rows
 
