@@ -220,3 +220,11 @@ def test_statement_about_another_record_fails_in_any_case(vacr, tmp_path):
 def test_standard_input_cannot_be_verified(vacr):
     done = vacr("verify", "-", stdin=b"{}")
     assert (done.returncode, "no statement file next to it" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize("option", ["--base", "--nonce"])
+def test_empty_requirement_is_refused(vacr, option):
+    """A script with an unset variable must not drop the requirement unnoticed."""
+    assert vacr("sign", "s.jsonl", "--key", "keys/signing.pem").returncode == 0
+    assert vacr("verify", "s.jsonl", *TRUST).returncode == 0
+    assert vacr("verify", "s.jsonl", *TRUST, option, "").returncode == 2

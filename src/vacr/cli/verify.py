@@ -202,7 +202,8 @@ def command(
     """
     voice = Voice(format, quiet, verbose)
     evidence_settings = (evidence, evidence_policy, verifier_key, nonce, require_hardware)
-    if require_evidence is None and any(evidence_settings):
+    is_any_set = any(one not in (None, (), False) for one in evidence_settings)
+    if require_evidence is None and is_any_set:
         raise UsageError(
             "the options for evidence need --require-evidence",
             hint="Add --require-evidence affirming, or --require-evidence warning.",

@@ -216,7 +216,7 @@ def _verify_pair(
     if options.source:
         reader = _find_named_agent(payload)
         sources = _read_native_sources(options.source, options.run, reader)
-    base = _load_base(options.base, options.run) if options.base else None
+    base = _load_base(options.base, options.run) if options.base is not None else None
     needs_record = pair.is_record or options.source is not None
     policy = replace(load_verification_policy(options), needs_record=needs_record)
     evidence = None
