@@ -25,6 +25,7 @@ from vacr.signing.keys import (
     compute_thumbprint_uri,
     encode_public_pem,
     generate_key,
+    parse_private_key,
 )
 from vacr.signing.statement import StatementClaims, sign
 from vacr.signing.timestamps import encode_stamped_signature
@@ -450,13 +451,45 @@ def test_log_of_the_store_does_not_satisfy_a_required_log_key():
     assert find_reason(statement, store, log_keys=(other,)) == "receipt-untrusted"
 
 
+def test_timestamp_with_a_certified_key_of_the_signer_proves_no_time(tmp_path):
+    """One root may certify a key for timestamps, and a former signer could date them back."""
+    authority = TimeAuthority(tmp_path)
+    own = KeySigner(parse_private_key((tmp_path / "key.pem").read_bytes()))
+    now = datetime.now(UTC) + timedelta(minutes=1)
+    clock = trust_clock(authority)
+    for signer, keys, is_proven in (
+        (own, [own.public_key], False),
+        (ALICE, [ALICE.public_key, own.public_key], False),
+        (ALICE, [ALICE.public_key], True),
+    ):
+        message = parse_sign1(claim(signer))
+        token = authority.token(encode_stamped_signature(message.signature))
+        stamped = replace(message, unprotected={270: token}).encode()
+        party = TrustedParty("Alice", (ROLE_SIGNER,), tuple(keys))
+        for store, roots in (
+            (TrustStore((party, clock)), ()),
+            (TrustStore((party,)), (authority.root.certificate,)),
+        ):
+            policy = {"timestamp_roots": roots, "needs_timestamp": True}
+            if is_proven:
+                assert judge(stamped, store, now, **policy).timestamp is not None
+            else:
+                found = find_reason(stamped, store, now=now, **policy)
+                assert found == "timestamp-untrusted"
+
+
+def trust_clock(authority):
+    """Return the entry of a timestamp authority in a trust store."""
+    identity = CertificateIdentity(authority.root.certificate)
+    return TrustedParty("Clock", (ROLE_TIMESTAMP_AUTHORITY,), identities=(identity,))
+
+
 def test_timestamp_authority_counts_only_while_it_is_trusted(tmp_path):
     authority = TimeAuthority(tmp_path)
     message = parse_sign1(claim(ALICE))
     token = authority.token(encode_stamped_signature(message.signature))
     stamped = replace(message, unprotected={270: token}).encode()
-    identity = CertificateIdentity(authority.root.certificate)
-    clock = TrustedParty("Clock", (ROLE_TIMESTAMP_AUTHORITY,), identities=(identity,))
+    clock = trust_clock(authority)
     now = datetime.now(UTC) + timedelta(minutes=1)
     verified = judge(stamped, TrustStore((*TEAM.parties, clock)), now, needs_timestamp=True)
     assert verified.timestamp is not None
@@ -470,7 +503,7 @@ def test_timestamp_authority_counts_only_while_it_is_trusted(tmp_path):
     renamed = replace(clock, name="Another clock")
     # Nor does an authority of the signer prove a time.
     own = replace(TEAM.parties[0], roles=(ROLE_SIGNER, ROLE_TIMESTAMP_AUTHORITY))
-    own = replace(own, identities=(identity,))
+    own = replace(own, identities=clock.identities)
     assert judge(stamped, TrustStore((own,)), now).timestamp is None
     # Nor does an authority with a key of the signer, under any name.
     shared = trust("Alice", ALICE)

@@ -281,7 +281,7 @@ def _check_timestamps(
     for label, data in stamped_data.items():
         token = message.protected.get(label, message.unprotected.get(label))
         try:
-            time, finding = _check_timestamp(token, data, authorities)
+            time, finding = _check_timestamp(token, data, authorities, signer)
         except InvalidStatement as error:
             is_required = policy.timestamp_roots or policy.needs_timestamp
             if error.reason not in _UNCOUNTED_TIMESTAMPS or is_required:
@@ -326,7 +326,7 @@ def _list_time_authorities(policy: Policy, signer: TrustedSigner) -> list[_TimeA
 
 
 def _check_timestamp(
-    token: Any, data: bytes, authorities: list[_TimeAuthority]
+    token: Any, data: bytes, authorities: list[_TimeAuthority], signer: TrustedSigner
 ) -> tuple[datetime, str]:
     """Return the time that a token proves, and the finding, from the first authority that made it.
 
@@ -336,7 +336,7 @@ def _check_timestamp(
     first_error = None
     for authority in authorities:
         try:
-            return _check_authority_timestamp(token, data, authority)
+            return _check_authority_timestamp(token, data, authority, signer)
         except InvalidStatement as error:
             if error.reason not in _UNCOUNTED_TIMESTAMPS:
                 raise
@@ -347,15 +347,21 @@ def _check_timestamp(
 
 
 def _check_authority_timestamp(
-    token: Any, data: bytes, authority: _TimeAuthority
+    token: Any, data: bytes, authority: _TimeAuthority, signer: TrustedSigner
 ) -> tuple[datetime, str]:
     """Return the time that an authority's token proves, and the finding.
 
     Raises:
-        InvalidStatement: the token is malformed or another authority's, or the trust store did not
-            trust the authority then.
+        InvalidStatement: the token is malformed or another authority's, the signer of the statement
+            made it, or the trust store did not trust the authority then.
     """
     proven = check_timestamp_token(token, data, authority.roots)
+    # The root may have certified a key of the signer's for timestamps, too.
+    if signer.owns(find_public_key(proven.signer), None):
+        raise InvalidStatement(
+            "the timestamp is signed with a key of the statement's signer",
+            reason=_UNTRUSTED_TIMESTAMP,
+        )
     try:
         check_time_authority(proven.signer, proven.others, authority.roots)
     except InvalidStatement as error:
