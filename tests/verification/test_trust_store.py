@@ -271,6 +271,30 @@ def test_certificate_that_names_two_parties_is_refused():
     assert find_reason(statement, store) == "identity-ambiguous"
 
 
+def test_certificate_of_a_key_that_another_party_owns_is_refused():
+    """The key is listed for Bob, and an authority certified it for Alice."""
+    key = Key.generate("es256")
+    [alice] = CERTIFIED.parties
+    bob = TrustedParty("Bob", (ROLE_SIGNER,), (key.private.public_key(),))
+
+    def sign_with(names, authority=ROOT):
+        leaf = x509.load_der_x509_certificate(certificate(key, authority, names=names))
+        claims = StatementClaims("https://example.org")
+        return sign(PAYLOAD, KeySigner(key.private), claims=claims, chain=[leaf])
+
+    statement = sign_with(["alice@example.org"])
+    assert find_reason(statement, TrustStore((alice, bob))) == "identity-ambiguous"
+    # Without the key in the store, the name counts; and Bob may have certificates of his own.
+    assert judge(statement, CERTIFIED).signer.party.name == "Alice"
+    own = TrustStore((alice, bob))
+    assert judge(sign_with(["bob@example.org"]), own).signer.party.name == "Bob"
+    # Anybody can name Alice in a certificate of their own authority.
+    assert judge(sign_with(["alice@example.org"], Authority("root")), own).signer.party == bob
+    both = replace(bob, identities=alice.identities)
+    other = trust_identity("Alice at work", "email", "alice@example.org")
+    assert judge(statement, TrustStore((both, other))).signer.party.name == "Bob"
+
+
 @pytest.mark.parametrize("separator", ["@", "\\@", ":443@", ":@"])
 def test_host_after_a_user_binds_no_issuer(separator):
     """A reader takes the user, here the name of somebody else, for the host."""

@@ -191,6 +191,7 @@ def list_candidate_signers(message: Sign1, algorithm: int, policy: Policy) -> li
     key_id = message.protected.get(HEADER_KID, message.unprotected.get(HEADER_KID))
     candidates.sort(key=lambda candidate: not matches_key_id(candidate.key, key_id))
     if candidates and policy.extended_key_usage is None:
+        _check_certified_names(chain, candidates[0].party, store)
         return candidates
     if chain and authorities:
         return [_check_certified_signer(message, chain, algorithm, policy)]
@@ -338,6 +339,31 @@ def _find_certified_signer(chain: list[x509.Certificate], policy: Policy) -> Tru
             hint="To trust it: vacr trust add NAME --authority FILE --email ADDRESS",
         )
     raise first_error
+
+
+def _check_certified_names(
+    chain: list[x509.Certificate], owner: TrustedParty | None, store: TrustStore
+) -> None:
+    """Check that a chain certifies no other party of the store than the owner of its key.
+
+    `owner` is None for a bare key; then there is nothing to compare.
+
+    Raises:
+        InvalidStatement: an authority that the store lists certified the key for another party.
+    """
+    if not chain or owner is None:
+        return
+    certified: dict[str, TrustedSigner] = {}
+    for party, identity in store.list_by_certificate(chain[0], ROLE_SIGNER):
+        try:
+            path = check_certificate_chain(chain, [identity.authority], None)
+        except InvalidStatement:
+            continue
+        # Two stores may list one identity under two names: the first decides.
+        signer = TrustedSigner(chain[0].public_key(), tuple(path), party, identity)
+        certified.setdefault(str(identity), signer)
+    for signer in certified.values():
+        _check_owner_of_key(owner, signer)
 
 
 def _check_owner_of_key(owner: TrustedParty | None, signer: TrustedSigner) -> None:
