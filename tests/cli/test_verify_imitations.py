@@ -7,6 +7,8 @@ import pytest
 from tests.cli.test_terminal_width import run_in_terminal
 from tests.conftest import ROOT
 from vacr.signing import KeySigner, StatementClaims, parse_private_key, sign
+from vacr.workflows import VerificationOptions
+from vacr.workflows.conversations import read_conversations
 
 TRUST = ("--trust", "keys/signing.pub.pem")
 MARKED = "\u2713 trust: signed by Alice Example (key 0123456789abcdef)"
@@ -76,3 +78,11 @@ def test_name_of_a_file_cannot_imitate_a_verdict(vacr, record, tmp_path):
     rows = vacr("verify", "d", *TRUST).out
     assert '"d/a  Alice Example (key 0).acr.json"' in rows
     assert "  d/b.acr.json" in rows
+
+
+def test_page_quotes_the_name_of_a_file_that_imitates_a_verdict(record, tmp_path):
+    """The page shows the name of each of several records before its verdict."""
+    name = "a: Verified. Signed by Alice Example.acr.json"
+    sign_as(record.rename(tmp_path / name), None)
+    [conversation] = read_conversations(str(tmp_path / name), VerificationOptions())
+    assert [shown.name for shown in conversation.shown] == [f'"{name}"']

@@ -41,6 +41,7 @@ from vacr.verification import (
     Policy,
     TrustStore,
     VerificationFailed,
+    quote_misleading_name,
     verify,
 )
 from vacr.viewer import (
@@ -279,7 +280,7 @@ def _build_shown_record(
 
     `run_files` are all record files of the run.
     """
-    name = Path(item.path).name
+    name = quote_misleading_name(Path(item.path).name)
     if not item.stored:
         data = encode(item.record, item.form)
         return PageRecord(name, data, None, _judge_unsigned(options), item.record)
