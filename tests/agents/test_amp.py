@@ -1,5 +1,7 @@
 """Amp: threads with runs, a commit, and diffs as evidence."""
 
+import json
+
 import pytest
 
 from tests.agents.test_cline import entries_of
@@ -33,6 +35,13 @@ def test_outcomes_follow_from_the_runs(record):
         "c8": ("error", None),
         "c9": ("running", None),
     }
+
+
+@pytest.mark.parametrize("content", [False, 1, None, "Hello", {"type": "text"}])
+def test_content_of_another_type_is_kept(content):
+    thread = {"id": "T-1", "messages": [{"role": "user", "messageId": 0, "content": content}]}
+    record = record_of(json.dumps(thread).encode(), agent="amp")
+    assert record["session"]["entries"][0].get("content") == content
 
 
 def test_repository_folder_and_version_are_known(record):

@@ -117,5 +117,6 @@ def native_block(block):
         is_taken |= isinstance(result, dict) and isinstance(result.get("error"), str)
     else:
         member = {"thinking": "thinking", "reasoning": "text", "redactedThinking": "data"}
-        is_taken = kind in member and isinstance(block.get(member[kind]), str)
+        name = member.get(kind) if isinstance(kind, str) else None
+        is_taken = name is not None and isinstance(block.get(name), str)
     return dropped(block) if is_taken else block

@@ -128,15 +128,17 @@ def continue_item(entry: dict) -> dict:
     if "repeats" in ours and kind != "tool-result":
         inner["id"] = ours["repeats"]
     entry["message"] = {"role": kind} | inner | entry.get("message", {})
+    state: dict = {}
+    """The state of the last call; its result follows it."""
     for child in children:
         if child["type"] == "reasoning" and "content" in child:
             restore_reasoning(entry, child)
         elif child["type"] == "tool-call":
             restore_call(entry, child)
+            state = child
         elif child["type"] == "tool-result":
-            state = entry.get("toolCallStates") or [entry.get("toolCallState")]
-            state[-1]["output"] = child["output"]
-            state[-1] |= {name: child[name] for name in ("status",) if name in child}
+            state["output"] = child["output"]
+            state |= {name: child[name] for name in ("status",) if name in child}
     return entry | native
 
 

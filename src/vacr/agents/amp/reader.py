@@ -164,9 +164,10 @@ def _move_time(entry: JsonObject, holder_name: str, member: str) -> None:
 
 def _add_statuses(entry: JsonObject) -> None:
     """Add the status of each run to the result that views it."""
+    content = entry.get("content")
     runs = [
         block.get("run")
-        for block in entry.get("content", ())
+        for block in (content if type(content) is list else ())
         if type(block) is dict and block.get("type") == "tool_result"
     ]
     results = [child for child in entry.get("children", ()) if child["type"] == "tool-result"]
