@@ -97,7 +97,6 @@ def test_output_is_split_into_parts(output, parts):
         ({"result": "same", "error": "same", "success": False}, ["same"]),
         ({"absolutePath": "/w/a.py", "content": "1: x"}, ["/w/a.py", "1: x"]),
         ({"diff": "@@ -1 +1 @@", "lineRange": [1, 2]}, ["@@ -1 +1 @@"]),
-        ({"type": "file", "path": "/w/a.py", "content": "x = 1"}, ["/w/a.py", "x = 1"]),
         ({"result": [{"type": "text", "text": "seen"}], "success": True}, ["seen"]),
         ({"type": "content", "content": {"type": "text", "text": "1: x"}}, ["1: x"]),
         ({"type": "diff", "path": "a.py", "oldText": "a", "newText": "b"}, ["a.py"]),
@@ -119,6 +118,16 @@ def test_wrapped_output_is_shown_as_its_text(block, texts):
     "block", [{"content": "x", "more": 1}, {"query": "x"}, {"content": None, "path": "a.py"}]
 )
 def test_object_with_other_members_is_shown_whole(block):
+    assert list_output_parts(block) == [OtherPart("object", block)]
+
+
+def test_attached_file_stays_a_part_of_its_own():
+    block = {"type": "file", "path": "/w/a.py", "content": "x = 1"}
+    assert list_output_parts(block) == [OtherPart("file", block)]
+
+
+def test_object_without_a_text_is_shown_whole():
+    block = {"query": "x", "success": False}
     assert list_output_parts(block) == [OtherPart("object", block)]
 
 

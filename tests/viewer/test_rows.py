@@ -510,3 +510,10 @@ def test_prompt_filter_leaves_out_text_of_the_host():
 def test_one_hidden_line_is_singular():
     thought = {"type": "reasoning", "content": "\n".join("abcdefghijklm")}
     assert show(thought)[-1].strip() == "… 1 more line"
+
+
+def test_attached_file_is_shown_by_its_name_and_text():
+    block = {"type": "file", "path": "/w/a.py", "content": "x = 1\n"}
+    [row] = build_rows({"session": {"entries": [{"type": "user", "content": [block]}]}})
+    lines = [line.text for line in RowFormatter().lines(row)]
+    assert lines == ["", "User", "  [file /w/a.py]", "  x = 1"]

@@ -42,9 +42,13 @@ function isTextOrList(value: Value): boolean {
   return typeof value === "string" || Array.isArray(value);
 }
 
-/** Return whether a value is an object with a text, or blocks, of a tool. */
+/** Return whether a value is an object with a text, or blocks, of a tool; never a file. */
 function hasWrappedText(value: Value): boolean {
-  return isObject(value) && tables.wrappedTexts.some((name) => Object.hasOwn(value, name) && isTextOrList(value[name]));
+  return (
+    isObject(value) &&
+    value.type !== "file" &&
+    tables.wrappedTexts.some((name) => Object.hasOwn(value, name) && isTextOrList(value[name]))
+  );
 }
 
 /** Return the parts of an object with words of a tool: its label first, then its texts. */

@@ -2,7 +2,7 @@
 
 Agents write a content as a text, a list of blocks, an object, or nothing. `list_content_parts`
 finds the texts and images in all these shapes, and keeps every other value, to be shown as JSON.
-A file or an output in an object, such as `{"path": "a.py", "content": "x = 1"}`, becomes its text.
+A report in an object, such as `{"query": "ls", "result": "a.py"}`, becomes its text.
 It omits blocks that have entries of their own: tool calls, results and reasoning.
 
     >>> from vacr.viewer import format_json, list_content_parts, make_visible
@@ -47,7 +47,7 @@ TEXT_BLOCK_TYPES = frozenset(
 )
 _OUTPUT_MEMBERS = {"output", "error", "stdout", "stderr", "exitCode", "exit_code"}
 WRAPPED_TEXTS = ("content", "result", "output", "diff", "error")
-"""Members of a tool's output, or of an attached file, that may have its text."""
+"""Members of a tool's output that may have its text."""
 WRAPPER_LABELS = ("path", "absolutePath", "query")
 """Members that name the file or the operation that such a text belongs to."""
 WRAPPER_MEMBERS = frozenset(
@@ -158,9 +158,11 @@ def _refuse_constant(name: str) -> None:
 
 
 def _has_wrapped_text(value: Any) -> bool:
-    """Return whether a value is an object with a text, or blocks, of a tool."""
-    return isinstance(value, dict) and any(
-        isinstance(value.get(name), str | list) for name in WRAPPED_TEXTS
+    """Return whether a value is an object with a text, or blocks, of a tool; never a file."""
+    return (
+        isinstance(value, dict)
+        and value.get("type") != "file"
+        and any(isinstance(value.get(name), str | list) for name in WRAPPED_TEXTS)
     )
 
 
@@ -261,8 +263,8 @@ def _get_block_text(block: dict[str, Any]) -> str | None:
 def _parse_tool_output(value: Any) -> Iterator[ContentPart]:
     """Yield the parts of a tool's output, such as `{"stdout": "a", "exitCode": 0}`.
 
-    An object with the members of an attached file or a report becomes its text. An object with
-    any other members is one part.
+    An object with the members of a report becomes its text. An object with any other members, and
+    an attached file, is one part.
     """
     if not isinstance(value, dict):
         yield from list_output_parts(value)

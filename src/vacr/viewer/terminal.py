@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from vacr.agents import PATH_ARGUMENTS, get_text_argument
 from vacr.record import format_timestamp
 from vacr.viewer.content import (
     ContentPart,
@@ -294,6 +295,10 @@ def _format_parts(parts: Iterable[ContentPart]) -> Iterator[str]:
             name = make_visible_line(part.name or part.media_type or "without a type")
             size = f", {len(part.data) * 3 // 4} bytes" if part.data else ""  # base64
             yield f"[image {name}{size}]"
+        elif part.kind == "file" and get_text_argument(part.value, ("content",)) is not None:
+            name = get_text_argument(part.value, PATH_ARGUMENTS) or "without a name"
+            yield f"[file {make_visible_line(name)}]"
+            yield from make_visible(part.value["content"]).strip("\n").split("\n")
         else:
             value = make_visible_line(format_json(part.value))
             yield f"[{make_visible_line(part.kind)}] {value}"
