@@ -7,6 +7,7 @@ import pytest
 from tests.agents.test_cline import entries_of
 from tests.attribution.sessions import list_changes, read_records
 from tests.conftest import CORPUS, FIXTURES, record_of
+from vacr import validate
 from vacr.agents.agent import Source, SourcePart
 from vacr.agents.registry import load_agents, recognise_agent
 from vacr.errors import NotASession
@@ -116,6 +117,14 @@ def test_message_that_repeats_a_result_is_a_copy():
         "session.mood": 1,
         "state.mood": 1,
     }
+
+
+@pytest.mark.parametrize("message", [{"role": "thinking"}, {"role": "thinking", "content": None}])
+def test_reasoning_without_a_content_stays_an_event(message):
+    session = {"sessionId": "s-1", "history": [{"message": message}]}
+    record = record_of(json.dumps(session).encode(), agent="continue")
+    assert [entry["type"] for entry in record["session"]["entries"]] == ["system-event"]
+    assert validate(record).findings == []
 
 
 def test_index_is_recognised_and_lists_its_sessions():

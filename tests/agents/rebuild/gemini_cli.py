@@ -58,7 +58,8 @@ def values(record: dict) -> list:
             holder = found[-1] if is_header else holder
         else:
             header.setdefault("messages", []).append(message(entry))
-    return ([turns] if turns else []) + ([header] if header else []) + found
+    # A record leaves out nulls, so an empty one is of an object that has nothing else.
+    return ([turns] if turns else []) + ([header] if header else []) + found or [{}]
 
 
 def message(entry: dict):

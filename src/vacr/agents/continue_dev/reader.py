@@ -301,7 +301,7 @@ class _Session(JsonSession):
 
 def _lacks_content(message: JsonObject, kind: str) -> bool:
     """Return whether a message is reasoning without a content, which no entry may lack."""
-    return kind == "reasoning" and "content" not in message
+    return kind == "reasoning" and message.get("content") is None
 
 
 def build_usage(usage: JsonObject) -> JsonObject:
