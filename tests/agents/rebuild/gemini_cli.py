@@ -58,8 +58,10 @@ def values(record: dict) -> list:
             holder = found[-1] if is_header else holder
         else:
             header.setdefault("messages", []).append(message(entry))
-    # A record leaves out nulls, so an empty one is of an object that has nothing else.
-    return ([turns] if turns else []) + ([header] if header else []) + found or [{}]
+    back = ([turns] if turns else []) + ([header] if header else []) + found
+    # A record leaves out nulls, so one without entries is of an object with nothing but nulls.
+    is_empty_file = record["vacr"]["source"]["parts"][0]["size"] == 0
+    return back or [{}] * (not is_empty_file)
 
 
 def message(entry: dict):
