@@ -177,8 +177,8 @@ class Locality:
         """Return whether the session's folder has the name of the repository, and one of its files.
 
         The name of the repository is that of its folder, or of a remote. Programs that start agents
-        put work trees into folders such as `~/.cursor/worktrees/app/fix-1`: that has the name
-        `app`, too. A folder that exists on this machine outside of the work trees is another
+        put work trees into folders of their own, such as `~/.agent/worktrees/app/fix-1`: that has
+        the name `app`, too. A folder that exists on this machine outside of the work trees is another
         project with this name.
         """
         if is_absolute(facts.folder) and is_folder(facts.folder):

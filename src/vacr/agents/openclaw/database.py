@@ -40,7 +40,14 @@ NODES_TABLE = "session_nodes"
 MAX_LINE_BYTES = 1 << 23
 """OpenClaw compresses lines of up to half of this."""
 _COMPRESSION_REASON = "OpenClaw compresses old messages"
-_WINDOW_COLUMNS = "session_id, session_key, created_at, updated_at, spawned_by"
+_SELECT_WINDOWS = (
+    "SELECT session_id, session_key, created_at, updated_at, spawned_by FROM session_windows"
+)
+_SELECT_CURRENT_SESSIONS = "SELECT session_key, current_session_id FROM session_nodes"
+_SELECT_NODES = (
+    "SELECT node.* FROM session_nodes AS node JOIN session_windows AS part "
+    "ON part.session_key = node.session_key WHERE part.session_id = ?"
+)
 _MAX_SOUGHT_PROMPTS = 8
 """The first messages of a session are searched for one of a person."""
 
@@ -52,10 +59,9 @@ class AgentDatabase(SessionTables):
     def sessions(self, query: DatabaseQuery) -> Iterable[ListedSession]:
         """Return the sessions, sorted by id, with their first prompt as the title."""
         known = {listed.session_id: listed for listed in super().sessions(query)}
-        windows = list(query(f"SELECT {_WINDOW_COLUMNS} FROM session_windows"))  # noqa: S608 - our own names
+        windows = list(query(_SELECT_WINDOWS))
         by_key = {
-            row["session_key"]: row["current_session_id"]
-            for row in query(f"SELECT session_key, current_session_id FROM {NODES_TABLE}")  # noqa: S608 - our own name
+            row["session_key"]: row["current_session_id"] for row in query(_SELECT_CURRENT_SESSIONS)
         }
         for row in windows:
             session_id = row["session_id"]
@@ -79,11 +85,7 @@ class AgentDatabase(SessionTables):
         """
         for table, row in super().rows(query, session_id):
             yield table, decode_line(row) if table == EVENTS_TABLE else row
-        statement = (
-            f"SELECT node.* FROM {NODES_TABLE} AS node JOIN session_windows AS part "  # noqa: S608 - our own name
-            "ON part.session_key = node.session_key WHERE part.session_id = ?"
-        )
-        for row in query(statement, session_id):
+        for row in query(_SELECT_NODES, session_id):
             yield NODES_TABLE, row
 
 
