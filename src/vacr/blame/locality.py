@@ -178,8 +178,8 @@ class Locality:
 
         The name of the repository is that of its folder, or of a remote. Programs that start agents
         put work trees into folders of their own, such as `~/.agent/worktrees/app/fix-1`: that has
-        the name `app`, too. A folder that exists on this machine outside of the work trees is another
-        project with this name.
+        the name `app`, too. A folder that exists on this machine outside of the work trees is
+        another project with this name.
         """
         if is_absolute(facts.folder) and is_folder(facts.folder):
             return False
