@@ -376,7 +376,7 @@ def test_worker_that_dies_at_its_start_does_not_block_the_run(vacr, tmp_path, nu
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a memory limit")
 @pytest.mark.usefixtures("folder")
 def test_folder_is_recorded_if_no_thread_can_be_started(tmp_path):
-    command = f'ulimit -v 48000; exec "{sys.executable}" -m vacr record in -o out/ --jobs 2'
+    command = f'ulimit -v 52000; exec "{sys.executable}" -m vacr record in -o out/ --jobs 2'
     done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, check=False)
     assert b"Traceback" not in done.stderr
     # The memory needed to start varies. The run fails, or it writes records.

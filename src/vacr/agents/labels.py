@@ -170,7 +170,7 @@ class _LabelPass:
         """Each copy of a result, and the number of the last result before it with its id."""
         self._outcomes: list[Outcome] = []
         self._last_checked = UNKNOWN_OUTCOME
-        self._last_speaker: Speaker | None = None
+        self._last_speaker = _INFERRED_UNKNOWN
         self._last_calls: dict[str, dict[str, Any]] = {}
         self._open_calls: dict[str, list[dict[str, Any]]] = {}
         """Call id → the calls that have no result yet."""

@@ -187,6 +187,11 @@ def run_command_line(arguments: list[str] | None = None) -> int:
     except OSError as error:
         print_message(make_lines_printable(f"vacr: {_describe_os_error(error)}"))
         return UnreadableInput.exit_code
+    except MemoryError:
+        print_message(
+            "vacr: not enough memory\n  Give vacr more memory, or fewer or smaller files at a time."
+        )
+        return UnreadableInput.exit_code
     except Exception as error:
         if os.environ.get("VACR_DEBUG"):
             raise
