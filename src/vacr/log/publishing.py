@@ -198,8 +198,7 @@ class Publisher:
         if self.is_held:
             size = self.size
         signed_note = self._publish_tree(reader, head) if size > self.size else self.signed_note
-        cosignatures = [requester.get_lines(signed_note) for requester in self.requesters]
-        note = signed_note + b"".join(cosignatures)
+        note = self._add_cosignatures(signed_note)
         if note == self.note:
             return
         if self.folder is not None:
@@ -208,6 +207,11 @@ class Publisher:
         self.changed_at = time.monotonic()
         for requester in self.requesters:
             requester.request(signed_note, size)
+
+    def _add_cosignatures(self, signed_note: bytes) -> bytes:
+        """Return a signed checkpoint with the cosignatures that have arrived for it."""
+        lines = [requester.get_lines(signed_note) for requester in self.requesters]
+        return signed_note + b"".join(lines)
 
     def _holds_checkpoint(self) -> bool:
         """Return whether the published checkpoint must stay for now, so that it can be cosigned.
@@ -222,6 +226,8 @@ class Publisher:
             return True
         for requester in awaited:
             requester.is_late = True
+        if self._add_cosignatures(self.signed_note) != self.note:
+            return True  # All witnesses may answer before the publisher looks: publish that first.
         is_cosigned = self.note != self.signed_note
         return is_cosigned and age < _COSIGNED_SECONDS
 
