@@ -83,7 +83,7 @@ def build_long_record(count: int = ENTRIES) -> bytes:
 
 def page() -> None:
     """Measure how fast the page of a long record is, and how large pages are."""
-    chromium = shutil.which("chromium")
+    chromium = shutil.which("chromium") or shutil.which("chromium-headless-shell")
     if chromium is None:
         print("page                not measured: Chromium is not installed")
         return

@@ -13,7 +13,7 @@ sqlite3|sqlite3|the documented way to back up a log
 faketime|faketime|a clock that moves back
 swtpm_setup|swtpm swtpm-tools|evidence from a TPM
 tpm2|tpm2-tools|evidence from a TPM
-chromium|chromium|the page in a browser
+chromium-headless-shell|chromium-headless-shell|the page in a browser, unless Chromium is installed
 jq|jq|documentation that uses jq
 curl|curl|documentation that uses curl
 npm|nodejs npm|the build of the page, and other implementations from npm

@@ -1,4 +1,7 @@
-"""Chromium, driven by Playwright. Tests that need it are skipped if it is not installed."""
+"""Chromium, driven by Playwright. Tests that need it are skipped if it is not installed.
+
+The headless shell is the same engine without windows. It takes less than half the CPU time.
+"""
 
 import json
 import shutil
@@ -11,7 +14,8 @@ from tests.conftest import ROOT
 from tests.viewer.in_node import PAGE
 from vacr.viewer.page import Page, PageRecord
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+_PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser")
+CHROMIUM = next(filter(None, map(shutil.which, _PROGRAMS)), None)
 AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 TEMPLATE = PAGE.read_text()
 DESKTOP, PHONE = {"width": 1280, "height": 860}, {"width": 390, "height": 800}
