@@ -249,7 +249,7 @@ def check_sessions(
         yield Finding("sessions", WARNING, f"cannot be read: {error}", "vacr list -v")
     endangered = list_unkept_sessions(state, environment, now)
     for agent in agents:
-        lost = [one for one in endangered if one.session.agent == agent and not one.is_kept]
+        lost = [one for one in endangered if one.session.agent == agent and not one.is_captured]
         if lost:
             names = ", ".join(one.session.session_id[:8] for one in lost[:_MAX_NAMED])
             more = f" and {len(lost) - _MAX_NAMED} more" if len(lost) > _MAX_NAMED else ""

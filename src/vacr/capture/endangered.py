@@ -42,7 +42,7 @@ class EndangeredSession:
     session: SessionSummary
     deleted_at: float
     """When the agent may delete it, in seconds since 1970."""
-    is_kept: bool
+    is_captured: bool
     """Whether the journal has all that the session has."""
 
 
@@ -69,8 +69,8 @@ def list_endangered_sessions(
                 continue
             deleted_at = written + limit * _SECONDS_OF_DAY
             if deleted_at <= now + days * _SECONDS_OF_DAY:
-                kept = is_session_kept(state, session)
-                found.append(EndangeredSession(session, deleted_at, kept))
+                is_captured = is_session_captured(state, session)
+                found.append(EndangeredSession(session, deleted_at, is_captured))
     return sorted(found, key=lambda one: one.deleted_at)
 
 
@@ -112,7 +112,7 @@ def _get_member(value: Any, names: tuple[str, ...]) -> Any:
     return value
 
 
-def is_session_kept(state: Path, session: SessionSummary) -> bool:
+def is_session_captured(state: Path, session: SessionSummary) -> bool:
     """Return whether the journal was written after the session last changed."""
     place = SessionPlace(session.agent, Path(session.path), session.session or "")
     captured = find_write_time(state / "journal" / "sessions" / f"{place.name}.frames")
