@@ -680,7 +680,7 @@ WITNESS = entry("Witness", '["witness"]', f'note-key = "{WITNESS_NOTE_KEY}"')
                     more=f"keys = ['''{PEM}''']\nnote-key = '{WITNESS_NOTE_KEY}'",
                 )
             ),
-            "keys are of no use for the roles witness",
+            "keys are of no use for the role witness",
         ),
         (write(entry(), entry()), "the name 'Alice' is already listed under 'Alice'"),
         (write(entry(), entry("ALICE")), "the name 'ALICE' is already listed under 'Alice'"),

@@ -419,7 +419,9 @@ def find_party_problem(party: TrustedParty) -> str:
 def _list_role_problems(party: TrustedParty, roles: set[str]) -> Iterator[str]:
     """Yield the roles of a party that are unknown, or lack the material that they need."""
     unknown = sorted(roles - set(ROLES))
-    if unknown or not roles:
+    if not roles:
+        yield f"a party needs at least one role; known: {', '.join(ROLES)}"
+    if unknown:
         yield f"unknown role {', '.join(unknown)!r}; known: {', '.join(ROLES)}"
     has_name = any(identity.kind for identity in party.identities)
     for role in sorted(roles & _ROLES_WITH_IDENTITIES):
@@ -439,16 +441,16 @@ def _list_role_problems(party: TrustedParty, roles: set[str]) -> Iterator[str]:
 
 def _list_material_problems(party: TrustedParty, roles: set[str]) -> Iterator[str]:
     """Yield a message for each key, name or issuer of a party that none of its roles uses."""
-    shown = ", ".join(party.roles)
+    shown = f"the {'role' if len(roles) == 1 else 'roles'} {', '.join(party.roles)}"
     if party.keys and not roles & _ROLES_WITH_KEYS:
-        yield f"keys are of no use for the roles {shown}"
+        yield f"keys are of no use for {shown}"
     if party.note_key is not None and not roles & {ROLE_LOG, ROLE_WITNESS}:
-        yield f"note-key is of no use for the roles {shown}"
+        yield f"note-key is of no use for {shown}"
     if party.issuers and not roles & _ROLES_WITH_IDENTITIES:
-        yield f"issuers are of no use for the roles {shown}"
+        yield f"issuers are of no use for {shown}"
     for identity in party.identities:
         if identity.kind and not roles & _ROLES_WITH_IDENTITIES:
-            yield f"a certificate with {identity.kind} is of no use for the roles {shown}"
+            yield f"a certificate with {identity.kind} is of no use for {shown}"
         if not identity.kind and ROLE_TIMESTAMP_AUTHORITY not in roles:
             yield "a certificate needs exactly one of email, uri and dns"
 
