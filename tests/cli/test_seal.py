@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ from vacr.registration.outbox import Outbox
 from vacr.signing.cose import parse_sign1
 from vacr.signing.keys import encode_private_pem
 from vacr.transparency.receipt import parse_receipts
+from vacr.workflows import RecordingOptions, plan_sealing
 
 pytestmark = pytest.mark.component
 
@@ -198,6 +200,24 @@ def test_each_copy_is_sealed(vacr, home):
     shutil.copy(home / "a.jsonl", home / "copy.jsonl")
     done = vacr("seal", "a.jsonl", "copy.jsonl", *KEY, "-o", "sealed/")
     assert (done.returncode, done.out.count("lines: 6 ai")) == (0, 2)
+
+
+@pytest.mark.parametrize("folders", [("a", "b"), ("b", "a")])
+def test_sub_agents_are_sealed_with_the_copy_they_lie_next_to(tmp_path, folders):
+    project = FIXTURES / "claude" / "project"
+    complete, rest = (tmp_path / "copies" / folder for folder in folders)
+    shutil.copytree(project, complete)
+    shutil.copytree(project, rest)
+    [main] = rest.glob("3c9e7b10-*.jsonl")
+    main.unlink()
+    plan = plan_sealing(
+        [str(tmp_path / "copies")], tmp_path / "sealed", RecordingOptions(), lambda _: None
+    )
+    sources = [[Path(session.task.path) for session in group] for group in plan]
+    [with_main] = [group for group in sources if complete / main.name in group]
+    assert with_main[0] == complete / main.name
+    assert len(with_main) > 1
+    assert all(path.is_relative_to(complete) for path in with_main)
 
 
 def test_seal_supports_a_base_and_certificates(vacr, home):

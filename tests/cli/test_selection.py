@@ -58,6 +58,18 @@ def test_verbs_without_paths_choose_among_all_sessions(vacr, tmp_path):
     assert len(list((tmp_path / "sealed").glob("*.cose"))) >= 2
 
 
+@pytest.mark.usefixtures("sessions")
+@pytest.mark.parametrize("options", [(), MARCH])
+def test_seal_chooses_sessions_by_agent(vacr, tmp_path, options):
+    expected = list_ids(vacr, "--agent", "codex-cli", *options)
+    assert vacr("init", "--yes").returncode == 0
+    done = vacr("seal", "--agent", "codex-cli", *options, "-o", "sealed/")
+    assert done.returncode == 0, done.err
+    records = [json.loads(path.read_bytes()) for path in (tmp_path / "sealed").glob("*.acr.json")]
+    assert {record["session"]["agent-meta"]["cli-name"] for record in records} == {"codex-cli"}
+    assert {record["session"]["session-id"][:8] for record in records} == expected
+
+
 def test_verbs_with_a_folder_choose_in_that_folder(vacr, sessions, tmp_path):
     shutil.copytree(EXAMPLES, tmp_path / "examples")
     done = vacr("show", "examples", "--agent", "codex-cli", "--only", "user")

@@ -4,6 +4,7 @@ import json
 import sqlite3
 import time
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -159,6 +160,19 @@ def test_damage_in_files_is_detected(log, name):
     done = vacr("log", "fsck", log.path, "--format", "json", cwd=log.path)
     assert done.returncode == 1
     assert any(path.name in one for one in json.loads(done.stdout)["findings"])
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs the file /proc/self/mem")
+def test_unreadable_tile_is_a_finding(log):
+    tile = log.path / "public/tile/0/000"
+    tile.unlink()
+    tile.symlink_to("/proc/self/mem")  # reading fails, as on a damaged disk
+    (log.path / "receipt-keys.pem").write_text("damaged")
+    done = vacr("log", "fsck", log.path, "--format", "json", cwd=log.path)
+    assert done.returncode == 1
+    findings = json.loads(done.stdout)["findings"]
+    assert sum(str(tile) in finding for finding in findings) == 1
+    assert any("receipt-keys.pem" in finding for finding in findings)
 
 
 def test_missing_log_is_reported(tmp_path):

@@ -13,6 +13,7 @@ The work is in `vacr.workflows.seal`; this module parses options and prints resu
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -100,8 +101,8 @@ def command(
 
     Writes a record with `file-attribution` for each session, and next to it the statement with the
     receipt of the log. A second run keeps everything that is still valid, and signs nothing twice.
-    If the service cannot be reached, the statement waits in the outbox. Without paths, --project,
-    --repo, --since and --until choose among all sessions on this machine.
+    If the service cannot be reached, the statement waits in the outbox. Without paths, --agent,
+    --project, --repo, --since and --until choose among all sessions on this machine.
 
     \b
     Example:
@@ -115,6 +116,9 @@ def command(
     """
     voice = Voice(format, quiet, verbose)
     selection = Selection(None, project, repo, since, until)
+    if not paths or not selection.is_empty:
+        # With paths, --agent does not choose among sessions, but says who wrote the files.
+        selection = replace(selection, agent=agent)
     paths = selection.choose(paths, voice)
     if STDIN in paths:
         raise UsageError(

@@ -486,7 +486,12 @@ def _check_published_tile(
     except (VacrError, ValueError) as error:
         findings.add(f"{path}: {error}")
         return
-    if read_bytes(path) != expected:
+    try:
+        published = read_bytes(path)
+    except UnreadableInput as error:
+        findings.add(str(error))
+        return
+    if published != expected:
         findings.add(f"{path} differs from the database")
     elif level == ENTRIES_LEVEL and width < TILE_WIDTH:
         # A partial bundle ends where a published tree ended, so a head of that size was signed.

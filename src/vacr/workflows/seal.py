@@ -22,12 +22,12 @@ the same files.
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import takewhile
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Generic, TypeVar, cast
 
 from vacr.agents import Source, validate_record
 from vacr.attribution import BaseFiles, attribute_records
@@ -79,6 +79,7 @@ from vacr.workflows.register import build_registration_document
 from vacr.workflows.sealed_source import build_sealed_source_path, encode_sealed_source
 from vacr.workflows.sign import SigningSettings, make_signable_record
 
+AnySession = TypeVar("AnySession")
 _MAX_HELD_BYTES = 1 << 28
 """How much of a folder is held in memory; sessions beyond that are read again in their turn."""
 
@@ -163,29 +164,59 @@ def _open_sessions(path: str | Path, agent: str | None) -> Iterator[UnsealedSess
 
 def _group_sessions(sessions: Iterable[UnsealedSession]) -> list[list[UnsealedSession]]:
     """Group each session with its sub-agents."""
-    keys = _GroupKeys()
-    groups: dict[tuple[str, int], list[UnsealedSession]] = {}
-    for session in sessions:
-        key = keys.assign(session.record["session"]["session-id"])
-        groups.setdefault(key, []).append(session)
-    return list(groups.values())
+    return _group_with_sub_agents(
+        (session, session.record["session"]["session-id"], Path(*session.files[:1]))
+        for session in sessions
+    )
 
 
-class _GroupKeys:
-    """Keys that are equal for a session and its sub-agents, whose ids begin with its own."""
+def _group_with_sub_agents(
+    sessions: Iterable[tuple[AnySession, str, Path]],
+) -> list[list[AnySession]]:
+    """Return groups of sessions: each session, followed by its sub-agents.
 
-    def __init__(self) -> None:
-        """Start without sessions."""
-        self._copies: Counter[str] = Counter()
+    `sessions` are sessions with their ids and paths. The id of a sub-agent begins with the id of
+    its session: `a/sub` belongs to `a`. If there are several copies of `a`, it belongs to the copy
+    with the nearest path. No group has two copies of a sub-agent.
+    """
+    groups: dict[str, list[_Group[AnySession]]] = {}
+    sub_agents = []
+    for session, session_id, path in sessions:
+        if "/" in session_id:
+            sub_agents.append((session, session_id, path))
+        else:
+            groups.setdefault(session_id, []).append(_Group(path, {session_id: session}))
 
-    def assign(self, session_id: str) -> tuple[str, int]:
-        """Return the key of a session's group: the id of the main session, and a copy number.
+    def measure_closeness(sub_agent: tuple[AnySession, str, Path]) -> int:
+        _, session_id, path = sub_agent
+        candidates = groups.get(session_id.partition("/")[0], [])
+        return max((group.count_common_folders(path) for group in candidates), default=0)
 
-        For example, `a` and `a/sub` get `("a", 0)`; a second copy of either gets `("a", 1)`.
-        """
-        key = (session_id.partition("/")[0], self._copies[session_id])
-        self._copies[session_id] += 1
-        return key
+    # The nearest one comes first, so that no distant copy takes its place.
+    for session, session_id, path in sorted(sub_agents, key=measure_closeness, reverse=True):
+        same_session = groups.setdefault(session_id.partition("/")[0], [])
+        candidates = [group for group in same_session if session_id not in group.members]
+        if not candidates:
+            candidates = [_Group(path)]
+            same_session += candidates
+        closeness = [group.count_common_folders(path) for group in candidates]
+        nearest = candidates[closeness.index(max(closeness))]
+        nearest.members[session_id] = session
+    return [list(group.members.values()) for copies in groups.values() for group in copies]
+
+
+@dataclass(frozen=True)
+class _Group(Generic[AnySession]):
+    """One copy of a session and of its sub-agents, by their ids."""
+
+    path: Path
+    """Where the session lies."""
+    members: dict[str, AnySession] = field(default_factory=dict)
+
+    def count_common_folders(self, path: Path) -> int:
+        """Return with how many equal folder names this path and another one begin."""
+        pairs = zip(self.path.parts, path.parts, strict=False)
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 @dataclass(frozen=True)
@@ -296,8 +327,7 @@ def plan_sealing(
     `output` is the folder for the records. `report` gets the outcome of each place: errors,
     notices, or the reason why it was skipped.
     """
-    keys = _GroupKeys()
-    groups: dict[tuple[str, int], list[PlannedSession]] = {}
+    sessions: list[tuple[PlannedSession, str, Path]] = []
     held_bytes = 0
     for task in _plan_tasks(paths, output, options):
         if task.passed_over:
@@ -315,9 +345,9 @@ def plan_sealing(
             held_bytes += _measure_source(session)
             held = session if held_bytes <= _MAX_HELD_BYTES else None
             planned = PlannedSession(task, path, session.label, held)
-            groups.setdefault(keys.assign(described["session-id"]), []).append(planned)
+            sessions.append((planned, described["session-id"], Path(task.path)))
         report(outcome)
-    return list(groups.values())
+    return _group_with_sub_agents(sessions)
 
 
 def _plan_tasks(
