@@ -139,7 +139,10 @@ def _record_command(source: Path, output: Path, jobs: int) -> list[str]:
 
 
 def listing() -> None:
-    """Measure the processor time of `vacr list` for 10,000 sessions of four agents."""
+    """Measure the processor time of `vacr list` for 10,000 sessions of four agents.
+
+    The first run reads all sessions; later ones read those that have changed.
+    """
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
         for number in range(10_000 // len(_LISTED_SESSIONS)):
@@ -152,15 +155,19 @@ def listing() -> None:
                 )
         environment = {"HOME": str(home), "PATH": os.environ.get("PATH", "")}
         times = []
-        for _ in range(3):
+        time.sleep(_SETTLING_SECONDS)
+        for _ in range(4):
             before = _measure_children()
             subprocess.run([VACR, "list"], stdout=subprocess.DEVNULL, check=True, env=environment)
             times.append(_measure_children() - before)
     print(
-        f"listing             {min(times):5.2f} s of processor time for 10,000 sessions "
-        "(target: at most 1)"
+        f"listing             {min(times[1:]):5.2f} s of processor time for 10,000 sessions "
+        f"(target: at most 1), {times[0]:.2f} s the first time"
     )
 
+
+_SETTLING_SECONDS = 3
+"""vacr reads a file again that was written less than two seconds ago."""
 
 _LISTED_SESSIONS = (
     (

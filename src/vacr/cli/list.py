@@ -16,7 +16,10 @@ The newest session comes first. Sub-agents are counted with the session that sta
 from __future__ import annotations
 
 import sys
+import time
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from typing import Any
 
@@ -26,7 +29,7 @@ from rich.cells import cell_len
 from vacr.agents import load_agents
 from vacr.cli.options import EXIT_NO_SESSION, Verb, streaming_voice_options
 from vacr.cli.selection import Selection, selection_options
-from vacr.console import Voice, align_columns, get_terminal_width, truncate_start
+from vacr.console import Voice, align_columns, get_terminal_width, show_job_progress, truncate_start
 from vacr.discovery import SessionSummary, list_sessions, list_store_roots
 from vacr.errors import UnreadableInput, escape_unprintable
 from vacr.workflows import (
@@ -85,7 +88,7 @@ def command(
     failed: list[UnreadableInput] = []
     agent = complete_agent_name(agent) if agent is not None else None
     selection = Selection(agent, project, repo, since, until)
-    sessions = list_newest_sessions(agent, failed)
+    sessions = list_newest_sessions(agent, voice, failed)
     if selection != Selection(agent):
         sessions = _select_sessions(sessions, selection, voice)
     sessions = sessions[:limit]
@@ -144,18 +147,20 @@ def _select_sessions(
 
 
 def list_newest_sessions(
-    agent: str | None, failed: list[UnreadableInput] | None = None
+    agent: str | None, voice: Voice, failed: list[UnreadableInput] | None = None
 ) -> list[SessionWithSubAgents]:
     """Return the sessions on this machine, the newest first, each with its sub-agents.
 
     With `agent`, only sessions of that agent. A session that `vacr acp` recorded, and that its
-    agent keeps, too, is there once. An error for each store that cannot be read is
-    appended to `failed`, unless that is `None`. The list may be empty.
+    agent keeps, too, is there once. An error for each store that cannot be read is appended to
+    `failed`, unless that is `None`. The list may be empty. `voice` shows the progress if the search
+    takes long.
 
     Raises:
         UsageError: the agent is unknown.
     """
-    sessions = join_relayed_sessions(list_sessions(agent, failed=failed))
+    found = _show_search(list_sessions(agent, failed=failed), voice)
+    sessions = join_relayed_sessions(found)
     sessions.sort(key=lambda session: (-(session.updated or 0), session.path, session.session_id))
     parents = {
         session.session_id: session.parent
@@ -168,6 +173,19 @@ def list_newest_sessions(
         root = _find_root_session(session.session_id, parents)
         (roots if root == session.session_id else sub_agents[root]).append(session)
     return [(session, sub_agents[session.session_id]) for session in roots]
+
+
+def _show_search(sessions: Iterator[SessionSummary], voice: Voice) -> Iterator[SessionSummary]:
+    """Yield the sessions; show how many were found once the search takes longer than a second."""
+    begun = time.monotonic()
+    with ExitStack() as stack:
+        show = None
+        for number, session in enumerate(sessions, 1):
+            if show is None and time.monotonic() - begun > 1:
+                show = stack.enter_context(show_job_progress("reading sessions", voice))
+            if show is not None:
+                show(number, 0)
+            yield session
 
 
 def _find_root_session(session_id: str, parents: dict[str, str | None]) -> str:

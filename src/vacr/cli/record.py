@@ -209,7 +209,7 @@ def _choose_session(agent: str | None, voice: Voice) -> SessionWithSubAgents | N
     Raises:
         click.Abort: the user declined.
     """
-    sessions = list_newest_sessions(agent)
+    sessions = list_newest_sessions(agent, voice)
     if not sessions:
         return None
     if voice.json or sys.stdin is None or not (sys.stdin.isatty() and sys.stderr.isatty()):

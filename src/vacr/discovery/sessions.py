@@ -45,6 +45,7 @@ from vacr.discovery.session_stores import (
     find_folder_store,
     find_parent_session,
 )
+from vacr.discovery.summary_cache import SummaryCache, measure_file_version
 from vacr.errors import NotASession, UnreadableInput, UsageError
 from vacr.files import (
     describe_file_error,
@@ -105,8 +106,13 @@ def list_sessions(
     if agent is not None and agent not in agents:
         raise UsageError(f"unknown agent {agent!r}", hint=f"Known agents: {', '.join(agents)}.")
     errors = ErrorCollector([] if failed is None else failed)
-    for name in agents if agent is None else [agent]:
-        yield from _list_agent_sessions(agents[name], environment, system, errors)
+    cache = SummaryCache(environment)
+    try:
+        for name in agents if agent is None else [agent]:
+            yield from _list_agent_sessions(agents[name], environment, system, errors, cache)
+            cache.forget_others(name)
+    finally:
+        cache.save()
 
 
 def read_session_summary(path: Path, agent: Agent) -> SessionSummary | None:
@@ -114,7 +120,7 @@ def read_session_summary(path: Path, agent: Agent) -> SessionSummary | None:
 
     Return None if the file cannot be read, or is not a session of that agent.
     """
-    return next(_list_file_sessions(path, agent, "", ErrorCollector([])), None)
+    return next(_list_file_sessions(path, agent, "", ErrorCollector([]), None), None)
 
 
 def read_folder_session_summary(path: Path, session: str, agent: Agent) -> SessionSummary | None:
@@ -234,11 +240,16 @@ class ErrorCollector:
 
 
 def _list_agent_sessions(
-    agent: Agent, environment: Mapping[str, str], system: str, errors: ErrorCollector
+    agent: Agent,
+    environment: Mapping[str, str],
+    system: str,
+    errors: ErrorCollector,
+    cache: SummaryCache,
 ) -> Iterator[SessionSummary]:
     """Yield each session of an agent once, from its files, databases and folder stores.
 
-    A session in a folder store is left out if a database has it too.
+    A session in a folder store is left out if a database has it too. Files that have not changed
+    since they are in `cache` are not read.
     """
     folders: dict[str, Path] = {}
     seen_paths: set[str] = set()
@@ -258,7 +269,7 @@ def _list_agent_sessions(
                     folders[real_path] = path
                     continue
                 project = agent.project_of_store_folder(find_project_folder(path, root, pattern))
-                for session in _list_file_sessions(path, agent, project, errors):
+                for session in _list_file_sessions(path, agent, project, errors, cache):
                     if session.session is not None:
                         ids_in_databases.add(session.session_id)
                     yield session
@@ -332,14 +343,23 @@ def _may_exist(path: Path) -> bool:
 
 
 def _list_file_sessions(
-    path: Path, agent: Agent, project: str, errors: ErrorCollector
+    path: Path, agent: Agent, project: str, errors: ErrorCollector, cache: SummaryCache | None
 ) -> Iterator[SessionSummary]:
     """Yield the summaries of an agent's sessions in a transcript or a database.
 
     Yield nothing for a file of another agent; add an error to `errors` if the file cannot be read.
-    `project` is for transcripts that do not state one.
+    `project` is for transcripts that do not state one. Transcripts that have not changed since they
+    were added to `cache` are not read.
     """
+    name = str(path)
     with errors.collect(path):
+        description = _find_description(path, agent)
+        version = measure_file_version(name, description, project) if cache is not None else ""
+        known = cache.find_rows(agent.name, name, version) if cache is not None else None
+        if known is not None:
+            for row in known:
+                yield SessionSummary(agent.name, name, None, *row)
+            return
         if not is_file(path):
             return
         source, status = _read_ends_as_source(path, agent)
@@ -347,10 +367,29 @@ def _list_file_sessions(
             with closing(DatabaseFile(path, agent.name)) as database:
                 for listed in database.sessions():
                     yield _summarise_listed_session(listed, agent, path)
-        elif is_written_by(source, agent):
-            if agent.described_by:
-                source = _add_description(source, agent, path)
-            yield from _summarise_source(source, agent, path, project, status)
+            return
+        summaries = []
+        if is_written_by(source, agent):
+            if description:
+                source = _add_description(source, description)
+            for summary in _summarise_source(source, agent, path, project, status):
+                summaries.append(summary)
+                yield summary
+        if cache is not None:
+            cache.add_rows(agent.name, name, version, map(_make_cache_row, summaries))
+
+
+def _make_cache_row(summary: SessionSummary) -> tuple[Any, ...]:
+    """Return the members of a transcript's summary that follow `session`."""
+    return (
+        summary.session_id,
+        summary.project,
+        summary.start,
+        summary.updated,
+        summary.size,
+        summary.title,
+        summary.parent,
+    )
 
 
 def _read_ends_as_source(path: Path, agent: Agent) -> tuple[Source, os.stat_result]:
@@ -363,13 +402,18 @@ def _read_ends_as_source(path: Path, agent: Agent) -> tuple[Source, os.stat_resu
     return Source((SourcePart(make_part_name(path, agent), data),)), status
 
 
-def _add_description(source: Source, agent: Agent, path: Path) -> Source:
-    """Return a source with the attached file that describes the session, if there is one."""
+def _find_description(path: Path, agent: Agent) -> str:
+    """Return the attached file that describes a session, or an empty text if there is none."""
+    if not agent.described_by:
+        return ""
     name = agent.described_by.format(stem=path.stem, name=path.name.partition(".")[0])
     file = join_path(os.path.dirname(path), name)  # noqa: PTH120 - faster than Path
-    if name == path.name or not is_file(file):
-        return source
-    return Source((*source.parts, SourcePart(name, read_file_ends(file))))
+    return file if name != path.name and is_file(file) else ""
+
+
+def _add_description(source: Source, file: str) -> Source:
+    """Return a source with the attached file that describes the session."""
+    return Source((*source.parts, SourcePart(Path(file).name, read_file_ends(file))))
 
 
 def _list_folder_sessions(
