@@ -172,7 +172,7 @@ def test_folder_too_large_for_memory_is_sealed_the_same(signer, tmp_path, monkey
     outcomes = []
     for limit, name in ((1 << 28, "in-memory"), (0, "read-again")):
         monkeypatch.setattr(sealing, "_MAX_HELD_BYTES", limit)
-        options = record_many.RecordingOptions(seal=True)
+        options = record_many.RecordingOptions(keep_source=True)
         groups = sealing.plan_sealing(
             [str(tmp_path / "project")], tmp_path / name, options, lambda _: None
         )

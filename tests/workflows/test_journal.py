@@ -67,7 +67,7 @@ def test_finished_task_is_known(tmp_path, finished_task):
     [
         RecordingTask("abc.jsonl", "OUT", RecordingOptions(), state="s2"),
         RecordingTask("abc.jsonl", "OUT", RecordingOptions(cbor=True), state="s1"),
-        RecordingTask("abc.jsonl", "OUT", RecordingOptions(seal=True), state="s1"),
+        RecordingTask("abc.jsonl", "OUT", RecordingOptions(keep_source=True), state="s1"),
         RecordingTask("abc.jsonl", "OUT", RecordingOptions(agent="codex-cli"), state="s1"),
         RecordingTask("abc.jsonl", "OUT", RecordingOptions(), state="s1", session="x"),
         RecordingTask("abd.jsonl", "OUT", RecordingOptions(), state="s1"),

@@ -172,7 +172,7 @@ def command(
         )
     recording = RecordingOptions(
         cbor=options["cbor"] or (output or "").endswith(".cbor"),
-        seal=options["seal_source"],
+        keep_source=options["seal_source"],
         overwrite=options["overwrite"],
         agent=options["agent"],
         sub_agents=options["sub_agents"],
@@ -181,7 +181,7 @@ def command(
         not_in_stores=output is None,
         map_file=load_map_file(options["map"]),
     )
-    if recording.seal and output == STDIN:
+    if recording.keep_source and output == STDIN:
         raise UsageError(
             "--seal-source cannot be used with -o -",
             hint="Name a file or a folder with -o.",

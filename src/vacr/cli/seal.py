@@ -138,7 +138,7 @@ def command(
     sealer = Sealer(signing, git_base, registrar, overwrite, voice.notice)
     named = tuple(path for path in paths if not is_folder(path))
     recording = RecordingOptions(
-        seal=seal_source,
+        keep_source=seal_source,
         agent=agent,
         named=named,
         not_in_stores=Path(output) == Path(),

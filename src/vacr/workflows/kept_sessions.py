@@ -90,7 +90,7 @@ def keep_session(state: Path, session: SessionSummary) -> RecordingOutcome:
     """
     target = _build_record_path(state, session)
     output = str(target).removesuffix(_SUFFIX)
-    options = RecordingOptions(seal=True, agent=session.agent)
+    options = RecordingOptions(keep_source=True, agent=session.agent)
     task = RecordingTask(session.path, output, options, session=session.session)
     try:
         # Take the time before the session is read: the copy lacks later entries.

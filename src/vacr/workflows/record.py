@@ -62,7 +62,7 @@ class RecordingOptions:
 
     cbor: bool = False
     """Write CBOR instead of JSON."""
-    seal: bool = False
+    keep_source: bool = False
     """Keep the native bytes next to the record."""
     overwrite: bool = False
     """Replace any existing file, even if it is not an older record of the same session."""
@@ -221,7 +221,7 @@ def _process_sessions(
                 session=task.session,
                 agent=options.agent,
                 sub_agents=options.sub_agents,
-                keep_source=options.seal,
+                keep_source=options.keep_source,
                 named=options.named,
                 map_file=options.map_file,
             ):

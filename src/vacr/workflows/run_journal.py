@@ -174,7 +174,7 @@ class RunJournal:
         options = task.options
         source = make_absolute(task.path)  # Resolving links costs too much.
         place = os.path.relpath(task.output, self._folder)
-        key = [source, task.session, place, options.suffix, options.seal, options.agent]
+        key = [source, task.session, place, options.suffix, options.keep_source, options.agent]
         if options.map_file is not None:
             key.append(hashlib.sha256(options.map_file.data).hexdigest())
         return json.dumps([*key, __version__])
@@ -234,7 +234,7 @@ def _is_record_of_task(task: RecordingTask, record: dict[str, Any]) -> bool:
     """Return whether a task would write the files that a record's description names."""
     folder, name = os.path.split(task.output)
     sealed = None
-    if task.options.seal:
+    if task.options.keep_source:
         sealed = format_path(str(build_sealed_source_path(Path(record["output"]))))
     if record["sealed"] != sealed:
         return False

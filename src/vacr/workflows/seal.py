@@ -303,7 +303,7 @@ class PlannedSession:
             session=self.task.session,
             agent=options.agent,
             sub_agents=options.sub_agents,
-            keep_source=options.seal,
+            keep_source=options.keep_source,
             named=options.named,
             map_file=options.map_file,
         ):
