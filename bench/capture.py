@@ -19,7 +19,7 @@ from sessions import compare
 from vacr.capture.journal import Journal
 from vacr.capture.journal_checks import check_journal
 from vacr.capture.session_journal import get_session_journal_path, list_session_journals
-from vacr.capture.session_sources import SessionPlace, follow_session
+from vacr.capture.session_sources import TranscriptPlace, follow_session
 
 _SESSIONS = 10
 _SECONDS = 20.0
@@ -54,7 +54,8 @@ def _measure_busy_watcher(folder: Path, journal: Path, process: int) -> None:
     for path in paths:
         path.write_bytes(_build_line(0))
     journals = [
-        get_session_journal_path(journal, SessionPlace("claude-code", path).name) for path in paths
+        get_session_journal_path(journal, TranscriptPlace("claude-code", path).name)
+        for path in paths
     ]
     while not all(path.exists() and path.stat().st_size for path in journals):
         time.sleep(0.01)
@@ -145,7 +146,7 @@ def _write_journal(folder: Path, data: bytes, piece_size: int) -> None:
         with path.open("ab") as file:
             file.write(piece)
         if first == 0:
-            follow_session(session, SessionPlace("claude-code", path), {})
+            follow_session(session, TranscriptPlace("claude-code", path), {})
         else:
             session.note_changes(session.state.parts[0], (first, 0, piece))
     journal.checkpoint()

@@ -8,7 +8,7 @@ from vacr.blame import Repository, blame_commit
 from vacr.blame.blocks import FileVersion
 from vacr.blame.claims import LineClaim, SessionFacts
 from vacr.blame.git import CommitTimes
-from vacr.blame.locality import Locality, SessionPlace, name_repository, normalize_remote
+from vacr.blame.locality import Locality, SessionRoots, name_repository, normalize_remote
 from vacr.blame.session_claims import gather_record_claims
 from vacr.workflows.attribute import build_commit_document
 
@@ -90,7 +90,7 @@ def test_call_after_the_commit_claims_nothing(repo):
 # --- places ---
 
 
-PLACE = SessionPlace(
+PLACE = SessionRoots(
     ["/home/me/app", "/home/me/trees/fix", "/home/me/app/.worktrees/listed"], "web"
 )
 

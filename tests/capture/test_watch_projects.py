@@ -8,7 +8,7 @@ import pytest
 from tests.discovery import homes
 from tests.discovery.crush_database import SESSION, Crush
 from vacr.capture.session_journal import SessionJournal
-from vacr.capture.session_sources import SessionPlace, follow_session, list_agent_roots
+from vacr.capture.session_sources import TranscriptPlace, follow_session, list_agent_roots
 from vacr.discovery import DatabaseFile, list_stored_places
 
 
@@ -31,7 +31,7 @@ def test_database_of_the_project_is_followed_with_its_log(tmp_path, monkeypatch,
     (root,) = list_agent_roots(("crush",))
     assert list(root.list_places()) == [crush.path]
     assert root.find_holder(tmp_path / ".crush" / "crush.db-wal") == crush.path
-    place = SessionPlace(root.agent.name, crush.path, SESSION)
+    place = TranscriptPlace(root.agent.name, crush.path, SESSION)
     follow_session(journal, place, {})
     crush.ask("And the tax.")
     follow_session(journal, place, {})
@@ -48,10 +48,10 @@ def test_chat_of_the_project_is_followed(tmp_path, monkeypatch, journal):
     (root,) = list_agent_roots(("aider",))
     (path,) = root.list_places()
     assert path.name == ".aider.chat.history.md"
-    follow_session(journal, SessionPlace(root.agent.name, path), {})
+    follow_session(journal, TranscriptPlace(root.agent.name, path), {})
     with path.open("a") as file:
         file.write("\nBye.\n\n")
-    follow_session(journal, SessionPlace(root.agent.name, path), {})
+    follow_session(journal, TranscriptPlace(root.agent.name, path), {})
     assert captured(journal) == path.read_bytes()
 
 
@@ -74,7 +74,7 @@ def test_folder_of_events_is_followed(tmp_path, journal):
     (root,) = list_agent_roots(("openhands",), {"HOME": str(tmp_path)}, "linux")
     assert list(root.list_places()) == [folder]
     assert root.find_holder(folder / "events" / "event-00000-aaaaaaaa.json") == folder
-    place = SessionPlace(root.agent.name, folder, "conversation")
+    place = TranscriptPlace(root.agent.name, folder, "conversation")
     follow_session(journal, place, {})
     first = next((folder / "events").iterdir())
     new = first.with_name("event-00099-0e000099-0000-4000-8000-000000000000.json")

@@ -15,14 +15,16 @@ from tests.conftest import FIXTURES, ROOT
 from tests.discovery import cursor_databases, homes, writer
 from tests.discovery.opencode_database import CHILD, SESSION, filled
 from tests.discovery.test_cursor_editor import CID, FORMS
-from vacr.capture.session_sources import SessionPlace, export_store_parts, list_stored_sessions
+from vacr.capture.session_sources import TranscriptPlace, export_store_parts, list_stored_sessions
 
 pytestmark = pytest.mark.component
 
 
 def export_now(path, agent, session):
     """Return the parts of a session, exported directly from its store."""
-    return {part.name: part.data for part in export_store_parts(SessionPlace(agent, path, session))}
+    return {
+        part.name: part.data for part in export_store_parts(TranscriptPlace(agent, path, session))
+    }
 
 
 @contextmanager

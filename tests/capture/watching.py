@@ -19,7 +19,7 @@ from vacr.capture.session_journal import (
     list_session_journals,
     replay_journal,
 )
-from vacr.capture.session_sources import SessionPlace
+from vacr.capture.session_sources import TranscriptPlace
 from vacr.files.inputs import format_path
 
 SESSION = "3c9e7b10-5d42-4f6a-8b1e-7a2c4d6e8f01"
@@ -142,7 +142,7 @@ class Machine:
         return list(list_session_journals(self.journal))
 
     def name_of(self, path: Path, agent: str = "claude-code", session: str = "") -> str:
-        return SessionPlace(agent, path, session).name
+        return TranscriptPlace(agent, path, session).name
 
     def state_of(self, name: str) -> SessionState | None:
         """Return the current state of a session journal, or None."""

@@ -48,7 +48,7 @@ from vacr.blame.line_text import (
     normalize_layout,
     split_consecutive_numbers,
 )
-from vacr.blame.locality import EVERYWHERE, SessionPlace
+from vacr.blame.locality import EVERYWHERE, SessionRoots
 from vacr.edits import encode_file_text, strip_line_end
 
 JOIN_BY_BLOB = "blob"
@@ -115,7 +115,7 @@ class ClaimJoiner:
     def __init__(
         self,
         claims: Sequence[RecordClaims],
-        places: Sequence[SessionPlace | None] | None = None,
+        places: Sequence[SessionRoots | None] | None = None,
         frequency: LineFrequency | None = None,
     ) -> None:
         """Index the claims by the lines in them.
@@ -148,7 +148,7 @@ class ClaimJoiner:
         self.own_pieces: dict[frozenset[str], tuple[int, ...]] = {}
         self.squeezed_indexes: dict[tuple[int, ...], dict[str, list[PiecePlace]]] = {}
 
-    def _add_record(self, claims: RecordClaims, place: SessionPlace) -> None:
+    def _add_record(self, claims: RecordClaims, place: SessionRoots) -> None:
         """Add the claims of a record whose session worked at a place.
 
         Leave out files outside of the repository, and ranges that are known only by their hash if

@@ -49,7 +49,7 @@ _MIN_ROOT_VOTES = 2
 
 
 @dataclass(frozen=True, slots=True)
-class SessionPlace:
+class SessionRoots:
     """The folders of a session that correspond to a repository."""
 
     roots: Sequence[str]
@@ -95,10 +95,10 @@ class PlacedSession:
     load: Callable[[], dict[str, Any]]
     """Reads the record."""
     facts: SessionFacts
-    place: SessionPlace
+    place: SessionRoots
 
 
-EVERYWHERE = SessionPlace(roots=("",))
+EVERYWHERE = SessionRoots(roots=("",))
 """The place of a session whose paths are already paths of the repository."""
 
 
@@ -112,7 +112,7 @@ class Locality:
         self._worktrees: list[str] | None = None
         self._remotes: set[str] | None = None
 
-    def place_session(self, facts: SessionFacts) -> SessionPlace | None:
+    def place_session(self, facts: SessionFacts) -> SessionRoots | None:
         """Return where a session worked; `None` if it worked in another repository."""
         place = self._find_on_this_machine(facts)
         if place is not None:
@@ -125,9 +125,9 @@ class Locality:
         prefix = make_relative_path(facts.folder, root) if root and facts.folder else None
         roots = [known for known in dict.fromkeys([root, *facts.worktrees]) if known]
         lost = _list_unlisted_worktrees(facts, roots) if is_proven else []
-        return SessionPlace([*roots, *lost], prefix or "", is_tied)
+        return SessionRoots([*roots, *lost], prefix or "", is_tied)
 
-    def _find_on_this_machine(self, facts: SessionFacts) -> SessionPlace | None:
+    def _find_on_this_machine(self, facts: SessionFacts) -> SessionRoots | None:
         """Return the place of a session that worked in a work tree of this repository, or `None`.
 
         The session may have begun in a folder of the work tree, or in one around it.
@@ -147,10 +147,10 @@ class Locality:
             own = find_worktree_folder(f"{prefix}/")
             if _is_other_repository(top, prefix) or (own and f"{root}/{own}" not in roots):
                 return None
-            return SessionPlace(roots, prefix)
+            return SessionRoots(roots, prefix)
         inside = [top for top in worktrees if top.startswith(f"{folder}/")]
         if any(path.startswith(f"{top}/") for path in facts.named for top in inside):
-            return SessionPlace(self._add_lost_worktrees(facts, [*inside, *facts.worktrees]))
+            return SessionRoots(self._add_lost_worktrees(facts, [*inside, *facts.worktrees]))
         return None
 
     def _add_lost_worktrees(self, facts: SessionFacts, roots: Sequence[str]) -> list[str]:
@@ -247,7 +247,7 @@ def _list_unlisted_worktrees(facts: SessionFacts, roots: Sequence[str]) -> list[
 
     Leave out a folder with a repository of its own.
     """
-    place = SessionPlace(roots)
+    place = SessionRoots(roots)
     found: dict[str, None] = {}
     for path in (f"{facts.folder}/", *facts.named):
         if "worktree" in path and place.find_path(path) is None:

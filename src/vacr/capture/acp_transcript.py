@@ -55,7 +55,7 @@ from vacr.capture.acp_relay import (
 )
 from vacr.capture.hook import append_event
 from vacr.capture.journal import Journal
-from vacr.capture.session_sources import FileStamp, SessionPlace, follow_session
+from vacr.capture.session_sources import FileStamp, TranscriptPlace, follow_session
 from vacr.files import find_state_folder, make_folder_tree, make_state_folder_error
 from vacr.version import __version__
 
@@ -251,7 +251,7 @@ class TranscriptJournal:
     def __init__(self, state: Path, transcript: Path) -> None:
         """Prepare to follow a transcript; `follow` opens the journal."""
         self._state = state
-        self._place = SessionPlace(ACP_AGENT, transcript)
+        self._place = TranscriptPlace(ACP_AGENT, transcript)
         self._stamps: dict[Path, FileStamp] = {}
 
     def follow(self) -> bool:

@@ -24,7 +24,7 @@ from typing import Any
 from vacr.agents import Agent, Retention, load_agents
 from vacr.capture.hook_settings import parse_jsonc
 from vacr.capture.installers import AgentSettings, decode_settings_text, read_settings_file
-from vacr.capture.session_sources import SessionPlace
+from vacr.capture.session_sources import TranscriptPlace
 from vacr.discovery import SessionSummary, list_sessions
 from vacr.errors import UnreadableInput, UsageError
 
@@ -114,7 +114,7 @@ def _get_member(value: Any, names: tuple[str, ...]) -> Any:
 
 def is_session_captured(state: Path, session: SessionSummary) -> bool:
     """Return whether the journal was written after the session last changed."""
-    place = SessionPlace(session.agent, Path(session.path), session.session or "")
+    place = TranscriptPlace(session.agent, Path(session.path), session.session or "")
     captured = find_write_time(state / "journal" / "sessions" / f"{place.name}.frames")
     written = find_write_time(Path(session.path))
     return captured is not None and written is not None and captured >= written

@@ -32,8 +32,8 @@ from vacr.capture.session_journal import SessionJournal, SessionState, list_sess
 from vacr.capture.session_sources import (
     AgentRoot,
     FileStamp,
-    SessionPlace,
     StoredSession,
+    TranscriptPlace,
     find_session_project,
     follow_session,
     is_store,
@@ -123,7 +123,7 @@ class FailureGuard:
 class FollowedSession:
     """A session that is followed; everything here is known without opening its journal."""
 
-    place: SessionPlace
+    place: TranscriptPlace
     journal: str
     """The name of its journal."""
     head: ChainHead = EMPTY_CHAIN_HEAD
@@ -198,7 +198,7 @@ class FollowedSessions(dict[str, FollowedSession]):
         super().__init__()
         self._by_transcript: dict[Path, FollowedSession] = {}
 
-    def get_or_add(self, place: SessionPlace, journal: str) -> FollowedSession:
+    def get_or_add(self, place: TranscriptPlace, journal: str) -> FollowedSession:
         """Return the followed session at a place; add it, with this journal name, if it is new."""
         session = self.get(place.name)
         if session is None:
@@ -322,7 +322,7 @@ class SessionCapture:
             journal = self.journal.session(name)
             state = journal.state
             if journal.name == name and state.frames:
-                place = SessionPlace(state.agent, state.path, state.session)
+                place = TranscriptPlace(state.agent, state.path, state.session)
                 self.update(self.followed.get_or_add(place, name), journal)
 
     def _look_at_holder(self, root: AgentRoot, path: Path) -> None:
@@ -338,7 +338,7 @@ class SessionCapture:
                 "not followed: the link leads out of the agent's folder", where=str(path)
             )
         if not is_store(path):
-            self._look_at_file(SessionPlace(root.agent.name, path))
+            self._look_at_file(TranscriptPlace(root.agent.name, path))
             return
         if time.monotonic() - self._store_exports.get(path, 0.0) < _STORE_PAUSE_SECONDS:
             self._postponed.add(path)
@@ -346,7 +346,7 @@ class SessionCapture:
         self._store_exports[path] = time.monotonic()
         self._look_at_store(root.agent.name, path)
 
-    def _look_at_file(self, place: SessionPlace) -> None:
+    def _look_at_file(self, place: TranscriptPlace) -> None:
         """Follow a transcript if it changed or was deleted, and is wanted."""
         try:
             status = place.path.stat()
@@ -365,7 +365,7 @@ class SessionCapture:
         stored_sessions = list_stored_sessions(path, agent)
         is_alone = len(stored_sessions) == 1
         for session, stored in stored_sessions.items():
-            place = SessionPlace(agent, path, session)
+            place = TranscriptPlace(agent, path, session)
             # The list need not show every addition to a session, so any change of the database is
             # a reason to look at an active one.
             is_active = is_alone or self._is_active(place)
@@ -375,12 +375,12 @@ class SessionCapture:
             if self._follow_stored_session(place, stored):
                 self._store_marks[path, session] = mark
 
-    def _is_active(self, place: SessionPlace) -> bool:
+    def _is_active(self, place: TranscriptPlace) -> bool:
         """Return whether the session at a place is followed, and changed a short time ago."""
         followed = self.followed.get(place.name)
         return followed is not None and time.time() - followed.changed < self.settings.quiet
 
-    def _follow_stored_session(self, place: SessionPlace, stored: StoredSession) -> bool:
+    def _follow_stored_session(self, place: TranscriptPlace, stored: StoredSession) -> bool:
         """Follow a session in a store if it is wanted; return whether that worked.
 
         For a session that is not wanted, return True.
@@ -390,7 +390,7 @@ class SessionCapture:
         follow = partial(self.follow, place, stored.project)
         return self._guard(f"{place.path}: {place.session}", follow)
 
-    def _is_wanted(self, place: SessionPlace, updated: float | None) -> bool:
+    def _is_wanted(self, place: TranscriptPlace, updated: float | None) -> bool:
         """Return whether to follow a session: it is followed, has a journal, or is recent enough.
 
         `updated` is when it last changed, in seconds since 1970, or None if that is unknown or it
@@ -402,7 +402,7 @@ class SessionCapture:
         retired_at = self.journal.get_retirement_time(place.name) / 1000
         return updated is not None and updated >= max(self.settings.since, retired_at)
 
-    def follow(self, place: SessionPlace, project: str = "") -> None:
+    def follow(self, place: TranscriptPlace, project: str = "") -> None:
         """Bring the journal of the session at a place up to date, and start following it.
 
         `project` is the project of the session, if a store states it; otherwise it is looked up.
@@ -490,7 +490,7 @@ class HookEventCapture:
             self._capturing.follow(place)
         progress.size = size
 
-    def _find_place(self, spool: Spool) -> SessionPlace | None:
+    def _find_place(self, spool: Spool) -> TranscriptPlace | None:
         """Return the place of a spool's session, or None while its transcript may still come.
 
         If no transcript has come `settling` seconds after the last event, return a place for events
@@ -508,7 +508,7 @@ class HookEventCapture:
         age = time.time() - spool.path.stat().st_mtime
         return place if place != events_only or age >= self._capturing.settings.settling else None
 
-    def _get_offset(self, spool_name: str, place: SessionPlace) -> int:
+    def _get_offset(self, spool_name: str, place: TranscriptPlace) -> int:
         """Return how many bytes of a spool are in the journal of the session at a place."""
         return self._capturing.journal.get_spool_offset(spool_name, place.name)
 
@@ -531,8 +531,8 @@ class HookEventCapture:
 
 
 def find_spool_place(
-    spool: Spool, events: list[HookEvent], roots: list[AgentRoot], known: list[SessionPlace]
-) -> SessionPlace:
+    spool: Spool, events: list[HookEvent], roots: list[AgentRoot], known: list[TranscriptPlace]
+) -> TranscriptPlace:
     """Return the place of the session that a spool's events belong to.
 
     It is the transcript that an event names, if one of the `roots` allows it, or else the matching
@@ -544,16 +544,16 @@ def find_spool_place(
             path = Path(named)
             for root in roots:
                 if root.agent.name == spool.agent and _is_transcript(root, path):
-                    return SessionPlace(spool.agent, path)
+                    return TranscriptPlace(spool.agent, path)
     for place in known:
         if place.agent == spool.agent and _matches_session(place, spool.session):
             return place
     return make_events_only_place(spool)
 
 
-def make_events_only_place(spool: Spool) -> SessionPlace:
+def make_events_only_place(spool: Spool) -> TranscriptPlace:
     """Return the place of a spool's session if it has no transcript: the path of the spool."""
-    return SessionPlace(spool.agent, spool.hook_path, spool.session)
+    return TranscriptPlace(spool.agent, spool.hook_path, spool.session)
 
 
 def _is_transcript(root: AgentRoot, path: Path) -> bool:
@@ -570,7 +570,7 @@ def _is_transcript(root: AgentRoot, path: Path) -> bool:
         return False
 
 
-def _matches_session(place: SessionPlace, session: str) -> bool:
+def _matches_session(place: TranscriptPlace, session: str) -> bool:
     """Return whether the session at a place has this id, or a file name that ends with it.
 
     For example, the file `2026-01-02-ID.jsonl` matches if the id is as long as a UUID.
@@ -592,7 +592,7 @@ class SpoolProgress:
     The path alone is not enough: after a spool was removed, another may get the same path.
     """
     inode: int
-    place: SessionPlace | None = None
+    place: TranscriptPlace | None = None
     """The place of its session, once known."""
     size: int = 0
     """Its size when all of it was read."""

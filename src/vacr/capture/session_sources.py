@@ -4,8 +4,8 @@ A place is a transcript, or a session in a database or folder that holds several
 is the name of its journal, so it has to be stable, unique and readable.
 
 >>> from pathlib import Path
->>> from vacr.capture.session_sources import SessionPlace, follow_session
->>> SessionPlace("some-agent", Path("/home/nora/chats/fix the bug.jsonl")).name
+>>> from vacr.capture.session_sources import TranscriptPlace, follow_session
+>>> TranscriptPlace("some-agent", Path("/home/nora/chats/fix the bug.jsonl")).name
 'some-agent/fix-the-bug-163e9ddc502323a5'
 
 The file system reports changes of any file. `AgentRoot.find_holder` maps it to its place:
@@ -25,7 +25,7 @@ that an agent rewrites are read whole.
 >>> from vacr.capture.session_journal import SessionJournal
 >>> agent, *_ = load_agents()
 >>> path = Path("abc.jsonl")
->>> journal, place = SessionJournal("abc", Path("abc.frames")), SessionPlace(agent, path)
+>>> journal, place = SessionJournal("abc", Path("abc.frames")), TranscriptPlace(agent, path)
 >>> for content in (b"one\n", b"one\ntwo\n", b"one\n2\n"):
 ...     _ = path.write_bytes(content)
 ...     print(follow_session(journal, place, {}), journal.read_part(journal.state.parts[0]))
@@ -85,7 +85,7 @@ _SAFE_OPEN_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 @dataclass(frozen=True)
-class SessionPlace:
+class TranscriptPlace:
     """A transcript, or a session in a database or folder that holds several."""
 
     agent: str
@@ -212,7 +212,9 @@ def list_agent_roots(
     ]
 
 
-def find_session_project(place: SessionPlace, roots: Iterable[AgentRoot] = ()) -> tuple[str, bool]:
+def find_session_project(
+    place: TranscriptPlace, roots: Iterable[AgentRoot] = ()
+) -> tuple[str, bool]:
     """Return a session's project, as `vacr list` shows it, and whether the session states it.
 
     The project is the agent's working folder, if the start or end of the transcript has it, or
@@ -255,7 +257,7 @@ class FileStamp:
 
 
 def follow_session(
-    journal: SessionJournal, place: SessionPlace, stamps: dict[Path, FileStamp]
+    journal: SessionJournal, place: TranscriptPlace, stamps: dict[Path, FileStamp]
 ) -> int:
     """Append the changes of a session to its journal, and return how many bytes are new.
 
@@ -288,7 +290,7 @@ def follow_session(
 # --- following files ---
 
 
-def is_transcript_unchanged(place: SessionPlace, stamps: dict[Path, FileStamp]) -> bool:
+def is_transcript_unchanged(place: TranscriptPlace, stamps: dict[Path, FileStamp]) -> bool:
     """Return whether a transcript and its attached files all have the stamps of the last look.
 
     Return False if a file cannot be examined.
@@ -414,7 +416,7 @@ def _capture_splices(
 # --- following stores ---
 
 
-def export_store_parts(place: SessionPlace) -> Iterator[SourcePart]:
+def export_store_parts(place: TranscriptPlace) -> Iterator[SourcePart]:
     """Read a session from a database or folder store, and yield its parts.
 
     Raises:
@@ -537,7 +539,7 @@ def read_current_parts(state: SessionState) -> dict[str, bytes | UnreadableInput
     if state.session:
         missing = UnreadableInput("the session no longer has this file")
         parts = dict.fromkeys((part.name for part in state.parts), missing)
-        place = SessionPlace(state.agent, state.path, state.session)
+        place = TranscriptPlace(state.agent, state.path, state.session)
         try:
             parts |= {part.name: part.data for part in export_store_parts(place)}
         except UnreadableInput as error:

@@ -25,10 +25,10 @@ Three helpers do the parts that take long, or wait:
 
 Sealing a session by hand shows what the queue hands over, and what the journal notes:
 
->>> from vacr.capture.session_sources import SessionPlace
+>>> from vacr.capture.session_sources import TranscriptPlace
 >>> from vacr.capture.watcher import SealedRecord, SealingQueue, SealRequest
 >>> journal = Journal(Path("state/journal"))
->>> place = SessionPlace("some-agent", Path("abc.jsonl"))
+>>> place = TranscriptPlace("some-agent", Path("abc.jsonl"))
 >>> session = journal.session(place.name)
 >>> session.begin(place.agent, place.path, "")
 >>> part = session.open_part("abc.jsonl", place.path, rewritten=False)
@@ -69,7 +69,7 @@ from vacr.capture.session_capture import (
     WatchSettings,
 )
 from vacr.capture.session_journal import get_session_journal_path
-from vacr.capture.session_sources import AgentRoot, SessionPlace
+from vacr.capture.session_sources import AgentRoot, TranscriptPlace
 from vacr.errors import Unreachable, VacrError
 from vacr.registration import RegistrationClient
 from vacr.signing import PublicKey
@@ -328,7 +328,7 @@ class CheckpointAnchoring:
 class SealRequest:
     """A session to seal, up to a head of its journal."""
 
-    place: SessionPlace
+    place: TranscriptPlace
     journal: str
     """The name of its journal."""
     head: ChainHead
@@ -477,7 +477,7 @@ class SealingQueue:
 
 
 def _write_session_parts(
-    journal_folder: Path, request: SealRequest, main: SessionPlace, target: Path
+    journal_folder: Path, request: SealRequest, main: TranscriptPlace, target: Path
 ) -> Iterator[tuple[Path, str]]:
     """Write the parts of a session, as first seen, below the folder `target`.
 
