@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vacr.agents.agent import NO_CACHE_WRITES as NO_CACHE_WRITES
     from vacr.agents.agent import Agent as Agent
+    from vacr.agents.agent import AgentSettingsFile as AgentSettingsFile
     from vacr.agents.agent import CacheWrites as CacheWrites
     from vacr.agents.agent import CallReports as CallReports
     from vacr.agents.agent import EncryptedStore as EncryptedStore
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from vacr.agents.agent import McpSettings as McpSettings
     from vacr.agents.agent import Retention as Retention
     from vacr.agents.agent import SessionStore as SessionStore
-    from vacr.agents.agent import SettingsFile as SettingsFile
     from vacr.agents.agent import ShellBehaviour as ShellBehaviour
     from vacr.agents.agent import Source as Source
     from vacr.agents.agent import SourcePart as SourcePart
@@ -122,7 +122,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "Retention",
             "NO_CACHE_WRITES",
             "SessionStore",
-            "SettingsFile",
+            "AgentSettingsFile",
             "ShellBehaviour",
             "Source",
             "SourcePart",

@@ -250,7 +250,7 @@ class HookLayout:
 
 
 @dataclass(frozen=True)
-class SettingsFile:
+class AgentSettingsFile:
     """A settings file of an agent: for the user, for a project, or for both together."""
 
     base: str
@@ -272,7 +272,7 @@ class SettingsFile:
 
 
 @dataclass(frozen=True)
-class HookSettings(SettingsFile):
+class HookSettings(AgentSettingsFile):
     """The settings file for hooks, the events of the agent, and the answers it expects."""
 
     layout: HookLayout | None = None
@@ -290,7 +290,7 @@ class HookSettings(SettingsFile):
 
 
 @dataclass(frozen=True)
-class McpSettings(SettingsFile):
+class McpSettings(AgentSettingsFile):
     """The settings file that names MCP servers, and the form of a server in it."""
 
     other_files: tuple[str, ...] = ()

@@ -40,7 +40,7 @@ from functools import cache
 from pathlib import Path
 from string import Template
 
-from vacr.agents import HookLayout, HookSettings, SettingsFile, load_agents
+from vacr.agents import AgentSettingsFile, HookLayout, HookSettings, load_agents
 from vacr.capture.hook_settings import (
     HOOK_SCRIPT_MARK,
     add_hooks,
@@ -84,7 +84,7 @@ class AgentSettings:
     """An agent, and one of its settings files."""
 
     name: str
-    settings: SettingsFile
+    settings: AgentSettingsFile
 
     @property
     def local(self) -> str:
