@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vacr.app.health import OK as OK
     from vacr.app.health import PROBLEM as PROBLEM
     from vacr.app.health import WARNING as WARNING
-    from vacr.app.health import Finding as Finding
+    from vacr.app.health import HealthFinding as HealthFinding
     from vacr.app.health import check_agents as check_agents
     from vacr.app.health import check_folders as check_folders
     from vacr.app.health import check_index as check_index
@@ -47,7 +47,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "OK",
             "PROBLEM",
             "WARNING",
-            "Finding",
+            "HealthFinding",
             "check_agents",
             "check_folders",
             "check_index",

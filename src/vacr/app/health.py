@@ -75,7 +75,7 @@ _FIRST_RELEASE = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
 
 
 @dataclass(frozen=True)
-class Finding:
+class HealthFinding:
     """One result of a check."""
 
     area: str
@@ -86,14 +86,14 @@ class Finding:
     """The command that fixes it; empty if no action is needed."""
 
 
-def check_parts(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
+def check_parts(environment: Mapping[str, str] = os.environ) -> Iterator[HealthFinding]:
     """Yield the installed and the missing optional parts, and the programs that vacr calls."""
     installed = [name for name, (module, _) in _EXTRAS.items() if find_spec(module) is not None]
     if installed:
-        yield Finding("parts", OK, f"installed: {', '.join(installed)}")
+        yield HealthFinding("parts", OK, f"installed: {', '.join(installed)}")
     for name, (_, purpose) in _EXTRAS.items():
         if name not in installed:
-            yield Finding(
+            yield HealthFinding(
                 "parts",
                 NOTE,
                 f"vacr[{name}] is not installed; it is needed to {purpose}",
@@ -103,12 +103,12 @@ def check_parts(environment: Mapping[str, str] = os.environ) -> Iterator[Finding
         path = shutil.which(program, path=environment.get("PATH"))
         if path is None:
             message = f"{program} is not installed: {purpose}"
-            yield Finding("parts", WARNING, message, f"apt install {program}")
+            yield HealthFinding("parts", WARNING, message, f"apt install {program}")
         else:
-            yield Finding("parts", OK, f"{program}: {path}")
+            yield HealthFinding("parts", OK, f"{program}: {path}")
 
 
-def check_folders(state: Path, config: Path) -> Iterator[Finding]:
+def check_folders(state: Path, config: Path) -> Iterator[HealthFinding]:
     """Yield the permissions that let other users read secrets, or change settings and trust.
 
     Also yield the secrets, settings and trust stores that belong to another user. Files that do
@@ -132,29 +132,29 @@ def check_folders(state: Path, config: Path) -> Iterator[Finding]:
         if stat.S_IMODE(found.st_mode) & mask:
             shown = abbreviate_home(str(path))
             message = f"other users can {verb} {shown}"
-            yield Finding("permissions", PROBLEM, message, f"chmod {mode} '{path}'")
+            yield HealthFinding("permissions", PROBLEM, message, f"chmod {mode} '{path}'")
         elif found.st_uid not in (0, os.geteuid()):
             message = f"{path} belongs to another user"
-            yield Finding("permissions", PROBLEM, message, f"sudo chown $USER '{path}'")
+            yield HealthFinding("permissions", PROBLEM, message, f"sudo chown $USER '{path}'")
 
 
-def check_keys(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
+def check_keys(environment: Mapping[str, str] = os.environ) -> Iterator[HealthFinding]:
     """Yield whether this machine has a signing key, and whether the user's trust store lists it."""
     private = find_machine_key(environment)
     public = private.with_name("signing.pub.pem")
     if not private.exists():
         if public.exists():
             message = f"the private key of this machine is missing: {abbreviate_home(str(private))}"
-            yield Finding("key", PROBLEM, message, f"mv '{public}' '{public}.old'")
+            yield HealthFinding("key", PROBLEM, message, f"mv '{public}' '{public}.old'")
         elif not find_own_settings(environment).exists():
-            yield Finding("key", NOTE, "no key, trust store and log are set up", "vacr init")
+            yield HealthFinding("key", NOTE, "no key, trust store and log are set up", "vacr init")
         return
     try:
         [key] = parse_public_keys(public.read_bytes())
         stores = [store for store in find_default_stores(environment) if store.state == "own"]
         parties = [party for store in stores for party in store.parse().parties]
     except (OSError, ValueError, VacrError) as error:
-        yield Finding(
+        yield HealthFinding(
             "key", PROBLEM, f"the key of this machine cannot be read: {error}", f"ls -l '{public}'"
         )
         return
@@ -166,33 +166,33 @@ def check_keys(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]
         if any(compute_thumbprint(one) == thumbprint for one in party.keys)
     ]
     if names:
-        yield Finding("key", OK, f"{shown} is trusted as {names[0]}")
+        yield HealthFinding("key", OK, f"{shown} is trusted as {names[0]}")
     else:
         fix = f"vacr trust add NAME --key '{public}'"
-        yield Finding("key", WARNING, f"{shown} is not in your trust store", fix)
+        yield HealthFinding("key", WARNING, f"{shown} is not in your trust store", fix)
 
 
-def check_trust(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
+def check_trust(environment: Mapping[str, str] = os.environ) -> Iterator[HealthFinding]:
     """Yield each trust store, and whether it counts."""
     try:
         stores = find_default_stores(environment)
     except VacrError as error:
-        yield Finding("trust", PROBLEM, str(error), error.hint)
+        yield HealthFinding("trust", PROBLEM, str(error), error.hint)
         return
     for store in stores:
         shown = abbreviate_home(store.path)
         if store.state not in COUNTED_STATES:
             message = f"trust store {shown} is {store.state}, and does not count"
-            yield Finding("trust", WARNING, message, "vacr trust approve")
+            yield HealthFinding("trust", WARNING, message, "vacr trust approve")
             continue
         try:
             count = format_count(len(store.parse().parties), "trusted party")
-            yield Finding("trust", OK, f"trust store {shown}: {count}")
+            yield HealthFinding("trust", OK, f"trust store {shown}: {count}")
         except UnreadableInput as error:
-            yield Finding("trust", PROBLEM, str(error), f"${{EDITOR:-vi}} '{store.path}'")
+            yield HealthFinding("trust", PROBLEM, str(error), f"${{EDITOR:-vi}} '{store.path}'")
 
 
-def check_agents(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
+def check_agents(environment: Mapping[str, str] = os.environ) -> Iterator[HealthFinding]:
     """Yield whether agents here have our hooks and MCP server, and whether these work."""
     for hooks in load_agent_hooks().values():
         if hooks.is_here(environment):
@@ -217,36 +217,36 @@ def _list_settings(agent: AgentSettings, environment: Mapping[str, str]) -> list
 
 def _grade_entry(
     agent: str, verb: str, scope: str, path: Path, found: tuple[str, str]
-) -> Iterator[Finding]:
+) -> Iterator[HealthFinding]:
     """Yield a finding about our hooks, or our MCP server, in one settings file of an agent."""
     status, detail = found
     area = "hooks" if verb == "hook" else "mcp"
     option = " --project" if scope == PROJECT_SCOPE else ""
     install = f"vacr {verb} install --agent {agent}{option}"
     if status == HOOKS_INSTALLED:
-        yield Finding(area, OK, f"{agent}: installed in {abbreviate_home(str(path))}")
+        yield HealthFinding(area, OK, f"{agent}: installed in {abbreviate_home(str(path))}")
     elif status != HOOKS_NOT_INSTALLED:
         message = f"{agent}: {status} in {abbreviate_home(str(path))}: {detail}"
-        yield Finding(area, PROBLEM, message, install)
+        yield HealthFinding(area, PROBLEM, message, install)
     elif scope == USER_SCOPE:
-        yield Finding(area, NOTE, f"{agent}: not installed", install)
+        yield HealthFinding(area, NOTE, f"{agent}: not installed", install)
 
 
 def check_sessions(
     state: Path, environment: Mapping[str, str] = os.environ, now: float | None = None
-) -> Iterator[Finding]:
+) -> Iterator[HealthFinding]:
     """Yield how many sessions there are, which cannot be read, and which are deleted soon."""
     now = time.time() if now is None else now
     failed: list[UnreadableInput] = []
     sessions = list(list_sessions(environment=environment, failed=failed))
     if not sessions:
-        yield Finding("sessions", NOTE, "no sessions found on this machine")
+        yield HealthFinding("sessions", NOTE, "no sessions found on this machine")
     agents = sorted({session.agent for session in sessions})
     for agent in agents:
         count = sum(session.agent == agent for session in sessions)
-        yield Finding("sessions", OK, f"{agent}: {format_count(count, 'session')}")
+        yield HealthFinding("sessions", OK, f"{agent}: {format_count(count, 'session')}")
     for error in failed:
-        yield Finding("sessions", WARNING, f"cannot be read: {error}", "vacr list -v")
+        yield HealthFinding("sessions", WARNING, f"cannot be read: {error}", "vacr list -v")
     endangered = list_unkept_sessions(state, environment, now)
     for agent in agents:
         lost = [one for one in endangered if one.session.agent == agent and not one.is_captured]
@@ -259,25 +259,25 @@ def check_sessions(
                 f"{agent} deletes {format_count(len(lost), 'session')} within 7 days, from "
                 f"{first:%Y-%m-%d}: {names}{more}"
             )
-            yield Finding("sessions", WARNING, message, "vacr keep")
+            yield HealthFinding("sessions", WARNING, message, "vacr keep")
     yield from _check_clock(sessions, now)
 
 
-def _check_clock(sessions: list[SessionSummary], now: float) -> Iterator[Finding]:
+def _check_clock(sessions: list[SessionSummary], now: float) -> Iterator[HealthFinding]:
     """Yield a finding if the clock is before this software, or before the newest session."""
     newest = max((find_write_time(Path(one.path)) or 0 for one in sessions), default=0)
     if now < _FIRST_RELEASE or newest > now + _CLOCK_TOLERANCE_SECONDS:
         shown = datetime.fromtimestamp(now, UTC)
         message = f"the clock says {shown:%Y-%m-%d %H:%M} UTC, before the newest session"
-        yield Finding("clock", WARNING, message, "timedatectl status")
+        yield HealthFinding("clock", WARNING, message, "timedatectl status")
 
 
-def check_index(state: Path) -> Iterator[Finding]:
+def check_index(state: Path) -> Iterator[HealthFinding]:
     """Yield whether the index of conversations can be read."""
     path = find_index_file(state)
     shown = abbreviate_home(str(path))
     if not path.exists():
-        yield Finding("index", NOTE, "no index yet; the first search makes it")
+        yield HealthFinding("index", NOTE, "no index yet; the first search makes it")
         return
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
@@ -286,21 +286,21 @@ def check_index(state: Path) -> Iterator[Finding]:
                 "SELECT count(*) FROM sources WHERE failure <> ''"
             ).fetchall()
     except (sqlite3.Error, ValueError) as error:
-        yield Finding("index", PROBLEM, f"{shown}: {error}", f"rm '{path}'* && vacr stats")
+        yield HealthFinding("index", PROBLEM, f"{shown}: {error}", f"rm '{path}'* && vacr stats")
         return
-    yield Finding("index", OK, f"{shown}: {format_count(count, 'conversation')}")
+    yield HealthFinding("index", OK, f"{shown}: {format_count(count, 'conversation')}")
     if failures:
         message = f"{format_count(failures, 'session')} could not be read into the index"
-        yield Finding("index", WARNING, message, "vacr stats -v")
+        yield HealthFinding("index", WARNING, message, "vacr stats -v")
 
 
-def check_waiting(state: Path) -> Iterator[Finding]:
+def check_waiting(state: Path) -> Iterator[HealthFinding]:
     """Yield what waits for the user: statements to register, and errors of hooks."""
     items = list(Outbox(find_outbox_folder({"VACR_STATE": str(state)})).items())
     if items:
         message = f"{format_count(len(items), 'statement')} not yet registered in a log"
-        yield Finding("log", WARNING, message, "vacr register --pending")
+        yield HealthFinding("log", WARNING, message, "vacr register --pending")
     errors = state / os.fsdecode(ERROR_LOG_FILE)
     if errors.is_file() and errors.stat().st_size:
         message = f"hooks have logged errors: {abbreviate_home(str(errors))}"
-        yield Finding("hooks", WARNING, message, f"cat '{errors}'")
+        yield HealthFinding("hooks", WARNING, message, f"cat '{errors}'")

@@ -17,8 +17,8 @@ The modules in the order of the work, from a text to a verdict:
                                      └─▶ type_heights ─▶ generator (random instances)
 """
 
-from vacr.cddl.descriptions import Finding, describe_value
+from vacr.cddl.descriptions import SchemaFinding, describe_value
 from vacr.cddl.schema import Checker, Schema, compile_cddl
 from vacr.cddl.tokens import CddlError
 
-__all__ = ["CddlError", "Checker", "Finding", "Schema", "compile_cddl", "describe_value"]
+__all__ = ["CddlError", "Checker", "Schema", "SchemaFinding", "compile_cddl", "describe_value"]

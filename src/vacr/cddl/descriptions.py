@@ -2,9 +2,9 @@
 
 A finding names the place where a value does not match, the value there and the expected type:
 
-    >>> from vacr.cddl.descriptions import Finding, describe_value
+    >>> from vacr.cddl.descriptions import SchemaFinding, describe_value
     >>> found = describe_value(["a secret"] * 3)
-    >>> Finding("/entries/0/name", "tool-call", found, "tstr").text()
+    >>> SchemaFinding("/entries/0/name", "tool-call", found, "tstr").text()
     '/entries/0/name: tool-call: an array of 3 elements, expected tstr'
 
 No value is ever shown whole: a record may have megabytes, and its content may be secret.
@@ -46,7 +46,7 @@ _ESCAPE_ALLOWANCE = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class SchemaFinding:
     """One place where a value does not match its schema."""
 
     pointer: str

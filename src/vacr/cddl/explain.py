@@ -25,7 +25,7 @@ from typing import Any, TypeAlias
 from vacr.cddl.compiler import CheckProgram
 from vacr.cddl.descriptions import (
     MAX_SHOWN_NAMES,
-    Finding,
+    SchemaFinding,
     describe_allowed_members,
     describe_member_count,
     describe_type,
@@ -77,9 +77,9 @@ _MISSING = object()
 _EITHER_SIDE_OPERATORS = frozenset({"default", "feature", "and", "within"})
 
 
-def make_unchecked_finding(node: TypeNode, reason: str, rule: str) -> Finding:
+def make_unchecked_finding(node: TypeNode, reason: str, rule: str) -> SchemaFinding:
     """Return a finding about a whole value that could not be checked, for this reason."""
-    return Finding("", rule, reason, describe_type(node))
+    return SchemaFinding("", rule, reason, describe_type(node))
 
 
 class Explainer:
@@ -92,9 +92,9 @@ class Explainer:
         """
         self._program = program
         self._limit = limit
-        self._findings: list[Finding] = []
+        self._findings: list[SchemaFinding] = []
 
-    def explain(self, node: TypeNode, value: Any, rule: str) -> list[Finding]:
+    def explain(self, node: TypeNode, value: Any, rule: str) -> list[SchemaFinding]:
         """Return the findings about a value that does not match a type: at least one.
 
         `rule` is the name in a finding that is not inside a named rule of the type.
@@ -115,7 +115,9 @@ class Explainer:
         finally:
             self._program.forget()
         # Each part of a value can fit while the whole does not, so there may be no finding.
-        return self._findings or [Finding("", rule, describe_value(value), describe_type(node))]
+        return self._findings or [
+            SchemaFinding("", rule, describe_value(value), describe_type(node))
+        ]
 
     def _matches(self, node: TypeNode, value: Any) -> bool:
         """Return whether a value matches a type, by the compiled check."""
@@ -124,7 +126,7 @@ class Explainer:
     def _add(self, pointer: str, rule: str, found: str, expected: str) -> None:
         """Add a finding with these members, unless the limit is reached."""
         if not self._is_full:
-            self._findings.append(Finding(pointer, rule, found, expected))
+            self._findings.append(SchemaFinding(pointer, rule, found, expected))
 
     @property
     def _is_full(self) -> bool:

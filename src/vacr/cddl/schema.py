@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 
 from vacr.cddl.compiler import CheckProgram
 from vacr.cddl.controls import prepare_control
-from vacr.cddl.descriptions import Finding
+from vacr.cddl.descriptions import SchemaFinding
 from vacr.cddl.maps import expand_map_group
 from vacr.cddl.names import NameResolver, RuleTable, build_rule_table
 from vacr.cddl.syntax import parse_rules, parse_type
@@ -258,7 +258,7 @@ class Checker:
         finally:
             self._program.forget()
 
-    def findings(self, value: Any, limit: int | None = None) -> list[Finding]:
+    def findings(self, value: Any, limit: int | None = None) -> list[SchemaFinding]:
         """Return where and why a value does not match; an empty list when it matches.
 
         There are at most `limit` findings; None stands for 100. A value too deep or too costly to

@@ -21,7 +21,7 @@ from vacr.app import (
     OK,
     PROBLEM,
     WARNING,
-    Finding,
+    HealthFinding,
     check_agents,
     check_folders,
     check_index,
@@ -87,7 +87,7 @@ def command(strict: bool, format: str, quiet: bool, verbose: int) -> int:
     return EXIT_FINDINGS if strict and wrong else 0
 
 
-def _collect_findings() -> Iterator[Finding]:
+def _collect_findings() -> Iterator[HealthFinding]:
     """Yield the findings of all checks, by area."""
     state = find_state_folder(os.environ)
     found = [*check_parts(), *_check_settings(), *check_keys(), *check_trust()]
@@ -98,29 +98,29 @@ def _collect_findings() -> Iterator[Finding]:
         yield from (finding for finding in found if finding.area == area)
 
 
-def _check_settings() -> Iterator[Finding]:
+def _check_settings() -> Iterator[HealthFinding]:
     """Yield a finding for each settings file, and for each wrong setting."""
     try:
         files = read_settings_files()
     except VacrError as error:
-        yield Finding("settings", PROBLEM, str(error), error.hint)
+        yield HealthFinding("settings", PROBLEM, str(error), error.hint)
         return
     for file in files:
         if file.state not in COUNTED_STATES:
-            yield Finding(
+            yield HealthFinding(
                 "settings", WARNING, describe_ignored_settings(file)[0], "vacr trust approve"
             )
             continue
         wrong = list(check_settings(file, click.get_current_context().find_root()))
         for one in wrong:
-            yield Finding("settings", PROBLEM, str(one), f"${{EDITOR:-vi}} '{file.path}'")
+            yield HealthFinding("settings", PROBLEM, str(one), f"${{EDITOR:-vi}} '{file.path}'")
         if not wrong:
             verbs = ", ".join(file.tables)
             content = f"sets options of {verbs}" if verbs else "sets no options"
-            yield Finding("settings", OK, f"{abbreviate_home(file.path)}: {content}")
+            yield HealthFinding("settings", OK, f"{abbreviate_home(file.path)}: {content}")
 
 
-def _print_finding(finding: Finding, voice: Voice) -> None:
+def _print_finding(finding: HealthFinding, voice: Voice) -> None:
     """Print a finding, and its fix on a line of its own."""
     voice.prose(f"  {_MARKS[finding.grade]} {finding.message}")
     if finding.fix:

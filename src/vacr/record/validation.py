@@ -30,7 +30,7 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
 
-from vacr.cddl import CddlError, Finding, Schema, compile_cddl, describe_value
+from vacr.cddl import CddlError, Schema, SchemaFinding, compile_cddl, describe_value
 from vacr.errors import InvalidRecord, InvalidSchema
 from vacr.model import JsonObject
 from vacr.record.encoding import is_made_by_vacr
@@ -55,7 +55,7 @@ _USAGE_PARTS = (("cached", "input"), ("reasoning", "output"))
 
 EntryPath = tuple[int, ...]
 """The indexes that lead from the session's entries to a child, level by level."""
-FindingsAndRemarks = tuple[list[Finding], list[Finding]]
+FindingsAndRemarks = tuple[list[SchemaFinding], list[SchemaFinding]]
 FormatQuestion = Callable[[JsonObject], bool | None]
 """Returns whether the native format of a record stores calls outside the content of messages.
 
@@ -71,8 +71,8 @@ class ValidationReport:
     """The CDDL rule that the value was checked against."""
     schema: str
     """The name of the schema; empty if the value names an unsupported version."""
-    findings: list[Finding] = field(default_factory=list)
-    remarks: list[Finding] = field(default_factory=list)
+    findings: list[SchemaFinding] = field(default_factory=list)
+    remarks: list[SchemaFinding] = field(default_factory=list)
     is_cut: bool = False
     """Whether there are more findings than the hundred in the list."""
 
@@ -123,13 +123,15 @@ def validate(
             schema = load_record_schema(_get_named_version(value))
         except InvalidRecord as error:
             supported = " or ".join(f"{major}.*" for major in SUPPORTED_MAJOR_VERSIONS)
-            finding = Finding(error.where, "verifiable-agent-record", error.message, supported)
+            finding = SchemaFinding(
+                error.where, "verifiable-agent-record", error.message, supported
+            )
             return ValidationReport(chosen_rule, "", [finding])
     with report_schema_errors():
         checker = schema.checker(chosen_rule or None, json=json)
         # One finding more than are reported shows that there are more.
         findings = checker.findings(value, MAX_SEMANTIC_FINDINGS + 1)
-    remarks: list[Finding] = []
+    remarks: list[SchemaFinding] = []
     if not findings and is_record_schema(schema):
         findings, remarks = _check_semantics(
             value, checker.rule, schema, has_separate_calls, json=json
@@ -284,7 +286,7 @@ def _check_session(session: JsonObject, check: SemanticCheck, base: str) -> Find
         if span is not None and get_epoch_milliseconds(start) != get_epoch_milliseconds(span[0]):
             expected = f"a time after the start, {shorten_value(start)}"
             check.findings.append(
-                Finding(
+                SchemaFinding(
                     f"{base}/session-end", "times must be in order", shorten_value(end), expected
                 )
             )
@@ -310,8 +312,8 @@ class SemanticCheck:
         self._base = base
         self._strict_views = strict_views
         self._allows_more_children = cache(allows_more_children)
-        self.findings: list[Finding] = []
-        self.remarks: list[Finding] = []
+        self.findings: list[SchemaFinding] = []
+        self.remarks: list[SchemaFinding] = []
         # Where each id was seen first.
         self._ids: dict[str, EntryPath] = {}
         self._parents: dict[str, EntryPath] = {}
@@ -450,7 +452,7 @@ class SemanticCheck:
         if steps_back:
             noun = "entry is" if steps_back == 1 else "entries are"
             found = f"{steps_back} {noun} earlier than the one before"
-            self.remarks.append(Finding(self._base, "times must be in order", found, "none"))
+            self.remarks.append(SchemaFinding(self._base, "times must be in order", found, "none"))
 
     def _add_finding(
         self, path: EntryPath, member: str, rule: str, found: str, expected: str
@@ -461,7 +463,7 @@ class SemanticCheck:
         """
         if len(self.findings) <= MAX_SEMANTIC_FINDINGS:
             pointer = f"{self._format_pointer(path)}/{member}"
-            self.findings.append(Finding(pointer, rule, found, expected))
+            self.findings.append(SchemaFinding(pointer, rule, found, expected))
 
     def _add_remark(
         self, path: EntryPath, member: str, rule: str, found: str, expected: str
@@ -469,7 +471,7 @@ class SemanticCheck:
         """Add a remark about a member of the entry at a path, up to the limit."""
         if len(self.remarks) < MAX_SEMANTIC_FINDINGS:
             pointer = f"{self._format_pointer(path)}/{member}"
-            self.remarks.append(Finding(pointer, rule, found, expected))
+            self.remarks.append(SchemaFinding(pointer, rule, found, expected))
 
     def _format_pointer(self, path: EntryPath) -> str:
         """Return the JSON pointer of an entry, from the root of the record.

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from vacr.agents import validate_record
-from vacr.cddl import CddlError, Finding, Schema, compile_cddl
+from vacr.cddl import CddlError, Schema, SchemaFinding, compile_cddl
 from vacr.errors import InvalidSchema, UnreadableInput, UsageError, VacrError
 from vacr.files import describe_file_error, is_folder, read_bytes, walk_files
 from vacr.record import (
@@ -63,9 +63,9 @@ class FileVerdict:
     schema: str = ""
     """The name of the schema."""
     form: RecordEncoding = "json"
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[SchemaFinding] = field(default_factory=list)
     """The problems that make the file invalid."""
-    remarks: list[Finding] = field(default_factory=list)
+    remarks: list[SchemaFinding] = field(default_factory=list)
     """Irregularities that do not make the file invalid."""
     summary: dict[str, Any] = field(default_factory=dict)
     """The ids of a record and its number of entries; empty for another file."""
@@ -108,7 +108,7 @@ class FileVerdict:
         }
 
 
-def _build_finding_document(finding: Finding) -> dict[str, str]:
+def _build_finding_document(finding: SchemaFinding) -> dict[str, str]:
     """Return a finding for JSON output."""
     return {
         "pointer": finding.pointer,
@@ -193,7 +193,9 @@ def _check_beyond_schema(value: Any, report: ValidationReport, *, json: bool) ->
     return report
 
 
-def _compare_record_id(record: Any, *, json: bool) -> tuple[list[Finding], list[Finding]]:
+def _compare_record_id(
+    record: Any, *, json: bool
+) -> tuple[list[SchemaFinding], list[SchemaFinding]]:
     """Compare the id of a record with the one computed from its content.
 
     Return a finding if they differ, or a remark if another program made the record: its ids cannot
@@ -205,24 +207,24 @@ def _compare_record_id(record: Any, *, json: bool) -> tuple[list[Finding], list[
         agent = record.get("recording-agent")
         made_by = shorten_value(agent.get("name") if isinstance(agent, dict) else "an unnamed tool")
         found, expectation = f"recorded by {made_by}", "a record made by vacr"
-        return [], [Finding("/id", "the id cannot be checked", found, expectation)]
+        return [], [SchemaFinding("/id", "the id cannot be checked", found, expectation)]
     modification = find_record_modification(record, json=json)
     if modification is None:
         return [], []
     return [_describe_modification(modification)], []
 
 
-def _describe_modification(modification: RecordModification) -> Finding:
+def _describe_modification(modification: RecordModification) -> SchemaFinding:
     """Return the finding that a record was modified; if its content gives no id, with the cause."""
     if modification.cause is not None:
         cause, expectation = modification.cause, "content that gives an id"
-        return Finding(cause.where, "the record was modified", cause.message, expectation)
+        return SchemaFinding(cause.where, "the record was modified", cause.message, expectation)
     found = f"its id is {modification.found}"
     wanted = f"{modification.expected}, computed from its content"
-    return Finding("/id", "the record was modified", found, wanted)
+    return SchemaFinding("/id", "the record was modified", found, wanted)
 
 
-def _validate_signed_payload(payload: bytes, header: Any) -> tuple[list[Finding], bool]:
+def _validate_signed_payload(payload: bytes, header: Any) -> tuple[list[SchemaFinding], bool]:
     """Return findings about the payload of a signed record: its digest, and the record in it.
 
     The second value is whether there are more findings than those returned. A payload that is not a
@@ -233,7 +235,7 @@ def _validate_signed_payload(payload: bytes, header: Any) -> tuple[list[Finding]
     claimed = metadata.get("content-hash") if isinstance(metadata, dict) else None
     digest = hashlib.sha256(payload).hexdigest()
     if claimed is not None and claimed != digest:
-        finding = Finding(
+        finding = SchemaFinding(
             "/1/100/content-hash",
             "the digest must match the payload",
             shorten_value(claimed),
@@ -250,7 +252,7 @@ def _validate_signed_payload(payload: bytes, header: Any) -> tuple[list[Finding]
     inner = validate_record(record, json=is_json)
     findings = inner.findings or _compare_record_id(record, json=is_json)[0]
     in_statement = [
-        Finding(
+        SchemaFinding(
             f"/{_PAYLOAD_INDEX}{finding.pointer}", finding.rule, finding.found, finding.expected
         )
         for finding in findings
