@@ -31,7 +31,7 @@ from pathlib import Path
 
 from vacr.capture.chains import EMPTY_CHAIN_HEAD, ChainHead, ChainScan, read_frames
 from vacr.capture.line_changes import (
-    Hunk,
+    HunkRanges,
     find_appended_bytes,
     find_hunks,
     find_splice,
@@ -435,7 +435,7 @@ def _propose_swaps(
 
 
 def _propose_hunk_swaps(
-    old: list[bytes], new: list[bytes], hunk: Hunk, linewise_limit: int
+    old: list[bytes], new: list[bytes], hunk: HunkRanges, linewise_limit: int
 ) -> Iterator[_LineSwap]:
     """Yield the swaps that undo a hunk between the `old` and `new` lines of a part.
 
@@ -455,7 +455,7 @@ def _propose_hunk_swaps(
 
 
 def _propose_single_swaps(
-    old: list[bytes], new: list[bytes], hunk: Hunk, *, has_rows: bool
+    old: list[bytes], new: list[bytes], hunk: HunkRanges, *, has_rows: bool
 ) -> Iterator[_LineSwap]:
     """Yield swaps of a hunk's single lines: an old line in place of each similar new one.
 
@@ -515,7 +515,7 @@ def _merge_restored_lines(
     return merged
 
 
-def _sum_growth_before(hunk: Hunk, later_hunks: Iterable[Hunk]) -> int:
+def _sum_growth_before(hunk: HunkRanges, later_hunks: Iterable[HunkRanges]) -> int:
     """Return how many lines the later hunks add before a hunk; negative if they remove lines."""
     return sum(
         (later.new_end - later.new_start) - (later.old_end - later.old_start)
@@ -525,7 +525,7 @@ def _sum_growth_before(hunk: Hunk, later_hunks: Iterable[Hunk]) -> int:
     )
 
 
-def _split_even_hunks(hunks: Iterable[Hunk]) -> Iterator[Hunk]:
+def _split_even_hunks(hunks: Iterable[HunkRanges]) -> Iterator[HunkRanges]:
     """Yield hunks; split a hunk that replaces lines by as many lines into hunks of one line."""
     for hunk in hunks:
         count = hunk.old_end - hunk.old_start
@@ -534,10 +534,10 @@ def _split_even_hunks(hunks: Iterable[Hunk]) -> Iterator[Hunk]:
             continue
         for offset in range(count):
             old_at, new_at = hunk.old_start + offset, hunk.new_start + offset
-            yield Hunk(old_at, old_at + 1, new_at, new_at + 1)
+            yield HunkRanges(old_at, old_at + 1, new_at, new_at + 1)
 
 
-def _is_one_line(hunk: Hunk) -> bool:
+def _is_one_line(hunk: HunkRanges) -> bool:
     """Return whether a hunk replaces one line by one line."""
     return hunk.old_end - hunk.old_start == hunk.new_end - hunk.new_start == 1
 

@@ -163,7 +163,7 @@ def _find_common_length(most: int, is_same: Callable[[int, int], bool]) -> int:
 # --- hunks ---
 
 
-class Hunk(NamedTuple):
+class HunkRanges(NamedTuple):
     """The old lines [old_start:old_end], and the new lines [new_start:new_end] in their place.
 
     Either range may be empty: lines were only added, or only removed.
@@ -179,14 +179,14 @@ _Match = tuple[int, int, int]
 """Lines that are the same in both versions: their old place, new place, and number."""
 
 
-def find_hunks(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[Hunk]:
+def find_hunks(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[HunkRanges]:
     """Yield each difference between the lines of `old` and `new`, in order."""
     front, back = _measure_common_ends(old, new)
     old_start = new_start = front
     end = (len(old) - back, len(new) - back, 0)
     for old_match, new_match, size in [*_find_matches(old, new, front, back), end]:
         if old_start < old_match or new_start < new_match:
-            yield Hunk(old_start, old_match, new_start, new_match)
+            yield HunkRanges(old_start, old_match, new_start, new_match)
         old_start, new_start = old_match + size, new_match + size
 
 
