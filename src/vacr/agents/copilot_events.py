@@ -6,13 +6,13 @@ the sub-agent or of the call that started it. The reader moves the members that 
 record; everything else stays in `data`.
 
 >>> from vacr.agents import Source, SourcePart
->>> from vacr.agents.copilot_events import EventReader
+>>> from vacr.agents.copilot_events import CopilotEventReader
 >>> lines = b'''{"type":"session.start","data":{"sessionId":"s-1"},"id":"e1","parentId":null}
 ... {"type":"user.message","data":{"content":"Hi"},"id":"e2","parentId":"e1"}
 ... {"type":"assistant.message","data":{"content":"Hello","model":"m"},"id":"e3","parentId":"e2"}
 ... '''
 >>> source = Source((SourcePart("events.jsonl", lines),))
->>> session = EventReader("copilot-jsonl", "copilot").read(source).record["session"]
+>>> session = CopilotEventReader("copilot-jsonl", "copilot").read(source).record["session"]
 >>> [(entry["type"], entry.get("content")) for entry in session["entries"]]
 [('system-event', None), ('user', 'Hi'), ('assistant', 'Hello')]
 
@@ -107,7 +107,7 @@ def recognise_event_log(sample: Sequence[Any], *, by_editor: bool) -> float:
     return known / len(sample) if known else 0.0
 
 
-class EventReader:
+class CopilotEventReader:
     """One event log on its way into a record."""
 
     def __init__(self, format_id: str, agent: str, provider: str = UNKNOWN) -> None:
@@ -314,20 +314,20 @@ class EventReader:
 
 
 _MAKERS = {
-    "user.message": EventReader.make_message,
-    "assistant.message": EventReader.make_message,
-    "assistant.reasoning": EventReader.make_reasoning,
-    "tool.execution_start": EventReader.make_call,
-    "tool.execution_complete": EventReader.make_result,
+    "user.message": CopilotEventReader.make_message,
+    "assistant.message": CopilotEventReader.make_message,
+    "assistant.reasoning": CopilotEventReader.make_reasoning,
+    "tool.execution_start": CopilotEventReader.make_call,
+    "tool.execution_complete": CopilotEventReader.make_result,
 }
 _LEARNERS = {
-    "session.start": EventReader.learn_start,
-    "session.resume": EventReader.learn_timed,
-    "session.model_change": EventReader.learn_timed,
-    "session.usage_record": EventReader.learn_timed,
-    "session.shutdown": EventReader.learn_timed,
-    "system.message": EventReader.learn_prompt,
-    "permission.completed": EventReader.learn_permission,
+    "session.start": CopilotEventReader.learn_start,
+    "session.resume": CopilotEventReader.learn_timed,
+    "session.model_change": CopilotEventReader.learn_timed,
+    "session.usage_record": CopilotEventReader.learn_timed,
+    "session.shutdown": CopilotEventReader.learn_timed,
+    "system.message": CopilotEventReader.learn_prompt,
+    "permission.completed": CopilotEventReader.learn_permission,
 }
 
 
@@ -368,4 +368,4 @@ def read_event_log(
     source: Source, format_id: str, agent: str, provider: str = UNKNOWN
 ) -> Iterator[Reading]:
     """Yield the record of one event log, without labels."""
-    yield EventReader(format_id, agent, provider).read(source)
+    yield CopilotEventReader(format_id, agent, provider).read(source)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vacr.agents.agent import Source, pause_garbage_collector
-from vacr.agents.copilot_events import EventReader
+from vacr.agents.copilot_events import CopilotEventReader
 from vacr.agents.lift import Reading
 
 name = "copilot"
@@ -24,5 +24,5 @@ PROVIDER = "github-copilot"
 def read(source: Source) -> Iterator[Reading]:
     """Yield the record of one log, without labels."""
     with pause_garbage_collector():
-        reading = EventReader(formats[0], name, PROVIDER).read(source)
+        reading = CopilotEventReader(formats[0], name, PROVIDER).read(source)
     yield reading

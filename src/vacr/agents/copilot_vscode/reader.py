@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from vacr.agents.agent import Source, pause_garbage_collector
-from vacr.agents.copilot_events import EventReader, is_event_line, recognise_event_log
+from vacr.agents.copilot_events import CopilotEventReader, is_event_line, recognise_event_log
 from vacr.agents.lift import Reading
 from vacr.agents.vscode_chat import is_chat, is_initial_line, is_mutation_line, read_chats
 
@@ -37,7 +37,7 @@ def read(source: Source) -> Iterator[Reading]:
     """Yield the records of the conversations in a source, without labels."""
     if any(map(is_event_line, source.main.sample(4))):
         with pause_garbage_collector():
-            reading = EventReader(EVENT_FORMAT, name, "github-copilot").read(source)
+            reading = CopilotEventReader(EVENT_FORMAT, name, "github-copilot").read(source)
         yield reading
     else:
         yield from read_chats(source, name)
