@@ -75,17 +75,17 @@ if TYPE_CHECKING:
     from vacr.agents.lift import drop_nulls as drop_nulls
     from vacr.agents.lift import is_count as is_count
     from vacr.agents.likely_formats import describe_likely_table as describe_likely_table
+    from vacr.agents.record_validation import has_separate_calls as has_separate_calls
+    from vacr.agents.record_validation import validate_record as validate_record
     from vacr.agents.registry import AGENT_ENTRY_POINT_GROUP as AGENT_ENTRY_POINT_GROUP
     from vacr.agents.registry import find_agent as find_agent
     from vacr.agents.registry import find_missing_agent as find_missing_agent
     from vacr.agents.registry import find_record_agent as find_record_agent
     from vacr.agents.registry import find_required_agent as find_required_agent
     from vacr.agents.registry import find_tool_effect as find_tool_effect
-    from vacr.agents.registry import has_separate_calls as has_separate_calls
     from vacr.agents.registry import is_written_by as is_written_by
     from vacr.agents.registry import load_agents as load_agents
     from vacr.agents.registry import recognise_agent as recognise_agent
-    from vacr.agents.registry import validate_record as validate_record
     from vacr.agents.session_tables import SessionTables as SessionTables
     from vacr.agents.session_tables import add_session_rows as add_session_rows
     from vacr.agents.tool_calls import CALL_DONE as CALL_DONE
@@ -187,6 +187,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "is_count",
         ),
         "likely_formats": ("describe_likely_table",),
+        "record_validation": ("has_separate_calls", "validate_record"),
         "registry": (
             "AGENT_ENTRY_POINT_GROUP",
             "find_agent",
@@ -194,11 +195,9 @@ __getattr__, __dir__, __all__ = export_lazily(
             "find_record_agent",
             "find_required_agent",
             "find_tool_effect",
-            "has_separate_calls",
             "is_written_by",
             "load_agents",
             "recognise_agent",
-            "validate_record",
         ),
         "session_tables": ("SessionTables", "add_session_rows"),
         "tool_calls": (

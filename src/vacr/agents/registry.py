@@ -20,19 +20,14 @@ from functools import cache, wraps
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vacr.agents.agent import Agent, CallReports, Source
 from vacr.agents.lift import UNKNOWN
 from vacr.agents.likely_formats import describe_likely_format
 from vacr.agents.tool_calls import ToolCall, ToolEffect
 from vacr.errors import NotASession, PluginError, UnreadableInput, UsageError, VacrError
-from vacr.model import JsonObject
 from vacr.record import get_vacr_metadata
-
-if TYPE_CHECKING:
-    from vacr.cddl import Schema
-    from vacr.record import ValidationReport
 
 AGENT_ENTRY_POINT_GROUP = "vacr.agents"
 _BUILT_IN_FOLDERS = {
@@ -74,9 +69,6 @@ _BUILT_IN_FOLDERS = {
 _ANY_PROGRAM = "generic"
 _ANY_PROGRAM_FORMATS = frozenset(("generic-json", "generic-list", "generic-jsonl"))
 """Formats of `_ANY_PROGRAM`, whose records may name any program as the agent."""
-
-IMPORTED_FORMATS = frozenset(("atif",))
-"""Formats of `vacr import`, not of an agent, that store calls outside the content of messages."""
 
 _FIRST_SAMPLE_SIZE = 4
 _LARGER_SAMPLE_SIZE = 16
@@ -205,10 +197,15 @@ def find_required_agent(record: dict[str, Any]) -> str | None:
 
     Return None for all other sessions.
     """
+    is_any_program = get_native_format(record) in _ANY_PROGRAM_FORMATS
+    return _ANY_PROGRAM if is_any_program else None
+
+
+def get_native_format(record: dict[str, Any]) -> str | None:
+    """Return the format id of the session that a record was made from, if the record states it."""
     source = get_vacr_metadata(record).get("source")
     native_format = source.get("format") if type(source) is dict else None
-    is_any_program = type(native_format) is str and native_format in _ANY_PROGRAM_FORMATS
-    return _ANY_PROGRAM if is_any_program else None
+    return native_format if type(native_format) is str else None
 
 
 def find_agent(name: str) -> Agent:
@@ -216,41 +213,6 @@ def find_agent(name: str) -> Agent:
     if name in _BUILT_IN_FOLDERS:
         return _load_built_in(name)
     return load_agents().get(name) or Agent()
-
-
-def validate_record(
-    value: Any, *, rule: str | None = None, schema: Schema | None = None, json: bool = True
-) -> ValidationReport:
-    """Check a record, or another value against a rule of a schema.
-
-    Without a schema, the value itself decides about the rule and the version. With `json`, all
-    numbers are of one kind. The agent of a record decides which children its messages may have; an
-    agent that is not installed causes a remark.
-
-    Raises:
-        InvalidSchema: the schema has no such rule.
-    """
-    from vacr.record import validate
-
-    return validate(
-        value, rule=rule, schema=schema, json=json, has_separate_calls=has_separate_calls
-    )
-
-
-def has_separate_calls(record: JsonObject) -> bool | None:
-    """Return whether a record's native format stores calls outside the content of messages.
-
-    Return None if the agent is not installed here.
-    """
-    source = get_vacr_metadata(record).get("source")
-    native_format = source.get("format") if type(source) is dict else None
-    if type(native_format) is not str:
-        return False
-    if native_format in IMPORTED_FORMATS:
-        return True
-    agent = find_record_agent(record)
-    # A format that an installed agent does not have is a false claim, not an unknown format.
-    return native_format in agent.separate_call_formats if agent.name else None
 
 
 def find_tool_effect(agent: str, tool: str, arguments: Any) -> ToolEffect | None:
