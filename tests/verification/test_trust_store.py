@@ -30,6 +30,7 @@ from vacr.signing.keys import (
 from vacr.signing.statement import StatementClaims, sign
 from vacr.signing.timestamps import encode_stamped_signature
 from vacr.transparency.checkpoint import NOTE_KEY_COSIGNATURE, build_verifier_key
+from vacr.verification.displayed_names import find_name_problem
 from vacr.verification.policy import Policy, VerificationFailed
 from vacr.verification.record import _add_store_verifiers
 from vacr.verification.trust_store import (
@@ -44,7 +45,6 @@ from vacr.verification.trust_store import (
     TrustStore,
     add_party,
     combine_trust_stores,
-    find_name_problem,
 )
 from vacr.verification.trust_store_file import format_party, format_trust_store, parse_trust_store
 from vacr.verification.verifying import verify

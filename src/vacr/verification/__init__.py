@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from vacr.verification.claims import check_claims as check_claims
     from vacr.verification.claims import detect_profile as detect_profile
     from vacr.verification.claims import parse_signed_record as parse_signed_record
+    from vacr.verification.displayed_names import escape_verdict_marks as escape_verdict_marks
+    from vacr.verification.displayed_names import quote_misleading_name as quote_misleading_name
+    from vacr.verification.displayed_names import quote_words as quote_words
     from vacr.verification.policy import CHECK_FAILED as CHECK_FAILED
     from vacr.verification.policy import CHECK_PASSED as CHECK_PASSED
     from vacr.verification.policy import CHECK_UNDECIDED as CHECK_UNDECIDED
@@ -39,9 +42,6 @@ if TYPE_CHECKING:
     from vacr.verification.trust_store import TrustStore as TrustStore
     from vacr.verification.trust_store import add_party as add_party
     from vacr.verification.trust_store import combine_trust_stores as combine_trust_stores
-    from vacr.verification.trust_store import escape_verdict_marks as escape_verdict_marks
-    from vacr.verification.trust_store import quote_misleading_name as quote_misleading_name
-    from vacr.verification.trust_store import quote_words as quote_words
     from vacr.verification.trust_store_file import MAX_TRUST_STORE_BYTES as MAX_TRUST_STORE_BYTES
     from vacr.verification.trust_store_file import format_party as format_party
     from vacr.verification.trust_store_file import format_trust_store as format_trust_store
@@ -63,6 +63,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "detect_profile",
             "parse_signed_record",
         ),
+        "displayed_names": ("escape_verdict_marks", "quote_misleading_name", "quote_words"),
         "policy": (
             "CHECK_FAILED",
             "CHECK_PASSED",
@@ -99,9 +100,6 @@ __getattr__, __dir__, __all__ = export_lazily(
             "TrustedParty",
             "add_party",
             "combine_trust_stores",
-            "escape_verdict_marks",
-            "quote_misleading_name",
-            "quote_words",
         ),
         "trust_store_file": (
             "MAX_TRUST_STORE_BYTES",

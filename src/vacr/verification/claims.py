@@ -47,9 +47,9 @@ from vacr.signing import (
     format_header_label,
     is_issuer_uri,
 )
+from vacr.verification.displayed_names import quote_words
 from vacr.verification.policy import Checks, Policy, format_time
 from vacr.verification.trust import TrustedSigner, is_issuer_bound
-from vacr.verification.trust_store import quote_words
 
 _TIME_TYPES = (int, float)
 _CLAIM_TYPES: dict[int, tuple[type, ...]] = {

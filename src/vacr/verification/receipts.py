@@ -43,9 +43,10 @@ from vacr.transparency import (
     parse_receipt,
 )
 from vacr.verification.claims import parse_claims
+from vacr.verification.displayed_names import quote_words
 from vacr.verification.policy import Checks, Policy, format_time
 from vacr.verification.trust import check_party_validity, matches_key_id
-from vacr.verification.trust_store import ROLE_LOG, TrustedParty, quote_words
+from vacr.verification.trust_store import ROLE_LOG, TrustedParty
 
 _MAX_LOG_NAME_LENGTH = 200
 

@@ -60,8 +60,9 @@ from vacr.signing import (
     get_trace_format,
 )
 from vacr.verification.claims import parse_signed_record
+from vacr.verification.displayed_names import quote_words
 from vacr.verification.policy import Checks, Policy
-from vacr.verification.trust_store import ROLE_VERIFIER, TrustStore, quote_words
+from vacr.verification.trust_store import ROLE_VERIFIER, TrustStore
 from vacr.version import __version__
 
 if TYPE_CHECKING:

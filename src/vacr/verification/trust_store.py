@@ -32,8 +32,6 @@ it may claim, and the beginning and end of the trust.
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -56,6 +54,7 @@ from vacr.transparency import (
     VerifierKey,
 )
 from vacr.verification.certificates import find_public_key, list_certificate_identities
+from vacr.verification.displayed_names import find_name_problem, is_one_word, list_name_forms
 
 ROLE_SIGNER, ROLE_LOG, ROLE_VERIFIER = "signer", "log", "verifier"
 ROLE_TIMESTAMP_AUTHORITY, ROLE_WITNESS, ROLE_REDACTOR = "timestamp-authority", "witness", "redactor"
@@ -68,39 +67,7 @@ ROLES = (
     ROLE_REDACTOR,
 )
 
-_MAX_NAME_LENGTH = 100
 _MAX_ISSUER_LENGTH = 8192
-# Characters that `str.isprintable` accepts and nobody can see: blanks, and characters with the
-# Unicode property Default_Ignorable_Code_Point.
-_INVISIBLE_CHARACTERS = frozenset(
-    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0\ufffc"
-    "\U00016fe4\U0001d159"
-) | frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
-
-# What separates a name from the rest in a list of parties or a verdict, and the marks of verdicts.
-_VERDICT_MARK = re.compile("[√✓✔✅☑🗸🗹⍻🆗✕✖✗✘❌❎☒🗴🗵🗶🗷❓❔]")
-_VERDICT_TEXT = re.compile(
-    r";|: |\((?:key|email|uri|dns) |signed by |certified by |a key you gave|"
-    + _VERDICT_MARK.pattern,
-    re.IGNORECASE,
-)
-
-_WORD = re.compile(r"\w+")
-_MIXED_ALPHABETS = frozenset(
-    ["LATIN", "CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL", "BOPOMOFO"]
-)
-"""The alphabets that people mix within a word, as the Unicode names of letters begin.
-
-Other alphabets have letters that look like Latin ones, or like each other.
-"""
-
-# Letters that look like a Latin letter, in upper and in lower case.
-_LOOK_ALIKES = str.maketrans(
-    "1I|0" "АВЕЅІЈКМНОРСТУХԌԚԜӀѴΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
-    "lllO" "ABESlJKMHOPCTYXGQWlVABEZHlKMNOPTYX",
-)  # fmt: skip
-_SMALL_LOOK_ALIKES = str.maketrans("асеԁһіјӏоԛрѕԝхуѵοανικρτυχγ", "acedhijloqpswxyvoavikptuxy")
-
 _ROLES_WITH_KEYS = frozenset([ROLE_SIGNER, ROLE_LOG, ROLE_VERIFIER, ROLE_REDACTOR])
 _ROLES_WITH_IDENTITIES = frozenset([ROLE_SIGNER, ROLE_REDACTOR])
 
@@ -291,7 +258,7 @@ def combine_trust_stores(stores: Sequence[TrustStore]) -> TrustStore:
     parties: list[TrustedParty] = []
     owners: dict[tuple[int, str], TrustedParty] = {}
     for party in (party for store in stores for party in store.parties):
-        forms = tuple(enumerate(_list_name_forms(party.name)))
+        forms = tuple(enumerate(list_name_forms(party.name)))
         is_new = forms[0] not in owners
         known = [owners.setdefault(form, party) for form in forms]
         other = next((one for one in known if one != party), None)
@@ -310,7 +277,7 @@ def combine_trust_stores(stores: Sequence[TrustStore]) -> TrustStore:
 
 def _describe_likeness(party: TrustedParty, other: TrustedParty) -> str:
     """Return how a party's name is like the one of another: the same, or similar."""
-    if _list_name_forms(party.name)[0] == _list_name_forms(other.name)[0]:
+    if list_name_forms(party.name)[0] == list_name_forms(other.name)[0]:
         return f"the name {party.name!r}"
     return f"the name {other.name!r}, which looks like {party.name!r}"
 
@@ -328,81 +295,6 @@ def check_party(party: TrustedParty) -> None:
     problem = find_party_problem(party)
     if problem:
         raise UsageError(f"{party.name}: {problem}")
-
-
-def find_name_problem(name: str) -> str:
-    """Return why a text cannot be the name of a party, or an empty text."""
-    if not 1 <= len(name) <= _MAX_NAME_LENGTH:
-        return f"must have 1 to {_MAX_NAME_LENGTH} characters"
-    if not name.isprintable() or not _INVISIBLE_CHARACTERS.isdisjoint(name):
-        return "has control, invisible or text-direction characters"
-    if _VERDICT_TEXT.search(unicodedata.normalize("NFKC", name)):
-        return (
-            "has text that verdicts use: `;`, `: `, `(key `, `signed by `, `certified by `, "
-            "`a key you gave` or a check mark"
-        )
-    if name != name.strip(" ") or "  " in name:
-        return "starts or ends with a space, or has two in a row"
-    if unicodedata.normalize("NFKC", name) != name:
-        return "is not in the Unicode form NFKC: write plain letters"
-    # Accents do not end a word.
-    bare = "".join(one for one in name if not unicodedata.category(one).startswith("M"))
-    alphabets = map(_list_alphabets, _WORD.findall(bare))
-    if any(len(one) > 1 and not one <= _MIXED_ALPHABETS for one in alphabets):
-        return "mixes letters of different alphabets within a word"
-    return ""
-
-
-def escape_verdict_marks(text: str) -> str:
-    """Return a stranger's text with check marks as escapes, such as `\\u2713`.
-
-    A terminal breaks lines: the text could imitate the line of a check that passed.
-    """
-    return _VERDICT_MARK.sub(lambda mark: ascii(mark[0])[1:-1], text)
-
-
-def quote_misleading_name(name: str) -> str:
-    """Return the name of a file for a verdict, in quotes if it has text that verdicts use.
-
-    The name could imitate the verdict about another file.
-    """
-    plain = unicodedata.normalize("NFKC", name)
-    is_misleading = "  " in plain or _VERDICT_TEXT.search(plain) is not None
-    if not is_misleading and _INVISIBLE_CHARACTERS.isdisjoint(name):
-        return name
-    return _quote(name)
-
-
-def quote_words(text: str) -> str:
-    """Return an id or an address that a stranger chose, in quotes unless it is one word.
-
-    Further words could imitate the rest of a verdict, such as a proven time.
-    """
-    is_plain = text != "" and _is_one_word(text) and _VERDICT_MARK.search(text) is None
-    return text if is_plain else _quote(text)
-
-
-def _quote(text: str) -> str:
-    escaped = escape_verdict_marks(text).replace('"', '\\"')
-    return f'"{escaped}"'
-
-
-def _list_alphabets(word: str) -> set[str]:
-    """Return the alphabets of the letters in a word."""
-    # The category Lm has marks that several alphabets use, such as the one in Ka'ena.
-    letters = [one for one in word if unicodedata.category(one) in ("Lu", "Ll", "Lt", "Lo")]
-    return {unicodedata.name(letter, "").partition(" ")[0] for letter in letters}
-
-
-def _list_name_forms(name: str) -> tuple[str, ...]:
-    """Return a name without differences of case and Unicode form, then as it looks.
-
-    Names with one of these in common are duplicates. The second form has one letter for all that
-    look alike, such as `I`, `l` and `1`, or `o` in Latin, Greek and Cyrillic.
-    """
-    plain = unicodedata.normalize("NFKC", name)
-    shape = plain.translate(_LOOK_ALIKES).casefold().translate(_SMALL_LOOK_ALIKES)
-    return unicodedata.normalize("NFKC", plain.casefold()), unicodedata.normalize("NFKC", shape)
 
 
 def find_party_problem(party: TrustedParty) -> str:
@@ -458,30 +350,25 @@ def _list_material_problems(party: TrustedParty, roles: set[str]) -> Iterator[st
 def _list_value_problems(party: TrustedParty) -> Iterator[str]:
     """Yield the values of a party that are malformed."""
     for issuer in party.issuers:
-        if not issuer or len(issuer) > _MAX_ISSUER_LENGTH or not _is_one_word(issuer):
+        if not issuer or len(issuer) > _MAX_ISSUER_LENGTH or not is_one_word(issuer):
             yield "an issuer is empty, too long, or has spaces or invisible characters"
         if issuer.startswith(THUMBPRINT_URI_PREFIX):
             yield (
                 "an issuer is the thumbprint of a key: leave it out, because a key may always name "
                 "its own thumbprint, and never another"
             )
-    if party.note_key is not None and not _is_one_word(party.note_key.name):
+    if party.note_key is not None and not is_one_word(party.note_key.name):
         yield "the name in note-key has invisible characters"
     if len(party.thumbprints) != len(party.keys):
         yield "keys lists a key twice"
     for identity in party.identities:
-        if identity.kind and not (_is_one_word(identity.value) and identity.value.isascii()):
+        if identity.kind and not (is_one_word(identity.value) and identity.value.isascii()):
             yield f"the {identity.kind} of a certificate must be printable ASCII without spaces"
         if identity.kind == "dns" and identity.value != identity.value.lower():
             yield "the dns of a certificate must be in lower case"
     begin, end = party.valid_from, party.valid_until
     if begin is not None and end is not None and begin >= end:
         yield "valid-from is not before valid-until"
-
-
-def _is_one_word(text: str) -> bool:
-    """Return whether a text is visible and has no spaces, so that it imitates no other member."""
-    return text.isprintable() and _INVISIBLE_CHARACTERS.isdisjoint(text) and " " not in text
 
 
 def check_duplicates(parties: Iterable[TrustedParty], where: str) -> None:
@@ -505,7 +392,7 @@ def check_duplicates(parties: Iterable[TrustedParty], where: str) -> None:
 
 def _list_claims(party: TrustedParty) -> Iterator[tuple[tuple[Any, ...], str]]:
     """Yield what only one party of a store may have, each with its description."""
-    plain, shape = _list_name_forms(party.name)
+    plain, shape = list_name_forms(party.name)
     yield ("name", plain), f"the name {party.name!r}"
     yield ("look", shape), f"a name that looks like {party.name!r}"
     for role in party.roles:

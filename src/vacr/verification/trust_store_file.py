@@ -34,12 +34,12 @@ from vacr.signing import (
 )
 from vacr.transparency import VerifierKey, parse_verifier_key
 from vacr.verification.certificates import IDENTITY_KINDS
+from vacr.verification.displayed_names import find_name_problem
 from vacr.verification.trust_store import (
     CertificateIdentity,
     TrustedParty,
     TrustStore,
     check_duplicates,
-    find_name_problem,
     find_party_problem,
 )
 
