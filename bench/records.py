@@ -10,7 +10,7 @@ from sessions import AGENTS, Session, call_with_each, compare, load_sessions
 from vacr import validate
 from vacr.agents.agent import Source, SourcePart, pause_garbage_collector
 from vacr.agents.registry import recognise_agent
-from vacr.record.encoding import assign_record_id
+from vacr.record.encoding import assign_record_id, encode_with_id
 from vacr.record.validation import load_record_schema
 
 ROUNDS = 9
@@ -91,7 +91,7 @@ def validation() -> None:
         for session in load_sessions(agent):
             source = Source((SourcePart(session.name, session.data),))
             for reading in recognise_agent(source).read_labelled(source):
-                records.append(json.loads(b"".join(assign_record_id(reading.record))))
+                records.append(json.loads(b"".join(encode_with_id(reading.record))))
     entry_count = sum(len(record["session"]["entries"]) for record in records)
     checker = load_record_schema("3").checker("verifiable-agent-record", json=True)
     schema_time, whole_time = compare(

@@ -12,7 +12,7 @@ from hypothesis import is_hypothesis_test, settings
 
 from vacr.agents.agent import Source, SourcePart
 from vacr.agents.registry import recognise_agent
-from vacr.record.encoding import assign_record_id
+from vacr.record.encoding import encode_with_id
 
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "tests" / "fixtures"
@@ -136,7 +136,7 @@ def read_one(data: bytes, name: str = "session.jsonl", agent: str | None = None)
 
 def stranger(reading) -> dict:
     """Return the record of a reading, parsed from its canonical bytes as others would do."""
-    return json.loads(b"".join(assign_record_id(reading.record)))
+    return json.loads(b"".join(encode_with_id(reading.record)))
 
 
 def records_of(data: bytes, agent: str | None = None, name: str = "session.jsonl") -> list[dict]:

@@ -109,13 +109,13 @@ def test_sealing_does_each_step_once(signer, monkeypatch):
 
         monkeypatch.setattr(sealing, name, counted)
 
-    for name in ("read_sessions", "attribute_records", "validate_record", "assign_record_id"):
+    for name in ("read_sessions", "attribute_records", "validate_record", "encode_with_id"):
         count(name)
     vacr.seal(SESSION, signer=signer)
     assert calls == [
         "read_sessions",
         "attribute_records",
-        "assign_record_id",
+        "encode_with_id",
         "validate_record",
     ]
 

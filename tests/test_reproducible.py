@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import AGENTS, AGENTS_WITHOUT_EXAMPLE, EXAMPLES, FIXTURES
 from vacr.agents import load_agents
 from vacr.discovery.opening import read_sessions
-from vacr.record.encoding import assign_record_id
+from vacr.record.encoding import encode_with_id
 
 SESSIONS = [
     *(EXAMPLES / name for name in AGENTS.values()),
@@ -154,7 +154,7 @@ def test_record_bytes_match_the_pinned_digests():
         pieces = [
             piece
             for source in read_sessions(session, agent=agent)
-            for piece in assign_record_id(source.reading.record)
+            for piece in encode_with_id(source.reading.record)
         ]
         digests[_name_session(session)] = hashlib.sha256(b"".join(pieces)).hexdigest()
     if os.environ.get("UPDATE_DIGESTS"):

@@ -14,7 +14,7 @@ from tests.discovery.opencode_database import SCHEMAS
 from vacr import validate
 from vacr.discovery.opening import read_sessions
 from vacr.discovery.session_stores import DatabaseFile
-from vacr.record.encoding import assign_record_id
+from vacr.record.encoding import encode_with_id
 
 NEVER = {
     "permission",
@@ -159,6 +159,6 @@ def test_every_session_is_listed_and_every_value_recorded(database):
             assert [listed.session_id for listed in opened.sessions()] == sorted(expected)
         for session, rows in expected.items():
             (found,) = read_sessions(path, session=session, sub_agents=False)
-            record = json.loads(b"".join(assign_record_id(found.reading.record)))
+            record = json.loads(b"".join(encode_with_id(found.reading.record)))
             assert validate(record).findings == []
             assert lost(rows, record) == set()

@@ -20,7 +20,7 @@ from tests.conftest import (
 from vacr.agents.agent import Source, SourcePart
 from vacr.agents.registry import load_agents, recognise_agent
 from vacr.errors import UnreadableInput
-from vacr.record import assign_record_id
+from vacr.record import encode_with_id
 from vacr.signing import KeySigner, generate_key
 
 READER = """
@@ -236,7 +236,7 @@ def test_false_format_or_agent_does_not_hide_an_added_call(native_format, agent)
         del record["vacr"]["source"]["format"]
     else:
         record["vacr"]["source"]["format"] = native_format
-    data = b"".join(assign_record_id(record))
+    data = b"".join(encode_with_id(record))
     assert agent != "claude-code" or not vacr.validate(record).valid
     signer = KeySigner(generate_key("eddsa"))
     statement = vacr.sign(data, signer)
@@ -257,7 +257,7 @@ def test_many_remarks_do_not_hide_an_added_call():
     odd_usage = {"type": "user", "content": "x", "token-usage": {"input": 1, "cached": 2}}
     entries[:0] = [dict(odd_usage) for _ in range(200)]
     record["session"]["agent-meta"]["cli-name"] = "ghost-agent"
-    data = b"".join(assign_record_id(record))
+    data = b"".join(encode_with_id(record))
     assert vacr.validate(record).valid
     signer = KeySigner(generate_key("eddsa"))
     policy = vacr.Policy(keys=(signer.public_key,))

@@ -12,7 +12,7 @@ from tests.conftest import EXAMPLES
 from vacr import __file__ as package_file
 from vacr.evidence.messages import decode_cmw
 from vacr.evidence.tokens import CLAIM_AGENT, CLAIM_JOURNAL, parse_cwt
-from vacr.record.encoding import assign_record_id
+from vacr.record.encoding import encode_with_id
 
 pytestmark = pytest.mark.component
 
@@ -181,7 +181,7 @@ def test_journal_comes_from_the_record_or_from_options(ready_folder, attest, app
     record = json.loads((ready_folder / "s.acr.json").read_bytes())
     head = {"identity": "aa" * 32, "frames": 12, "head": "bb" * 32}
     record["vacr"]["inputs"] = {"journal": head}
-    (ready_folder / "j.acr.json").write_bytes(b"".join(assign_record_id(record)))
+    (ready_folder / "j.acr.json").write_bytes(b"".join(encode_with_id(record)))
     wanted = {"identity": b"\xaa" * 32, "frames": 12, "head": b"\xbb" * 32}
     assert "journal" not in attest(record="j.acr.json").err
     assert claims_of(ready_folder / "j.acr.json.evidence.cbor")[CLAIM_JOURNAL] == wanted
@@ -195,7 +195,7 @@ def test_journal_comes_from_the_record_or_from_options(ready_folder, attest, app
         assert claims_of(ready_folder / "s.acr.json.evidence.cbor")[CLAIM_JOURNAL] == wanted
     assert attest("--journal-head", "aa:1:bb", record="j.acr.json").returncode == 2
     record["vacr"]["inputs"] = {"journal": {"identity": "xx"}}
-    (ready_folder / "k.acr.json").write_bytes(b"".join(assign_record_id(record)))
+    (ready_folder / "k.acr.json").write_bytes(b"".join(encode_with_id(record)))
     done = attest(record="k.acr.json")
     assert done.returncode == 3
     assert "the journal head in the record (vacr.inputs.journal) is incomplete" in done.err

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from tests.attribution.working_agent import Agent, commit, git, repository
-from vacr.record.encoding import assign_record_id
+from vacr.record.encoding import encode_with_id
 
 pytestmark = pytest.mark.component
 
@@ -667,7 +667,7 @@ def test_odd_metadata_of_a_record_is_tolerated(vacr, repo_with_agent_work, tmp_p
     path = tmp_path / "odd/session-one.attributed.acr.json"
     record = json.loads(path.read_bytes())
     record["vacr"] = ours
-    path.write_bytes(b"".join(assign_record_id(record)))
+    path.write_bytes(b"".join(encode_with_id(record)))
     assert (
         list_contributor_types(run_blame(vacr, repo_with_agent_work, "app.py", records="odd")) == AI
     )

@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import EXAMPLES
 from tests.record.test_schema_v1 import RECORD as V1
-from vacr.record.encoding import assign_record_id, encode
+from vacr.record.encoding import encode, encode_with_id
 
 CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"
 
@@ -20,7 +20,7 @@ def attributed_record(vacr, tmp_path):
     record["file-attribution"] = {
         "files": [{"path": "a.py", "conversations": [{"ranges": ranges}]}]
     }
-    (tmp_path / "full.acr.json").write_bytes(b"".join(assign_record_id(record)))
+    (tmp_path / "full.acr.json").write_bytes(b"".join(encode_with_id(record)))
     return "full.acr.json"
 
 

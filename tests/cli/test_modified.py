@@ -13,7 +13,7 @@ import pytest
 from tests.cli.test_view import read_page_data
 from tests.conftest import EXAMPLES
 from vacr.cli import run_command_line
-from vacr.record.encoding import assign_record_id
+from vacr.record.encoding import encode_with_id
 from vacr.workflows import LARGE_FILE_SIZE
 
 CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"
@@ -252,7 +252,7 @@ def test_invalid_record_with_its_own_id_is_not_called_modified(vacr, tmp_path):
     vacr("record", CLAUDE, "-o", "bad.acr.json")
     record = json.loads((tmp_path / "bad.acr.json").read_bytes())
     record["session"]["entries"][0]["timestamp"] = "yesterday"
-    (tmp_path / "bad.acr.json").write_bytes(b"".join(assign_record_id(record)))
+    (tmp_path / "bad.acr.json").write_bytes(b"".join(encode_with_id(record)))
     for verb in ("show", "validate"):
         done = vacr(verb, "bad.acr.json")
         assert done.returncode == 1

@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import EXAMPLES
 from vacr import read
-from vacr.record.encoding import assign_record_id, encode
+from vacr.record.encoding import assign_record_id, encode, encode_with_id
 
 CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"
 
@@ -148,7 +148,7 @@ def test_huge_costs_are_added_up(vacr, tmp_path):
     record = json.loads((tmp_path / "records" / "claude-code.acr.json").read_bytes())
     for entry in record["session"]["entries"]:
         entry.setdefault("token-usage", {})["cost"] = 1e308
-    (tmp_path / "records" / "dear.acr.json").write_bytes(b"".join(assign_record_id(record)))
+    (tmp_path / "records" / "dear.acr.json").write_bytes(b"".join(encode_with_id(record)))
     assert (
         read_groups(vacr("stats", "records/dear.acr.json", "--format", "json"))["claude-code"][
             "micro-dollars"

@@ -6,7 +6,7 @@ import pytest
 
 from tests.attribution.claude_session import ClaudeSession
 from tests.attribution.working_agent import commit, repository
-from vacr.record.encoding import assign_record_id, encode
+from vacr.record.encoding import encode, encode_with_id
 
 TEXT = "one\ntwo\nthree\n"
 TRUST = ("--trust", "keys/signing.pub.pem")
@@ -66,7 +66,7 @@ def test_false_attribution_fails_although_signed(vacr, verify_records, tmp_path)
     vacr("attribute", "s.jsonl")
     record = json.loads((tmp_path / "s.attributed.acr.json").read_bytes())
     record["file-attribution"]["files"][0]["conversations"][0]["ranges"][0]["end-line"] = 3
-    (tmp_path / "r.acr.json").write_bytes(b"".join(assign_record_id(record)))
+    (tmp_path / "r.acr.json").write_bytes(b"".join(encode_with_id(record)))
     assert verify_records("r.acr.json")[1] == "attribution-mismatch"
 
 
@@ -74,7 +74,7 @@ def test_record_that_differs_from_its_source_fails_although_signed(vacr, verify_
     vacr("record", "s.jsonl")
     record = json.loads((tmp_path / "s.acr.json").read_bytes())
     record["session"]["entries"].pop()
-    (tmp_path / "r.acr.json").write_bytes(b"".join(assign_record_id(record)))
+    (tmp_path / "r.acr.json").write_bytes(b"".join(encode_with_id(record)))
     assert verify_records("r.acr.json")[1] is None
     assert verify_records("r.acr.json", source="s.jsonl")[1] == "source-mismatch"
 
@@ -85,7 +85,7 @@ def test_record_of_another_vacr_version_cannot_be_compared_with_its_source(
     vacr("record", "s.jsonl")
     record = json.loads((tmp_path / "s.acr.json").read_bytes())
     record["recording-agent"]["version"] = "0.0.0"
-    (tmp_path / "r.acr.json").write_bytes(b"".join(assign_record_id(record)))
+    (tmp_path / "r.acr.json").write_bytes(b"".join(encode_with_id(record)))
     assert verify_records("r.acr.json")[1] is None
     assert verify_records("r.acr.json", source="s.jsonl")[1] == "source-undecided"
 
@@ -94,7 +94,7 @@ def test_invalid_times_are_omitted_from_the_summary(vacr, verify_records, tmp_pa
     vacr("record", "s.jsonl")
     record = json.loads((tmp_path / "s.acr.json").read_bytes())
     record["session"]["session-end"] = 2**70
-    (tmp_path / "r.acr.json").write_bytes(b"".join(assign_record_id(record)))
+    (tmp_path / "r.acr.json").write_bytes(b"".join(encode_with_id(record)))
     assert verify_records("r.acr.json")[1] is None
 
 
@@ -164,7 +164,7 @@ def test_record_of_a_later_version_keeps_its_summary(vacr, verify_records, tmp_p
     vacr("record", "s.jsonl")
     record = json.loads((tmp_path / "s.acr.json").read_bytes())
     record["version"] = "3.1.0"
-    (tmp_path / "r.acr.json").write_bytes(b"".join(assign_record_id(record)))
+    (tmp_path / "r.acr.json").write_bytes(b"".join(encode_with_id(record)))
     outcomes, reason = verify_records("r.acr.json")
     assert (outcomes["metadata"], reason) == ("passed", None)
 

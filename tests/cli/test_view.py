@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import EXAMPLES, FIXTURES
-from vacr.record.encoding import assign_record_id
+from vacr.record.encoding import encode_with_id
 from vacr.signing.keys import generate_key
 from vacr.transparency.checkpoint import NOTE_KEY_COSIGNATURE, build_verifier_key
 
@@ -296,7 +296,7 @@ def test_parent_in_a_record_can_have_any_type(vacr, tmp_path):
     record = json.loads((tmp_path / "records" / "claude-code.acr.json").read_bytes())
     for number, parent in enumerate(([], {}, {"session-id": []}, {"session-id": {}}, 1)):
         record["vacr"]["parent"] = parent
-        data = b"".join(assign_record_id(record))
+        data = b"".join(encode_with_id(record))
         (tmp_path / "records" / f"odd-{number}.acr.json").write_bytes(data)
     assert vacr("view", "records", "-o", "site/").returncode == 0
     assert len(list((tmp_path / "site").iterdir())) == 7

@@ -5,7 +5,7 @@ import json
 from vacr import validate
 from vacr.discovery.opening import read_sessions
 from vacr.errors import VacrError
-from vacr.record.encoding import assign_record_id
+from vacr.record.encoding import encode_with_id
 
 
 def read_all_sessions(path, **wish) -> list:
@@ -18,7 +18,7 @@ def read_all_sessions(path, **wish) -> list:
 
 def record_bytes(found) -> bytes:
     """Return the bytes of a record."""
-    return b"".join(assign_record_id(found.reading.record))
+    return b"".join(encode_with_id(found.reading.record))
 
 
 def records(path, **wish) -> dict[str, dict]:

@@ -17,7 +17,7 @@ from vacr.errors import InvalidRecord, UnreadableInput
 from vacr.exchange.agent_trace import export, read
 from vacr.exchange.export import ExportRequest
 from vacr.exchange.formats import detect_format
-from vacr.record.encoding import assign_record_id, encode
+from vacr.record.encoding import encode, encode_with_id
 
 REQUEST = ExportRequest("ab" * 32)
 SCHEMA = json.loads((Path(__file__).parent / "agent-trace.schema.json").read_text())
@@ -38,7 +38,7 @@ TRACE = {
 
 def import_traces(data):
     return [
-        json.loads(b"".join(assign_record_id(reading.record)))
+        json.loads(b"".join(encode_with_id(reading.record)))
         for reading in read(Source((SourcePart("traces.jsonl", data),)))
     ]
 

@@ -14,7 +14,7 @@ from vacr.errors import InvalidRecord, UnreadableInput
 from vacr.exchange.atif import check_trajectory, read
 from vacr.exchange.atif_export import export
 from vacr.exchange.export import ExportRequest
-from vacr.record.encoding import assign_record_id, encode
+from vacr.record.encoding import encode, encode_with_id
 from vacr.viewer.rows import RowFilter
 
 REQUEST = ExportRequest("ab" * 32)
@@ -27,7 +27,7 @@ def export_document(record, **options):
 def import_document(document):
     """Return the record of a document, encoded and decoded."""
     reading = read(Source((SourcePart("run.json", encode(document)),)))
-    return json.loads(b"".join(assign_record_id(reading.record)))
+    return json.loads(b"".join(encode_with_id(reading.record)))
 
 
 @given(trajectories())

@@ -26,7 +26,7 @@ from vacr.exchange.git_ai import (
     parse_note,
     read,
 )
-from vacr.record.encoding import assign_record_id
+from vacr.record.encoding import encode_with_id
 
 REQUEST = ExportRequest("ab" * 32)
 NOTE = b"""src/main.rs
@@ -59,7 +59,7 @@ def read_note(data):
 
 
 def import_document(data):
-    return json.loads(b"".join(assign_record_id(read_note(data).record)))
+    return json.loads(b"".join(encode_with_id(read_note(data).record)))
 
 
 def test_note_becomes_a_file_attribution():

@@ -10,14 +10,14 @@ from hypothesis import given
 from tests.conftest import EXAMPLES, jsonl, read_one, record_of
 from tests.record.value_strategies import JSON
 from vacr.record.canonical_json import decode_json, encode_canonical_json
-from vacr.record.encoding import assign_record_id, compute_record_id, is_made_by_vacr
+from vacr.record.encoding import compute_record_id, encode_with_id, is_made_by_vacr
 
 EXAMPLE = (EXAMPLES / "claude-code.jsonl").read_bytes()
 
 
 def test_pieces_are_the_canonical_bytes():
     reading = read_one(EXAMPLE)
-    data = b"".join(assign_record_id(reading.record))
+    data = b"".join(encode_with_id(reading.record))
     assert encode_canonical_json(json.loads(data)) == data
 
 
@@ -49,7 +49,7 @@ def test_id_of_a_session_without_a_start_is_all_digest():
 def test_members_before_and_after_the_id_are_in_order(value):
     value = decode_json(encode_canonical_json(value))
     record = {"a": value, "version": "3", "id": "old", "session": {"session-start": 5}, "ib": value}
-    data = b"".join(assign_record_id(dict(record)))
+    data = b"".join(encode_with_id(dict(record)))
     assert encode_canonical_json(decode_json(data)) == data
     assert compute_record_id(decode_json(data)) == decode_json(data)["id"]
 

@@ -24,7 +24,7 @@ from vacr.discovery import make_part_name, make_record_name
 from vacr.errors import UnreadableInput, VacrError
 from vacr.exchange import EXCHANGE_FORMATS, detect_format
 from vacr.files import STDIN, hash_pieces, read_bytes
-from vacr.record import assign_record_id
+from vacr.record import encode_with_id
 from vacr.workflows import (
     check_single_output,
     format_count,
@@ -164,7 +164,7 @@ def _encode_valid_record(reading: Reading) -> bytes:
     Raises:
         InvalidRecord: the record does not follow its schema.
     """
-    data = b"".join(assign_record_id(reading.record))
+    data = b"".join(encode_with_id(reading.record))
     validate_record(reading.record).raise_for_errors()
     return data
 

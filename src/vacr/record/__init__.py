@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from vacr.record.encoding import decode as decode
     from vacr.record.encoding import detect_and_decode as detect_and_decode
     from vacr.record.encoding import encode as encode
+    from vacr.record.encoding import encode_with_id as encode_with_id
     from vacr.record.encoding import get_keeping_agent as get_keeping_agent
     from vacr.record.encoding import get_vacr_metadata as get_vacr_metadata
     from vacr.record.encoding import is_made_by_vacr as is_made_by_vacr
@@ -118,6 +119,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "decode",
             "detect_and_decode",
             "encode",
+            "encode_with_id",
             "get_keeping_agent",
             "get_vacr_metadata",
             "is_made_by_vacr",

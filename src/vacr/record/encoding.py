@@ -113,7 +113,16 @@ def _looks_like_json(data: bytes) -> bool:
 # The id of a record, and the program that made it.
 
 
-def assign_record_id(record: Record) -> list[bytes | memoryview]:
+def assign_record_id(record: Record) -> None:
+    """Set the `id` of a record in place.
+
+    Raises:
+        InvalidRecord: the record cannot be written as JSON.
+    """
+    encode_with_id(record)
+
+
+def encode_with_id(record: Record) -> list[bytes | memoryview]:
     """Set the `id` of a record in place, and return its canonical JSON as consecutive pieces.
 
     The record must contain only decoded JSON. The pieces are not joined, because a session may be

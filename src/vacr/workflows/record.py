@@ -44,7 +44,7 @@ from vacr.files import (
     read_bytes,
     write_files_atomically,
 )
-from vacr.record import assign_record_id, decode, encode, find_record_modification
+from vacr.record import decode, encode, encode_with_id, find_record_modification
 from vacr.workflows.sealed_source import (
     build_sealed_source_path,
     encode_sealed_source,
@@ -308,7 +308,7 @@ def _choose_record_path(task: RecordingTask, label: str) -> Path:
 def _encode_record(session: OpenedSession, options: RecordingOptions) -> RecordPieces:
     """Assign the record of a session its id, and return the record in JSON or CBOR."""
     record = session.reading.record
-    pieces = assign_record_id(record)
+    pieces = encode_with_id(record)
     return [encode(record, "cbor")] if options.cbor else pieces
 
 

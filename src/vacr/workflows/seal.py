@@ -46,7 +46,7 @@ from vacr.files import (
     read_bytes,
 )
 from vacr.model import Record
-from vacr.record import assign_record_id
+from vacr.record import assign_record_id, encode_with_id
 from vacr.registration import (
     Registrar,
     RegistrationClient,
@@ -263,7 +263,7 @@ def attribute_and_check(
     for session, record in zip(group, records, strict=True):
         if session.inputs:
             record["vacr"]["inputs"] = {**record["vacr"].get("inputs", {}), **session.inputs}
-        data = b"".join(assign_record_id(cast("Record", record)))
+        data = b"".join(encode_with_id(cast("Record", record)))
         validate_record(record).raise_for_errors()
         checked.append(CheckedRecord(record, data))
     return checked
