@@ -17,9 +17,9 @@ from __future__ import annotations
 import shlex
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -351,55 +351,21 @@ def _record_folders(
     Raises:
         UsageError: `output` is missing, or is not a folder.
     """
-    hint = "Name a folder for the records: -o DIR/"
-    if output is None:
-        raise UsageError("recording a folder needs -o", hint=hint)
-    if output == STDIN:
-        raise UsageError("the sessions of a folder cannot be recorded to -o -", hint=hint)
-    has_file_suffix = Path(output).suffix in (".json", ".cbor", ".acr")
-    is_existing_file = path_exists(output) and not is_folder(output)
-    if is_existing_file or (has_file_suffix and not is_output_folder(output)):
-        raise UsageError(
-            f"recording a folder writes one file per session, but {output} is one file", hint=hint
-        )
+    target = _check_output_folder(output)
+    sources = [Path(folder) for folder in folders]
+    if cluster:  # Its workers may have another current folder.
+        target, sources = target.absolute(), [source.absolute() for source in sources]
     # In a folder, the files of sub-agents are found on their own.
     recording = replace(recording, sub_agents=False, not_in_stores=False)
-    target = Path(output).absolute() if cluster else Path(output)
-    trees = assign_output_folders(
-        [Path(folder).absolute() if cluster else Path(folder) for folder in folders],
-        target,
-        recording.named,
-    )
+    plan = _FolderPlan(assign_output_folders(sources, target, recording.named), target, recording)
     journal = RunJournal(target)
-
-    def list_tasks() -> Iterator[RecordingTask]:
-        """Yield a task for each named file, and for each file in the folders."""
-        yield from plan_file_tasks(list(recording.named), str(target), recording)
-        for folder, place in trees:
-            yield from plan_folder_tasks(folder, place, target, recording)
-
     with (
-        _start_workers(cluster, [folder for folder, _ in trees], target, jobs, report.voice) as run,
+        _start_workers(cluster, plan.sources, target, jobs, report.voice) as run,
         _stop_on_interrupt(run, report.voice),
-        show_progress(lambda: sum(1 for _ in list_tasks()), report.voice) as step,
+        show_progress(plan.count_tasks, report.voice) as step,
         closing(journal),
     ):
-
-        def list_undone_tasks() -> Iterator[RecordingTask]:
-            """Yield the tasks that remain; report the outcomes of an earlier run."""
-            for task in list_tasks():
-                earlier = (
-                    RecordingOutcome(task, skipped=task.passed_over)
-                    if task.passed_over
-                    else journal.done(task)
-                )
-                if earlier is None:
-                    yield task
-                else:
-                    report.add(earlier)
-                    step()
-
-        for outcome in run.outcomes(list_undone_tasks()):
+        for outcome in run.outcomes(_skip_done_tasks(plan.list_tasks(), journal, report, step)):
             journal.write(outcome)
             report.add(outcome)
             step()
@@ -420,6 +386,69 @@ def _record_folders(
         )
         return EXIT_NO_SESSION
     return report.exit_code
+
+
+def _check_output_folder(output: str | None) -> Path:
+    """Return the folder for the records of folders.
+
+    Raises:
+        UsageError: `output` is missing, or is not a folder.
+    """
+    hint = "Name a folder for the records: -o DIR/"
+    if output is None:
+        raise UsageError("recording a folder needs -o", hint=hint)
+    if output == STDIN:
+        raise UsageError("the sessions of a folder cannot be recorded to -o -", hint=hint)
+    has_file_suffix = Path(output).suffix in (".json", ".cbor", ".acr")
+    is_existing_file = path_exists(output) and not is_folder(output)
+    if is_existing_file or (has_file_suffix and not is_output_folder(output)):
+        raise UsageError(
+            f"recording a folder writes one file per session, but {output} is one file", hint=hint
+        )
+    return Path(output)
+
+
+@dataclass(frozen=True)
+class _FolderPlan:
+    """The folders to record, each with its place in the output folder."""
+
+    trees: list[tuple[Path, Path]]
+    target: Path
+    recording: RecordingOptions
+
+    @property
+    def sources(self) -> list[Path]:
+        """The folders to record."""
+        return [folder for folder, _ in self.trees]
+
+    def list_tasks(self) -> Iterator[RecordingTask]:
+        """Yield a task for each named file, and for each file in the folders."""
+        yield from plan_file_tasks(list(self.recording.named), str(self.target), self.recording)
+        for folder, place in self.trees:
+            yield from plan_folder_tasks(folder, place, self.target, self.recording)
+
+    def count_tasks(self) -> int:
+        """Return the number of tasks; this walks the folders."""
+        return sum(1 for _ in self.list_tasks())
+
+
+def _skip_done_tasks(
+    tasks: Iterator[RecordingTask],
+    journal: RunJournal,
+    report: RecordingReport,
+    step: Callable[[], None],
+) -> Iterator[RecordingTask]:
+    """Yield the tasks that remain; report the outcomes of an earlier run."""
+    for task in tasks:
+        if task.passed_over:
+            known: RecordingOutcome | None = RecordingOutcome(task, skipped=task.passed_over)
+        else:
+            known = journal.done(task)
+        if known is None:
+            yield task
+        else:
+            report.add(known)
+            step()
 
 
 @contextmanager
