@@ -445,7 +445,7 @@ class Sealer:
             data = self.signing.sign_file(file)
             self._write_file(statement, data, str(target), ())
         outcome = self.registrar.register(str(statement)) if self.registrar is not None else None
-        log_keys = self._list_log_keys(outcome)
+        log_keys = self._fetch_log_keys(outcome)
         verified = self._verify(read_bytes(statement), checked, log_keys=log_keys)
         return SealResult(session, target, checked.record, signed, outcome, verified)
 
@@ -495,8 +495,11 @@ class Sealer:
             return False
         return not self.signing.chain or HEADER_X5CHAIN in verified.message.protected
 
-    def _list_log_keys(self, outcome: RegistrationOutcome | None) -> tuple[PublicKey, ...]:
-        """Return the keys that the log's receipt must be signed with; none without a receipt."""
+    def _fetch_log_keys(self, outcome: RegistrationOutcome | None) -> tuple[PublicKey, ...]:
+        """Return the keys that the log's receipt must be signed with; ask the log if need be.
+
+        Without a receipt, there are none.
+        """
         if outcome is None or outcome.logged is None or self.registrar is None:
             return ()
         return tuple(self.registrar.log_keys) or tuple(self.registrar.client.keys())
