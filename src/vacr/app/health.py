@@ -41,16 +41,16 @@ from vacr.capture import (
 )
 from vacr.discovery import SessionSummary, list_sessions
 from vacr.errors import UnreadableInput, VacrError
-from vacr.files import find_index_file
+from vacr.files import find_index_file, find_state_folder
 from vacr.registration import Outbox, find_outbox_folder
 from vacr.signing import compute_thumbprint, parse_public_keys
 from vacr.workflows import (
     COUNTED_STATES,
     abbreviate_home,
     find_default_stores,
-    find_machine_key,
     find_own_settings,
     format_count,
+    get_machine_key_paths,
 )
 
 OK, NOTE, WARNING, PROBLEM = "ok", "note", "warning", "problem"
@@ -140,8 +140,7 @@ def check_folders(state: Path, config: Path) -> Iterator[HealthFinding]:
 
 def check_keys(environment: Mapping[str, str] = os.environ) -> Iterator[HealthFinding]:
     """Yield whether this machine has a signing key, and whether the user's trust store lists it."""
-    private = find_machine_key(environment)
-    public = private.with_name("signing.pub.pem")
+    private, public = get_machine_key_paths(find_state_folder(environment))
     if not private.exists():
         if public.exists():
             message = f"the private key of this machine is missing: {abbreviate_home(str(private))}"

@@ -45,9 +45,9 @@ from vacr.workflows import (
     abbreviate_home,
     check_settings_absent,
     ensure_machine_key,
-    find_machine_key,
     find_own_store,
     find_user_name,
+    get_machine_key_paths,
     is_project_store,
 )
 
@@ -154,7 +154,7 @@ def _ask(
             hint="Add --yes to use the defaults, or options such as --key FILE and --service URL.",
         )
     if key is None:
-        machine_key = find_machine_key()
+        machine_key, _ = get_machine_key_paths(find_state_folder(os.environ))
         shown = abbreviate_home(str(machine_key))
         made = "" if machine_key.exists() else ", made now"
         default = f"this machine's, {shown}{made}"

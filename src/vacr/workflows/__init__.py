@@ -156,7 +156,6 @@ if TYPE_CHECKING:
     from vacr.workflows.settings_files import read_settings_files as read_settings_files
     from vacr.workflows.setup import SetupPlan as SetupPlan
     from vacr.workflows.setup import check_settings_absent as check_settings_absent
-    from vacr.workflows.setup import find_machine_key as find_machine_key
     from vacr.workflows.setup import find_user_name as find_user_name
     from vacr.workflows.setup import format_settings as format_settings
     from vacr.workflows.sign import LARGE_FILE_SIZE as LARGE_FILE_SIZE
@@ -164,6 +163,7 @@ if TYPE_CHECKING:
     from vacr.workflows.sign import SignableFile as SignableFile
     from vacr.workflows.sign import SigningSettings as SigningSettings
     from vacr.workflows.sign import ensure_machine_key as ensure_machine_key
+    from vacr.workflows.sign import get_machine_key_paths as get_machine_key_paths
     from vacr.workflows.sign import load_named_signer as load_named_signer
     from vacr.workflows.sign import read_signable_file as read_signable_file
     from vacr.workflows.trust_places import COUNTED_STATES as COUNTED_STATES
@@ -403,7 +403,6 @@ __getattr__, __dir__, __all__ = export_lazily(
         "setup": (
             "SetupPlan",
             "check_settings_absent",
-            "find_machine_key",
             "find_user_name",
             "format_settings",
         ),
@@ -413,6 +412,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "SigningSettings",
             "VERIFIER_KEY_NAME",
             "ensure_machine_key",
+            "get_machine_key_paths",
             "load_named_signer",
             "read_signable_file",
         ),

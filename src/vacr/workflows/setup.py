@@ -26,7 +26,6 @@ from urllib.parse import urlsplit
 from vacr.errors import UsageError
 from vacr.files import (
     find_config_folder,
-    find_state_folder,
     make_absolute,
     make_folder_tree,
     write_durable_file,
@@ -123,11 +122,6 @@ def check_settings_absent(environment: Mapping[str, str] = os.environ) -> None:
             where=str(path),
             hint="Edit the file, or add --overwrite to replace it.",
         )
-
-
-def find_machine_key(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the path of this machine's private key, which need not exist."""
-    return find_state_folder(environment) / "keys" / "signing.pem"
 
 
 def find_user_name(environment: Mapping[str, str] = os.environ) -> str:

@@ -385,6 +385,11 @@ def load_named_signer(
     return load_signer(key, algorithm=alg, passphrase=passphrase, force=force)
 
 
+def get_machine_key_paths(state: Path, name: str = SIGNING_KEY_NAME) -> tuple[Path, Path]:
+    """Return the paths of this machine's private and public key, which need not exist."""
+    return state / "keys" / f"{name}.pem", state / "keys" / f"{name}.pub.pem"
+
+
 def ensure_machine_key(state: Path, name: str = SIGNING_KEY_NAME) -> str:
     """Return the path of this machine's private key; create the key pair the first time.
 
@@ -394,7 +399,7 @@ def ensure_machine_key(state: Path, name: str = SIGNING_KEY_NAME) -> str:
     Raises:
         UnreadableInput: the key cannot be read or created, or only its public half exists.
     """
-    private, public = state / "keys" / f"{name}.pem", state / "keys" / f"{name}.pub.pem"
+    private, public = get_machine_key_paths(state, name)
     if public.exists() and not private.exists():
         hint = (
             f"Name another key with --key. To create a new one, move {public} away, and keep it: "
