@@ -42,7 +42,7 @@ def work_with_a_person(repo):
     return agent.read("app.py").edit("app.py", BY_HAND, BY_HAND + BY_AGENT).read("app.py")
 
 
-def test_line_that_appeared_between_two_looks_is_a_persons(repo):
+def test_line_added_between_two_reads_is_human(repo):
     lines = blame_head(repo, work_with_a_person(repo))
     typed, written = lines["def typed_by_a_person():"], lines["def written_by_an_agent():"]
     assert (typed.type, typed.blame.join, typed.blame.claim.evidence) == (
@@ -53,7 +53,7 @@ def test_line_that_appeared_between_two_looks_is_a_persons(repo):
     assert written.type == "ai"
 
 
-def test_file_that_changed_before_the_first_look_proves_nothing(repo):
+def test_line_added_before_the_first_read_is_unknown(repo):
     append(repo, BY_HAND)
     agent = Agent(repo).asked("Begin").read("app.py").edit("app.py", BY_HAND, BY_HAND + BY_AGENT)
     lines = blame_head(repo, agent.read("app.py"))
@@ -61,7 +61,7 @@ def test_file_that_changed_before_the_first_look_proves_nothing(repo):
     assert lines["def written_by_an_agent():"].type == "ai"
 
 
-def test_change_after_the_last_look_proves_nothing(repo):
+def test_line_added_after_the_last_read_is_unknown(repo):
     agent = Agent(repo).asked("Begin").read("app.py").edit("app.py", START, START + BY_AGENT)
     append(repo, BY_HAND)
     lines = blame_head(repo, agent)
@@ -69,7 +69,7 @@ def test_change_after_the_last_look_proves_nothing(repo):
     assert lines["def written_by_an_agent():"].type == "ai"
 
 
-def test_command_between_two_looks_proves_nothing(repo):
+def test_line_added_while_a_command_ran_is_unknown(repo):
     agent = Agent(repo).asked("Begin").read("app.py")
     append(repo, BY_HAND)
     agent.shell("python3 -c 'print(1)' && ./generate.sh || true").read("app.py")
@@ -121,7 +121,7 @@ def check_out_pull_request(agent):
         restore_unknown_stash,
     ],
 )
-def test_call_that_may_change_any_file_proves_nothing(repo, act):
+def test_line_added_around_a_call_that_may_change_any_file_is_unknown(repo, act):
     agent = Agent(repo).asked("Begin").read("app.py")
     act(agent)
     append(repo, BY_HAND)
@@ -129,7 +129,7 @@ def test_call_that_may_change_any_file_proves_nothing(repo, act):
     assert blame_head(repo, agent)["def typed_by_a_person():"].type == "unknown"
 
 
-def test_call_that_changes_no_file_does_not_hide_a_person(repo):
+def test_line_added_around_a_call_that_changes_no_file_is_human(repo):
     agent = Agent(repo).asked("Begin").read("app.py")
     agent.call("TodoWrite", {"todos": []}, "ok")
     append(repo, BY_HAND)
@@ -145,7 +145,7 @@ def test_call_that_changes_no_file_does_not_hide_a_person(repo):
     ],
     ids=["quotes", "wrapped"],
 )
-def test_line_that_a_formatter_laid_out_anew_is_not_a_persons(repo, laid_out):
+def test_reformatted_line_is_not_human(repo, laid_out):
     """The host runs the formatter after each edit, and the session does not show it."""
     written = "total=compute_the_total(first_amount,'second amount')\n"
     agent = Agent(repo).asked("Begin").read("app.py").edit("app.py", START, START + written)
@@ -156,7 +156,7 @@ def test_line_that_a_formatter_laid_out_anew_is_not_a_persons(repo, laid_out):
     assert not any(line.blame.changed_by for line in lines.values() if line.blame is not None)
 
 
-def test_proposed_line_with_an_escape_is_not_a_persons(repo):
+def test_proposed_line_with_an_escape_is_unknown(repo):
     typed = "print('the first row\\nthe second row')\n"
     agent = Agent(repo).asked("Begin").read("app.py")
     agent._add("assistant", [{"type": "text", "text": f"Add this:\n```\n{typed}```"}])
@@ -165,7 +165,7 @@ def test_proposed_line_with_an_escape_is_not_a_persons(repo):
     assert blame_head(repo, agent)[typed.strip()].type == "unknown"
 
 
-def test_line_that_an_agent_proposed_is_not_a_persons(repo):
+def test_proposed_line_is_unknown(repo):
     agent = Agent(repo).asked("Begin").read("app.py")
     agent._add("assistant", [{"type": "text", "text": f"Add this:\n```\n{BY_HAND}```"}])
     append(repo, BY_HAND)
@@ -178,7 +178,7 @@ def test_commit_of_a_bot_has_no_human_lines(repo):
     assert lines["def typed_by_a_person():"].type == "unknown"
 
 
-def test_second_session_is_replayed_too(repo):
+def test_line_of_another_session_is_attributed_to_it(repo):
     agent = Agent(repo).asked("Begin").read("app.py")
     other = Agent(repo, "two", start=100).asked("Help").read("app.py")
     other.edit("app.py", START, START + BY_HAND)

@@ -41,20 +41,20 @@ def list_grades(findings):
     return {finding["grade"] for finding in findings}
 
 
-def test_fresh_home_has_no_findings(vacr):
+def test_fresh_home_passes_and_is_offered_vacr_init(vacr):
     done = vacr("doctor", "--strict")
     assert done.returncode == 0, done.out
     assert "vacr init" in done.out
 
 
-def test_strict_ends_with_5(vacr, old_session):
+def test_strict_run_with_a_warning_exits_with_5(vacr, old_session):
     assert old_session.exists()
     assert vacr("doctor").returncode == 0
     assert vacr("doctor", "--strict").returncode == 5
 
 
-def test_session_that_is_deleted_soon_is_reported_until_it_is_kept(vacr, examine, old_session):
-    [finding] = [one for one in examine("sessions") if one["grade"] == "warning"]
+def test_session_at_risk_is_reported_until_it_is_kept(vacr, examine, old_session):
+    [finding] = [finding for finding in examine("sessions") if finding["grade"] == "warning"]
     assert "deletes 1 session within 7 days" in finding["message"]
     assert old_session.exists()
     assert finding["fix"].split()[0] == "vacr"
@@ -63,7 +63,9 @@ def test_session_that_is_deleted_soon_is_reported_until_it_is_kept(vacr, examine
 
 
 @pytest.mark.parametrize(("days", "is_reported"), [(3650, False), (28, True), (90, False)])
-def test_setting_of_the_agent_decides_when_it_deletes(examine, old_session, days, is_reported):
+def test_setting_of_the_agent_decides_which_sessions_are_at_risk(
+    examine, old_session, days, is_reported
+):
     settings = old_session.parents[2] / "settings.json"
     settings.write_text(json.dumps({"cleanupPeriodDays": days}))
     assert ("warning" in list_grades(examine("sessions"))) is is_reported
@@ -86,7 +88,7 @@ def test_wrong_settings_are_reported_with_their_line(examine, tmp_path):
     assert "vacr.toml:1" in finding["message"]
 
 
-def test_readable_key_is_reported_and_fixed(vacr, examine, tmp_path):
+def test_key_that_others_can_read_is_reported_and_fixed(vacr, examine, tmp_path):
     assert vacr("init", "--yes").returncode == 0
     assert list_grades(examine("key")) == {"ok"}
     key = tmp_path / "home/.local/state/vacr/keys/signing.pem"
