@@ -53,7 +53,7 @@ def check_handed(reading, handed, where=""):
     """Check that every receipt and checkpoint that was handed out holds in the present log."""
     descriptions = read_log_descriptions(reading)
     known = [one.receipt_key for one in descriptions]
-    node = make_node_lookup(TileCache(reading))
+    find_node = make_node_lookup(TileCache(reading))
     for statement, receipt in handed.receipts:
         message = parse_sign1(statement)
         logged = check_receipt(message, receipt, known, LATER)
@@ -69,6 +69,6 @@ def check_handed(reading, handed, where=""):
     ]
     for note in handed.checkpoints:
         published = verify_checkpoint(note, *signers)
-        assert compute_root(node, published.size) == published.root, (
+        assert compute_root(find_node, published.size) == published.root, (
             f"{where}: a checkpoint of another tree"
         )

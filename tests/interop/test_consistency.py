@@ -62,8 +62,8 @@ def test_peers_verify_that_a_log_only_grew(served, peer):
     log, _, _ = served
     good, bad = [], []
     with closing(log.reader()) as reading:
-        node = make_node_lookup(TileCache(reading))
-        roots = {size: compute_root(node, size).hex() for size in SIZES}
+        find_node = make_node_lookup(TileCache(reading))
+        roots = {size: compute_root(find_node, size).hex() for size in SIZES}
         for older, newer in ((older, newer) for older in SIZES for newer in SIZES if older < newer):
             if peer == "transmute" and older & (older - 1) == 0:
                 continue  # It omits a step of RFC 9162, section 2.1.4.2: prepend the older root.
@@ -84,8 +84,8 @@ def test_peers_verify_the_receipt_of_log_prove(served, tmp_path):
     done = vacr("log", "prove", log.path, "--consistency", 3, 9, "-o", "3-9.cose", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     with closing(log.reader()) as reading:
-        node = make_node_lookup(TileCache(reading))
-        older, newer = (compute_root(node, size).hex() for size in (3, 9))
+        find_node = make_node_lookup(TileCache(reading))
+        older, newer = (compute_root(find_node, size).hex() for size in (3, 9))
     items = [
         {"older": older, "newer": newer, "receipt": (tmp_path / "3-9.cose").read_bytes().hex()}
     ]

@@ -65,8 +65,8 @@ class Log:
 
     def path(self, index):
         return build_inclusion_path(
-            self.tree.node,
-            compute_right_edge(self.tree.node, self.tree.size),
+            self.tree.find_node,
+            compute_right_edge(self.tree.find_node, self.tree.size),
             index,
             self.tree.size,
         )

@@ -57,24 +57,24 @@ def subproof(older, leaves, is_whole):
 
 
 def nodes(leaves):
-    def node(height, index):
+    def find_node(height, index):
         assert (index + 1) << height <= len(leaves), "asked for a subtree that is not complete"
         return mth(leaves[index << height : (index + 1) << height])
 
-    return node
+    return find_node
 
 
 @pytest.mark.parametrize("size", range(1, 70))
 def test_roots_and_proofs_match_the_rfc(size):
-    leaves, node = LEAVES[:size], nodes(LEAVES[:size])
-    assert compute_root(node, size) == mth(leaves)
-    edges = compute_right_edge(node, size)
+    leaves, find_node = LEAVES[:size], nodes(LEAVES[:size])
+    assert compute_root(find_node, size) == mth(leaves)
+    edges = compute_right_edge(find_node, size)
     for index in range(size):
-        proof = build_inclusion_path(node, edges, index, size)
+        proof = build_inclusion_path(find_node, edges, index, size)
         assert proof == path(index, leaves)
         assert compute_inclusion_root(leaves[index], index, size, proof) == mth(leaves)
     for older in range(1, size + 1):
-        proof = build_consistency_path(node, older, size)
+        proof = build_consistency_path(find_node, older, size)
         assert proof == subproof(older, leaves, True)
         assert compute_consistency_root(older, size, proof, mth(leaves[:older])) == mth(leaves)
 
@@ -88,10 +88,10 @@ def test_changed_proofs_do_not_verify():
     elsewhere or nowhere.
     """
     for size in range(2, 20):
-        leaves, node = LEAVES[:size], nodes(LEAVES[:size])
-        whole, edges = mth(leaves), compute_right_edge(node, size)
+        leaves, find_node = LEAVES[:size], nodes(LEAVES[:size])
+        whole, edges = mth(leaves), compute_right_edge(find_node, size)
         for index in range(size):
-            proof = build_inclusion_path(node, edges, index, size)
+            proof = build_inclusion_path(find_node, edges, index, size)
             wrong = [proof[:-1], [*proof, bytes(32)], [bytes(32), *proof], [bytes(32), *proof[1:]]]
             tries = [(index, one) for one in wrong] + [
                 (other, proof) for other in range(-1, size + 2) if other != index
@@ -162,12 +162,12 @@ def test_tiles_yield_the_same_tree():
     for size in sizes:
         growing = grow_tree(size, at={size // 2, size - 1, size, 256})
         assert growing.root() == mth(leaves[:size])
-        edges = compute_right_edge(growing.node, size)
+        edges = compute_right_edge(growing.find_node, size)
         for index in {0, size - 1, *random.sample(range(size), min(size, 20))}:
-            proof = build_inclusion_path(growing.node, edges, index, size)
+            proof = build_inclusion_path(growing.find_node, edges, index, size)
             assert compute_inclusion_root(leaves[index], index, size, proof) == growing.root()
         for older in {1, size, *random.sample(range(1, size + 1), min(size, 5))}:
-            proof = build_consistency_path(growing.node, older, size)
+            proof = build_consistency_path(growing.find_node, older, size)
             assert (
                 compute_consistency_root(older, size, proof, mth(leaves[:older])) == growing.root()
             )

@@ -239,7 +239,7 @@ class Ledger:
         last = self.last_head
         if last is None:
             return
-        if last.size > size or compute_root(tree.node, last.size) != last.root:
+        if last.size > size or compute_root(tree.find_node, last.size) != last.root:
             raise LogDamaged(
                 (
                     f"the database was reset to an older state: the log had {last.size} entries, "
@@ -283,13 +283,13 @@ class Ledger:
         head = self.head.head
         if head.size == 1:  # a client has registered the log's own description
             return [PlacedEntry(position, b"", new=False) for position in positions]
-        node = cache(tree.node)  # paths of neighbouring entries share most of their nodes
-        right_edge = compute_right_edge(node, head.size)
+        find_node = cache(tree.find_node)  # paths of neighbouring entries share most of their nodes
+        right_edge = compute_right_edge(find_node, head.size)
         return [
             PlacedEntry(
                 position,
                 head.inclusion(
-                    position, build_inclusion_path(node, right_edge, position, head.size)
+                    position, build_inclusion_path(find_node, right_edge, position, head.size)
                 ),
                 position >= old_size,
             )
@@ -354,16 +354,16 @@ class TileCache:
 
 
 def find_leaf_positions(
-    reader: LogReader, node: NodeLookup, leaves: Sequence[bytes]
+    reader: LogReader, find_node: NodeLookup, leaves: Sequence[bytes]
 ) -> dict[bytes, int]:
     """Return the position of each leaf hash that is in the log; omit the others.
 
-    `node` looks up hashes in the log's tree.
+    `find_node` looks up hashes in the log's tree.
     """
     wanted = set(leaves)
     prefixes = list({compute_index_prefix(leaf) for leaf in wanted})
     # The index has only the beginning of each hash, so the tree decides which candidates match.
-    candidates = ((node(0, position), position) for _, position in reader.positions(prefixes))
+    candidates = ((find_node(0, position), position) for _, position in reader.positions(prefixes))
     return {leaf: position for leaf, position in candidates if leaf in wanted}
 
 
@@ -386,7 +386,7 @@ def _find_places(
     """
     twins = [build_twin_entry(entry) for entry in entries]
     twin_leaves = [hash_leaf(twin) if twin is not None else b"" for twin in twins]
-    positions = find_leaf_positions(reader, tree.node, [*leaves, *filter(None, twin_leaves)])
+    positions = find_leaf_positions(reader, tree.find_node, [*leaves, *filter(None, twin_leaves)])
     places = []
     for leaf, twin, twin_leaf in zip(leaves, twins, twin_leaves, strict=True):
         if leaf in positions:
@@ -423,9 +423,11 @@ def build_inclusion_receipt(reader: LogReader, position: int) -> bytes | None:
     head = stored.head
     if head.size == 1:
         raise NoReceiptYet
-    node = make_node_lookup(TileCache(reader))
-    right_edge = compute_right_edge(node, head.size)
-    return head.inclusion(position, build_inclusion_path(node, right_edge, position, head.size))
+    find_node = make_node_lookup(TileCache(reader))
+    right_edge = compute_right_edge(find_node, head.size)
+    return head.inclusion(
+        position, build_inclusion_path(find_node, right_edge, position, head.size)
+    )
 
 
 def build_consistency_receipt(reader: LogReader, keyring: Keyring, older: int, newer: int) -> bytes:
@@ -444,14 +446,14 @@ def build_consistency_receipt(reader: LogReader, keyring: Keyring, older: int, n
             f"no consistency proof from {older} to {newer}",
             hint=f"The first size must be smaller than the second, which can be at most {size}.",
         )
-    node = make_node_lookup(TileCache(reader))
+    find_node = make_node_lookup(TileCache(reader))
     stored = reader.head_until(newer)
     head = stored.head if stored is not None else last.head
     if head.size != newer:
         signer = keyring.load_signer(reader, last)
         header = encode_receipt_header(signer, keyring.log_identity, keyring.origin, last.time)
-        head = sign_tree_head(signer, header, newer, compute_root(node, newer))
-    return head.consistency(older, build_consistency_path(node, older, newer))
+        head = sign_tree_head(signer, header, newer, compute_root(find_node, newer))
+    return head.consistency(older, build_consistency_path(find_node, older, newer))
 
 
 # --- Sequencing ---

@@ -425,8 +425,8 @@ def _read_entry_and_receipt(reader: LogReader, name: str) -> tuple[bytes, bytes]
     position = int(name) if _POSITION_PATTERN.fullmatch(name) else None
     leaf = parse_entry_name(name)
     if leaf is not None:
-        node = make_node_lookup(TileCache(reader))
-        position = find_leaf_positions(reader, node, [leaf]).get(leaf)
+        find_node = make_node_lookup(TileCache(reader))
+        position = find_leaf_positions(reader, find_node, [leaf]).get(leaf)
     try:
         receipt = build_inclusion_receipt(reader, position) if position is not None else None
     except NoReceiptYet as error:

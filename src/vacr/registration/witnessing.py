@@ -186,10 +186,10 @@ class ProofCollector:
         """
         note = self.note = self.note or self._fetch_witnessed_note()
         checkpoint = parse_checkpoint(parse_signed_note(note).text)
-        node = self._make_node_lookup(checkpoint.size)
-        index = self._find_entry(leaf, hints, checkpoint, node)
-        right_edge = compute_right_edge(node, checkpoint.size)
-        path = build_inclusion_path(node, right_edge, index, checkpoint.size)
+        find_node = self._make_node_lookup(checkpoint.size)
+        index = self._find_entry(leaf, hints, checkpoint, find_node)
+        right_edge = compute_right_edge(find_node, checkpoint.size)
+        path = build_inclusion_path(find_node, right_edge, index, checkpoint.size)
         proof = TlogProof(index, tuple(path), note)
         return proof, verify_witnesses(proof, leaf, self.store, datetime.now(UTC))
 
@@ -232,7 +232,7 @@ class ProofCollector:
         return make_node_lookup(fetch)
 
     def _find_entry(
-        self, leaf: bytes, hints: list[int], checkpoint: Checkpoint, node: NodeLookup
+        self, leaf: bytes, hints: list[int], checkpoint: Checkpoint, find_node: NodeLookup
     ) -> int:
         """Return the position of a leaf in the log; `hints` are positions to try first.
 
@@ -242,7 +242,7 @@ class ProofCollector:
         """
         covered = [hint for hint in hints if hint < checkpoint.size]
         for hint in covered:
-            if node(0, hint) == leaf:
+            if find_node(0, hint) == leaf:
                 return hint
         if hints and not covered:
             raise NotWitnessedYet(

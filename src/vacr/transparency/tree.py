@@ -7,12 +7,12 @@ from an older root to a newer one.
     >>> tree = GrowingTree(size=0, last=[], older=lambda level, number: Tile())
     >>> [tree.add(hash_leaf(entry)) for entry in (b"first", b"second", b"third")]
     [0, 1, 2]
-    >>> path = build_inclusion_path(tree.node, compute_right_edge(tree.node, 3), 1, 3)
+    >>> path = build_inclusion_path(tree.find_node, compute_right_edge(tree.find_node, 3), 1, 3)
     >>> compute_inclusion_root(hash_leaf(b"second"), 1, 3, path) == tree.root()
     True
 
-Functions that build proofs do not hold the tree. They ask `node(height, index)` for the hash of the
-complete subtree over the `1 << height` leaves that start at `index << height`.
+Functions that build proofs do not hold the tree. They call `find_node(height, index)` for the hash
+of the complete subtree over the `1 << height` leaves that start at `index << height`.
 
 A tile (C2SP tlog-tiles) is a row of 256 hashes; a tile of level `l` holds hashes of height `8 * l`.
 A full tile never changes, and only the last tile of each level is not full.
@@ -51,7 +51,7 @@ def hash_children(left: bytes, right: bytes) -> bytes:
     return hashlib.sha256(b"\x01" + left + right).digest()
 
 
-def compute_right_edge(node: NodeLookup, size: int) -> list[bytes | None]:
+def compute_right_edge(find_node: NodeLookup, size: int) -> list[bytes | None]:
     """Return for each height, from 0 to the root's, the hash of the incomplete last subtree.
 
     It is None for a height where every subtree is complete. All proofs for a tree of one size share
@@ -65,33 +65,33 @@ def compute_right_edge(node: NodeLookup, size: int) -> list[bytes | None]:
             continue
         below = hashes[-1]
         if (size >> (height - 1)) & 1:
-            left = node(height - 1, index << 1)
+            left = find_node(height - 1, index << 1)
             hashes.append(left if below is None else hash_children(left, below))
         else:
             hashes.append(below)
     return hashes
 
 
-def compute_root(node: NodeLookup, size: int) -> bytes:
+def compute_root(find_node: NodeLookup, size: int) -> bytes:
     """Return the root hash of the first `size` leaves; for size 0, the SHA-256 of no bytes."""
     if not size:
         return hashlib.sha256().digest()
-    hashes = compute_right_edge(node, size)
-    return hashes[-1] or node(len(hashes) - 1, 0)
+    hashes = compute_right_edge(find_node, size)
+    return hashes[-1] or find_node(len(hashes) - 1, 0)
 
 
 def build_inclusion_path(
-    node: NodeLookup, edges: Sequence[bytes | None], index: int, size: int
+    find_node: NodeLookup, edges: Sequence[bytes | None], index: int, size: int
 ) -> list[bytes]:
     """Return the inclusion proof of the leaf at `index`: its sibling hashes, from the leaf up.
 
     `edges` is the result of `compute_right_edge` for a tree of this size.
     """
-    return _collect_siblings(node, edges, 0, index, size)
+    return _collect_siblings(find_node, edges, 0, index, size)
 
 
 def _collect_siblings(
-    node: NodeLookup, edges: Sequence[bytes | None], height: int, index: int, size: int
+    find_node: NodeLookup, edges: Sequence[bytes | None], height: int, index: int, size: int
 ) -> list[bytes]:
     """Return the sibling hash of a complete subtree, and of each subtree above it, lowest first.
 
@@ -103,9 +103,9 @@ def _collect_siblings(
         sibling = index ^ 1
         end = last >> level
         if sibling < end:
-            path.append(node(level, sibling))
+            path.append(find_node(level, sibling))
         elif sibling == end:
-            path.append(edges[level] or node(level, sibling))
+            path.append(edges[level] or find_node(level, sibling))
         index >>= 1
     return path
 
@@ -123,20 +123,20 @@ def compute_inclusion_root(leaf: bytes, index: int, size: int, path: Sequence[by
             f"the proof is for leaf {index}, but the tree has only {size} leaves",
             reason="receipt-index",
         )
-    node, last, subtree = index, size - 1, leaf
+    position, last, subtree = index, size - 1, leaf
     for sibling in path:
         if not last:
             raise InvalidStatement(
                 "the inclusion proof is too long for the size of the tree", reason="receipt-path"
             )
-        if node & 1 or node == last:
+        if position & 1 or position == last:
             subtree = hash_children(sibling, subtree)
             # A last node without a right sibling moves up unchanged.
-            while not node & 1 and node:
-                node, last = node >> 1, last >> 1
+            while not position & 1 and position:
+                position, last = position >> 1, last >> 1
         else:
             subtree = hash_children(subtree, sibling)
-        node, last = node >> 1, last >> 1
+        position, last = position >> 1, last >> 1
     if last:
         raise InvalidStatement(
             "the inclusion proof is too short for the size of the tree", reason="receipt-path"
@@ -144,7 +144,7 @@ def compute_inclusion_root(leaf: bytes, index: int, size: int, path: Sequence[by
     return subtree
 
 
-def build_consistency_path(node: NodeLookup, older: int, newer: int) -> list[bytes]:
+def build_consistency_path(find_node: NodeLookup, older: int, newer: int) -> list[bytes]:
     """Return the proof that the tree of size `older` is the beginning of the tree of size `newer`.
 
     It is empty if `older` is 0, or not smaller than `newer`.
@@ -155,8 +155,10 @@ def build_consistency_path(node: NodeLookup, older: int, newer: int) -> list[byt
     # proof.
     height = (older & -older).bit_length() - 1
     index = (older >> height) - 1
-    path = [] if index == 0 else [node(height, index)]
-    return path + _collect_siblings(node, compute_right_edge(node, newer), height, index, newer)
+    path = [] if index == 0 else [find_node(height, index)]
+    return path + _collect_siblings(
+        find_node, compute_right_edge(find_node, newer), height, index, newer
+    )
 
 
 def compute_consistency_root(
@@ -187,9 +189,9 @@ def compute_consistency_root(
     # The older root is a node of the newer tree if the older size is a power of two. The proof
     # omits it then.
     hashes = list(path) if older & (older - 1) else [older_root, *path]
-    node, last = older - 1, newer - 1
-    while node & 1:
-        node, last = node >> 1, last >> 1
+    position, last = older - 1, newer - 1
+    while position & 1:
+        position, last = position >> 1, last >> 1
     older_subtree = newer_subtree = hashes[0]
     for sibling in hashes[1:]:
         if not last:
@@ -197,14 +199,14 @@ def compute_consistency_root(
                 "the consistency proof is too long for the size of the tree",
                 reason="consistency-path",
             )
-        if node & 1 or node == last:
+        if position & 1 or position == last:
             older_subtree = hash_children(sibling, older_subtree)
             newer_subtree = hash_children(sibling, newer_subtree)
-            while not node & 1 and node:
-                node, last = node >> 1, last >> 1
+            while not position & 1 and position:
+                position, last = position >> 1, last >> 1
         else:
             newer_subtree = hash_children(newer_subtree, sibling)
-        node, last = node >> 1, last >> 1
+        position, last = position >> 1, last >> 1
     if last:
         raise InvalidStatement(
             "the consistency proof is too short for the size of the tree", reason="consistency-path"
@@ -250,15 +252,15 @@ class Tile:
         """Return the number of hashes in the tile."""
         return len(self.rows[0])
 
-    def add(self, node: bytes) -> None:
+    def add(self, subtree: bytes) -> None:
         """Add a hash, and the hashes of the subtrees that it completes."""
         rows = self.rows
         for height in range(TILE_HEIGHT + 1):
             row = rows[height]
-            row.append(node)
+            row.append(subtree)
             if len(row) & 1:
                 return
-            node = hash_children(row[-2], row[-1])
+            subtree = hash_children(row[-2], row[-1])
 
     @property
     def is_full(self) -> bool:
@@ -285,12 +287,12 @@ def make_node_lookup(fetch: TileLookup) -> NodeLookup:
     It calls `fetch` for the tile that contains the hash.
     """
 
-    def node(height: int, index: int) -> bytes:
+    def find_node(height: int, index: int) -> bytes:
         level, row = divmod(height, TILE_HEIGHT)
         bits = TILE_HEIGHT - row
         return fetch(level, index >> bits).rows[row][index & ((1 << bits) - 1)]
 
-    return node
+    return find_node
 
 
 class GrowingTree:
@@ -306,7 +308,7 @@ class GrowingTree:
         self.last = last
         self.numbers = [size >> (TILE_HEIGHT * (level + 1)) for level in range(len(last))]
         self.older = older
-        self.node = make_node_lookup(self.tile)
+        self.find_node = make_node_lookup(self.tile)
         self.changed: dict[tuple[int, int], Tile] = {}
 
     def tile(self, level: int, number: int) -> Tile:
@@ -318,19 +320,19 @@ class GrowingTree:
     def add(self, leaf: bytes) -> int:
         """Add a leaf, and return its position."""
         position = self.size
-        node, level = leaf, 0
+        subtree, level = leaf, 0
         while True:
             if level == len(self.last):
                 self.last.append(Tile())
                 self.numbers.append(0)
             tile = self.last[level]
-            tile.add(node)
+            tile.add(subtree)
             self.changed[level, self.numbers[level]] = tile
             if len(tile) < TILE_WIDTH:
                 break
             self.last[level] = Tile()
             self.numbers[level] += 1
-            node, level = tile.top, level + 1
+            subtree, level = tile.top, level + 1
         self.size += 1
         return position
 
@@ -341,7 +343,7 @@ class GrowingTree:
 
     def root(self) -> bytes:
         """Return the root hash of the tree with all leaves added so far."""
-        return compute_root(self.node, self.size)
+        return compute_root(self.find_node, self.size)
 
 
 def list_last_tiles(size: int) -> Iterator[tuple[int, int, int]]:
