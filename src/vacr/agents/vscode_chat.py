@@ -354,8 +354,8 @@ class _ChildrenBuilder:
         seen: set[str] = set()
         results = dict_or_empty(self._metadata.get("toolCallResults"))
         rounds = self._metadata.get("toolCallRounds")
-        for one in rounds if type(rounds) is list else ():
-            calls = dict_or_empty(one).get("toolCalls")
+        for tool_round in rounds if type(rounds) is list else ():
+            calls = dict_or_empty(tool_round).get("toolCalls")
             for call in calls if type(calls) is list else ():
                 if type(call) is dict and type(call.get("name")) is str:
                     children += self._make_call(call, results, seen)

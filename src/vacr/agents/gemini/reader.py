@@ -130,7 +130,10 @@ def _has_other_answers(value: JsonObject) -> bool:
     messages = value.get("messages")
     return value.get("type") == _OTHER_ANSWER_TYPE or (
         type(messages) is list
-        and any(type(one) is dict and one.get("type") == _OTHER_ANSWER_TYPE for one in messages)
+        and any(
+            type(message) is dict and message.get("type") == _OTHER_ANSWER_TYPE
+            for message in messages
+        )
     )
 
 

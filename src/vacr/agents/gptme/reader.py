@@ -274,7 +274,7 @@ class _Conversation:
         keys = [call.call_id for call in self.waiting]
         key = result.get("call-id")
         if key is None:
-            starts = (one for one in RESULT_STARTS if result["output"].startswith(one))
+            starts = (start for start in RESULT_STARTS if result["output"].startswith(start))
             key = RESULT_STARTS.get(next(starts, ""))
             keys = [call.tool for call in self.waiting]
             if key not in keys:

@@ -70,7 +70,7 @@ def separate_words(entry: dict[str, Any], speaker: Speaker) -> Speaker:
         return speaker
     blocks = content if type(content) is list else [content]
     texts = [block.get("text") if type(block) is dict else block for block in blocks]
-    text = "\n".join(one for one in texts if type(one) is str)
+    text = "\n".join(part for part in texts if type(part) is str)
     words = _strip_facts(text)
     if text and (not words.strip() or words.startswith(_HOST_STARTS)):
         return Speaker(HOST, INFERRED)

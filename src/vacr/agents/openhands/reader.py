@@ -247,8 +247,8 @@ class EventReader:
         """
         totals: JsonObject = {}
         children: list[JsonObject] = []
-        for use, one in dict_or_empty(dict_or_empty(stats).get("usage_to_metrics")).items():
-            metric = dict_or_empty(one)
+        for use, value in dict_or_empty(dict_or_empty(stats).get("usage_to_metrics")).items():
+            metric = dict_or_empty(value)
             model = metric.get("model_name")
             tokens = dict_or_empty(metric.get("accumulated_token_usage"))
             usage = sum_token_usage(tokens, OPENHANDS_USAGE_SUMS)

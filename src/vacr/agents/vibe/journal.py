@@ -227,7 +227,9 @@ def _make_child(members: JsonObject) -> JsonObject | None:
     """Return the entry of a part of an answer: reasoning or a call, or None for another part."""
     if members.get("type") == "reasoning":
         content = members.get("content")
-        texts = [dict_or_empty(one).get("text") for one in content] if type(content) is list else []
+        texts = (
+            [dict_or_empty(part).get("text") for part in content] if type(content) is list else []
+        )
         text = "\n\n".join(text for text in texts if type(text) is str)
         return {"type": "reasoning", "content": text}
     if members.get("type") != "tool_call" or type(members.get("name")) is not str:
