@@ -162,7 +162,7 @@ def check_keys(environment: Mapping[str, str] = os.environ) -> Iterator[HealthFi
     names = [
         party.name
         for party in parties
-        if any(compute_thumbprint(one) == thumbprint for one in party.keys)
+        if any(compute_thumbprint(trusted_key) == thumbprint for trusted_key in party.keys)
     ]
     if names:
         yield HealthFinding("key", OK, f"{shown} is trusted as {names[0]}")
@@ -248,9 +248,13 @@ def check_sessions(
         yield HealthFinding("sessions", WARNING, f"cannot be read: {error}", "vacr list -v")
     endangered = list_unkept_sessions(state, environment, now)
     for agent in agents:
-        lost = [one for one in endangered if one.session.agent == agent and not one.is_captured]
+        lost = [
+            at_risk
+            for at_risk in endangered
+            if at_risk.session.agent == agent and not at_risk.is_captured
+        ]
         if lost:
-            names = ", ".join(one.session.session_id[:8] for one in lost[:_MAX_NAMED])
+            names = ", ".join(at_risk.session.session_id[:8] for at_risk in lost[:_MAX_NAMED])
             more = f" and {len(lost) - _MAX_NAMED} more" if len(lost) > _MAX_NAMED else ""
             # A time long ago means that the agent deletes it when it starts next.
             first = datetime.fromtimestamp(max(lost[0].deleted_at, now), UTC).astimezone()
@@ -264,7 +268,7 @@ def check_sessions(
 
 def _check_clock(sessions: list[SessionSummary], now: float) -> Iterator[HealthFinding]:
     """Yield a finding if the clock is before this software, or before the newest session."""
-    newest = max((find_write_time(Path(one.path)) or 0 for one in sessions), default=0)
+    newest = max((find_write_time(Path(session.path)) or 0 for session in sessions), default=0)
     if now < _FIRST_RELEASE or newest > now + _CLOCK_TOLERANCE_SECONDS:
         shown = datetime.fromtimestamp(now, UTC)
         message = f"the clock says {shown:%Y-%m-%d %H:%M} UTC, before the newest session"

@@ -56,9 +56,9 @@ def list_unkept_sessions(
     """Return the sessions that agents delete soon and that have no copy, the most urgent first."""
     now = time.time() if now is None else now
     return [
-        one
-        for one in list_endangered_sessions(state, environment, now)
-        if not is_session_recorded(state, one.session)
+        endangered
+        for endangered in list_endangered_sessions(state, environment, now)
+        if not is_session_recorded(state, endangered.session)
     ]
 
 
@@ -73,10 +73,10 @@ def keep_sessions(
     An error in one session does not stop the others. End early as soon as `is_ended` returns True.
     """
     report.total = len(sessions)
-    for one in sessions:
+    for endangered in sessions:
         if is_ended():
             return
-        outcome = keep_session(state, one.session)
+        outcome = keep_session(state, endangered.session)
         report.failed += outcome.errors
         report.kept += not outcome.errors
         report.exit_code = max(report.exit_code, outcome.exit_code)
@@ -132,7 +132,7 @@ class SessionKeeper:
             "failures": len(report["failed"]),
             "folder": make_visible(abbreviate_home(str(find_kept_folder(self._state)))),
             "count": len(sessions),
-            "sessions": [_describe_session(one) for one in sessions[:_MAX_LISTED]],
+            "sessions": [_describe_session(endangered) for endangered in sessions[:_MAX_LISTED]],
         }
 
     def _run(self) -> None:
@@ -149,14 +149,14 @@ class SessionKeeper:
             report.is_running = False
 
 
-def _describe_session(one: EndangeredSession) -> dict[str, Any]:
+def _describe_session(endangered: EndangeredSession) -> dict[str, Any]:
     """Return a session at risk for the page; the time is in milliseconds since 1970."""
-    session = one.session
+    session = endangered.session
     return {
         "session": session.session_id,
         "agent": session.agent,
         "title": make_visible(session.title or session.session_id),
-        "deleted_ms": int(one.deleted_at * 1000),
+        "deleted_ms": int(endangered.deleted_at * 1000),
     }
 
 
