@@ -71,7 +71,7 @@ def list_endangered_sessions(
             if deleted_at <= now + days * _SECONDS_OF_DAY:
                 is_captured = is_session_captured(state, session)
                 found.append(EndangeredSession(session, deleted_at, is_captured))
-    return sorted(found, key=lambda one: one.deleted_at)
+    return sorted(found, key=lambda session: session.deleted_at)
 
 
 def find_retention_days(agent: Agent, environment: Mapping[str, str]) -> float | None:
