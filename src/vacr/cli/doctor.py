@@ -112,8 +112,8 @@ def _check_settings() -> Iterator[HealthFinding]:
             )
             continue
         wrong = list(check_settings(file, click.get_current_context().find_root()))
-        for one in wrong:
-            yield HealthFinding("settings", PROBLEM, str(one), f"${{EDITOR:-vi}} '{file.path}'")
+        for mistake in wrong:
+            yield HealthFinding("settings", PROBLEM, str(mistake), f"${{EDITOR:-vi}} '{file.path}'")
         if not wrong:
             verbs = ", ".join(file.tables)
             content = f"sets options of {verbs}" if verbs else "sets no options"

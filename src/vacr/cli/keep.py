@@ -52,7 +52,7 @@ def command(format: str, quiet: bool, verbose: int) -> int:
         {
             "folder": folder,
             "kept": report.kept,
-            "sessions": [one.session.session_id for one in sessions],
+            "sessions": [endangered.session.session_id for endangered in sessions],
             "errors": report.failed,
         }
     )

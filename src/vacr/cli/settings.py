@@ -164,7 +164,7 @@ def _check_outside_project(setting: Setting, value: Any, folder: str) -> None:
     top = os.path.realpath(folder)
     for name in value if isinstance(value, list) else [value]:
         paths = (os.path.normpath(name), os.path.realpath(name))
-        if any(Path(path).is_relative_to(one) for path in paths for one in (folder, top)):
+        if any(Path(path).is_relative_to(root) for path in paths for root in (folder, top)):
             raise UsageError(
                 f"{setting.name}: {name} is in the project, and can change without your approval",
                 where=setting.where,
@@ -221,7 +221,7 @@ def convert_setting(
             hint=f"The option is {option.opts[-1]}.",
         )
     if not option.is_flag and not option.count:
-        values = [_make_text(one, option, folder) for one in values]
+        values = [_make_text(item, option, folder) for item in values]
         value = values if isinstance(value, list) else values[0]
     try:
         option.type_cast_value(context, value)
@@ -237,14 +237,14 @@ def convert_setting(
 def _make_text(value: Any, option: click.Option, folder: str) -> Any:
     """Return a value as the text that a user would type; a path becomes absolute."""
     if isinstance(value, list):
-        return [_make_text(one, option, folder) for one in value]
+        return [_make_text(item, option, folder) for item in value]
     text = str(value)
     metavar = option.metavar or ""
     if not any(word in metavar for word in _PATH_WORDS):
         return text
     # Such as `v3|v2|v1|FILE` or `FILE|pkcs11:…`: not every value is a path.
-    others = [one for one in metavar.split("|") if not any(word in one for word in _PATH_WORDS)]
-    schemes = tuple(one.rstrip("…") for one in others if one.endswith(":…"))
+    others = [form for form in metavar.split("|") if not any(word in form for word in _PATH_WORDS)]
+    schemes = tuple(form.rstrip("…") for form in others if form.endswith(":…"))
     if text in (STDIN, "", *others) or "://" in text or (schemes and text.startswith(schemes)):
         return text
     return _resolve_path(text, folder, os.environ)

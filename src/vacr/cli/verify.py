@@ -202,7 +202,7 @@ def command(
     """
     voice = Voice(format, quiet, verbose)
     evidence_settings = (evidence, evidence_policy, verifier_key, nonce, require_hardware)
-    is_any_set = any(one not in (None, (), False) for one in evidence_settings)
+    is_any_set = any(setting not in (None, (), False) for setting in evidence_settings)
     if require_evidence is None and is_any_set:
         raise UsageError(
             "the options for evidence need --require-evidence",
