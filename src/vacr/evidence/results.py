@@ -454,7 +454,9 @@ def _refuse_named_verdicts(claims: dict[Any, Any]) -> None:
     Raises:
         InvalidStatement: there is one.
     """
-    names = _OLD_JSON_NAMES | {EAR_JSON_NAMES[one] for one in (EAR_STATUS, EAR_VECTOR, EAT_SUBMODS)}
+    names = _OLD_JSON_NAMES | {
+        EAR_JSON_NAMES[claim] for claim in (EAR_STATUS, EAR_VECTOR, EAT_SUBMODS)
+    }
     for name in sorted(names & claims.keys()):
         raise InvalidStatement(
             f"the attestation result is malformed: {name} is not the label of a claim",
