@@ -284,7 +284,7 @@ def _take_tool_member(tool: JsonObject | None, name: str) -> str | None:
 def _list_models(files: list[JsonObject]) -> list[str]:
     """Return the model of each contributor with one, repeated for each occurrence."""
     conversations = [conversation for file in files for conversation in file["conversations"]]
-    ranges = [line_range for one in conversations for line_range in one["ranges"]]
+    ranges = [line_range for conversation in conversations for line_range in conversation["ranges"]]
     return [
         attributed["contributor"]["model-id"]
         for attributed in (*conversations, *ranges)

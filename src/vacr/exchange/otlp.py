@@ -293,7 +293,7 @@ class _TraceBuilder:
             **self._get_common_attributes(),
             _REQUEST_MODEL: model,
             _RESPONSE_MODEL: model,
-            _FINISH_REASONS: [one for one in reasons if isinstance(one, str)][-1:] or None,
+            _FINISH_REASONS: [reason for reason in reasons if isinstance(reason, str)][-1:] or None,
         }
         chat = _Span(_CHAT, model or "", rows[0].place, parent, start, end, attributes)
         answer = _build_answer(step)
