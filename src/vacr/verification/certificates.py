@@ -220,11 +220,12 @@ def check_time_authority(
             first_error = first_error or error
             continue
         issuers = [
-            one
-            for one in (*roots, *others)
-            if _is_issued_by(certificate, one) and (one in roots or _is_authority(one))
+            candidate
+            for candidate in (*roots, *others)
+            if _is_issued_by(certificate, candidate)
+            and (candidate in roots or _is_authority(candidate))
         ]
-        waiting += [one for one in issuers if one not in seen]
+        waiting += [issuer for issuer in issuers if issuer not in seen]
         seen.update(issuers)
     if first_error is None:
         raise InvalidStatement(

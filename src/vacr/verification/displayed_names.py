@@ -72,9 +72,9 @@ def find_name_problem(name: str) -> str:
     if unicodedata.normalize("NFKC", name) != name:
         return "is not in the Unicode form NFKC: write plain letters"
     # Accents do not end a word.
-    bare = "".join(one for one in name if not unicodedata.category(one).startswith("M"))
+    bare = "".join(char for char in name if not unicodedata.category(char).startswith("M"))
     alphabets = map(_list_alphabets, _WORD.findall(bare))
-    if any(len(one) > 1 and not one <= _MIXED_ALPHABETS for one in alphabets):
+    if any(len(used) > 1 and not used <= _MIXED_ALPHABETS for used in alphabets):
         return "mixes letters of different alphabets within a word"
     return ""
 
@@ -82,7 +82,7 @@ def find_name_problem(name: str) -> str:
 def _list_alphabets(word: str) -> set[str]:
     """Return the alphabets of the letters in a word."""
     # The category Lm has marks that several alphabets use, such as the one in Ka'ena.
-    letters = [one for one in word if unicodedata.category(one) in ("Lu", "Ll", "Lt", "Lo")]
+    letters = [char for char in word if unicodedata.category(char) in ("Lu", "Ll", "Lt", "Lo")]
     return {unicodedata.name(letter, "").partition(" ")[0] for letter in letters}
 
 

@@ -132,7 +132,10 @@ class TrustedSigner:
         All keys of a party have one owner. So if two parties share a key, both are the signer's.
         """
         own = {compute_fingerprint(self.key), *_list_fingerprints(self.party)}
-        others = {*_list_fingerprints(party), *(compute_fingerprint(one) for one in [key] if one)}
+        others = {
+            *_list_fingerprints(party),
+            *(compute_fingerprint(named_key) for named_key in [key] if named_key),
+        }
         return self.is_party(party) or not own.isdisjoint(others)
 
 
@@ -456,7 +459,9 @@ def is_issuer_bound(issuer: str, signer: TrustedSigner) -> bool:
     if signer.identity is not None and signer.party is not None:
         authority = signer.path[-1]
         certified &= {
-            (one.kind, one.value) for one in signer.party.identities if one.authority == authority
+            (identity.kind, identity.value)
+            for identity in signer.party.identities
+            if identity.authority == authority
         }
     return proves_issuer(certified, issuer)
 

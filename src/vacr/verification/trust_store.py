@@ -261,7 +261,7 @@ def combine_trust_stores(stores: Sequence[TrustStore]) -> TrustStore:
         forms = tuple(enumerate(list_name_forms(party.name)))
         is_new = forms[0] not in owners
         known = [owners.setdefault(form, party) for form in forms]
-        other = next((one for one in known if one != party), None)
+        other = next((owner for owner in known if owner != party), None)
         if other is not None:
             raise UnreadableInput(
                 f"another trust store has a different entry with {_describe_likeness(party, other)}"

@@ -322,7 +322,7 @@ def _list_time_authorities(policy: Policy, signer: TrustedSigner) -> list[_TimeA
         for root in policy.timestamp_roots
         if root not in listed and not signer.owns(find_public_key(root), None)
     )
-    return [one for one in (_TimeAuthority(bare), *authorities) if one.roots]
+    return [authority for authority in (_TimeAuthority(bare), *authorities) if authority.roots]
 
 
 def _check_timestamp(
