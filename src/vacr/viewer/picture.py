@@ -66,10 +66,12 @@ def draw_summary(
     `records` are the session and its sub-agents, and `verdict` is the class of the card in an
     archive. `prices` replace the price table of the package.
     """
-    each = [count_totals(record, prices=prices) for record in records]
-    totals = sum(each, Totals())
+    totals_of_records = [count_totals(record, prices=prices) for record in records]
+    totals = sum(totals_of_records, Totals())
     story = tell_story([_withhold_secrets(record) for record in records])
-    facts = list(_list_facts(records[0], each[0].milliseconds, format_cost(totals.cost)))
+    facts = list(
+        _list_facts(records[0], totals_of_records[0].milliseconds, format_cost(totals.cost))
+    )
     canvas = _Canvas()
     label, colour = _VERDICTS[verdict]
     chip = _measure(label, 22) * _BOLD + 44

@@ -181,7 +181,7 @@ def _add_shell_facts(story: Story, row: Row, agent: str) -> None:
 
 def find_test_run(command: str, row: Row) -> SuiteRun | None:
     """Return the test run of a shell call, or None for other calls and without a result."""
-    programs = [_match_test(one) for one in _list_commands(command)]
+    programs = [_match_test(shell_command) for shell_command in _list_commands(command)]
     program = next((name for name in programs if name), "")
     if not program or row.result is None:
         return None
@@ -203,7 +203,9 @@ def find_commit(command: str, row: Row) -> str | None:
 
     Return None if the call makes no commit, or failed.
     """
-    if row.result is None or not any(_COMMIT.match(one) for one in _list_commands(command)):
+    if row.result is None or not any(
+        _COMMIT.match(shell_command) for shell_command in _list_commands(command)
+    ):
         return None
     for line in _list_output_lines(row.result.parts):
         if printed := _PRINTED_COMMIT.match(line):

@@ -229,8 +229,8 @@ def build_index_card(
     """
     session = records[0]["session"]
     meta = session.get("agent-meta", {})
-    each = [count_totals(record, prices=prices) for record in records]
-    totals = sum(each, Totals())
+    totals_of_records = [count_totals(record, prices=prices) for record in records]
+    totals = sum(totals_of_records, Totals())
     start = format_timestamp(session["session-start"]) if "session-start" in session else None
     return {
         "href": href,
@@ -249,7 +249,7 @@ def build_index_card(
         "failed": totals.failed_calls,
         "added": totals.added,
         "removed": totals.removed,
-        "milliseconds": each[0].milliseconds,
+        "milliseconds": totals_of_records[0].milliseconds,
         "tokens": sum_tokens(totals),
         "spent": [{"name": model, "value": count} for model, count in totals.models.items()],
         "tools": [
