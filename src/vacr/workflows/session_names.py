@@ -96,7 +96,7 @@ def _count_shared(text: str, other: str) -> int:
     """Return the number of letters at the start that two texts have in common."""
     pairs = enumerate(zip(text, other, strict=False))
     shorter = min(len(text), len(other))
-    return next((number for number, (one, two) in pairs if one != two), shorter)
+    return next((number for number, (left, right) in pairs if left != right), shorter)
 
 
 def complete_agent_name(name: str) -> str:

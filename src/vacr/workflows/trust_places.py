@@ -107,7 +107,7 @@ class TrustStoreFile:
 
         old = parse_trust_store(self.approved, self.path) if self.approved else TrustStore()
         new = self.parse()
-        before, after = ({party.name: party for party in one.parties} for one in (old, new))
+        before, after = ({party.name: party for party in store.parties} for store in (old, new))
         names = list(dict.fromkeys([*before, *after]))
         lines = []
         for name in names:

@@ -373,8 +373,12 @@ def build_witnesses_document(proof: VerifiedWitnesses) -> dict[str, Any]:
         "required": proof.required,
         "known": proof.known,
         "cosigned": [
-            {"name": one.name, "key": one.key, "time": _format_utc_time(one.time)}
-            for one in proof.cosigned
+            {
+                "name": cosignature.name,
+                "key": cosignature.key,
+                "time": _format_utc_time(cosignature.time),
+            }
+            for cosignature in proof.cosigned
         ],
     }
 
