@@ -169,7 +169,7 @@ def _fill_index(folder: Path) -> None:
                 "start_ms": start,
                 "end_ms": start + 600_000,
             }
-            usage = [{**one, "day": day} for one in rows.usage]
+            usage = [{**row, "day": day} for row in rows.usage]
             own = dataclasses.replace(rows, record=record_row, usage=usage)
             index.add_source(SourceVersion(f"/x/{number}", "", 1, number, str(number)), [own])
 
