@@ -281,7 +281,7 @@ def test_chat_of_the_current_project_is_listed(tmp_path, monkeypatch, system):
     homes.aider(tmp_path / "till")
     monkeypatch.chdir(tmp_path / "till")
     found = list(list_sessions("aider", homes.variables(tmp_path / "home", system), system))
-    assert [one.title for one in found] == [
+    assert [session.title for session in found] == [
         "The total is off by a cent. - round it",
         "Write a note.",
     ]

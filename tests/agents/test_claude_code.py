@@ -179,13 +179,13 @@ def test_inline_sidechains_stay_in_the_session():
 def test_sub_agents_with_separate_files_are_separate_records():
     main = FIXTURES / "claude" / "project" / "3c9e7b10-5d42-4f6a-8b1e-7a2c4d6e8f01.jsonl"
     found = list(read_sessions(main))
-    sessions = [one.reading.record["session"] for one in found]
+    sessions = [session.reading.record["session"] for session in found]
     assert [session["session-id"] for session in sessions] == [
         main.stem,
         f"{main.stem}/a1b2c3d",
         f"{main.stem}/e4f5a6b",
     ]
-    assert [one.reading.record["vacr"].get("parent") for one in found] == [
+    assert [session.reading.record["vacr"].get("parent") for session in found] == [
         None,
         *[{"session-id": main.stem}] * 2,
     ]
@@ -195,7 +195,8 @@ def test_sub_agents_with_separate_files_are_separate_records():
         "autonomous",
     ]
     names = [
-        [part["name"] for part in one.reading.record["vacr"]["source"]["parts"]] for one in found
+        [part["name"] for part in session.reading.record["vacr"]["source"]["parts"]]
+        for session in found
     ]
     assert names == [
         [f"{main.stem}.jsonl", f"{main.stem}/tool-results/out.txt"],
@@ -210,7 +211,7 @@ def test_sub_agents_with_separate_files_are_separate_records():
         sessions[1]["entries"][-1]["data"]["text"]
         == '{"agentType":"general-purpose","description":"do y"}'
     )
-    assert [one.label for one in found] == ["", "a1b2c3d", "e4f5a6b"]
+    assert [session.label for session in found] == ["", "a1b2c3d", "e4f5a6b"]
 
 
 def test_repeated_line_keeps_its_place_but_not_its_id():

@@ -317,8 +317,8 @@ def test_background_command_is_resolved_by_a_later_call(tool, report, expected):
         call(tool, "t3"),
         result("", report, call_id="t3"),
     )
-    assert [one["status"] for one in (started, polled)] == ["running", "running"]
-    assert [one["vacr"]["resolved-by"] for one in (started, polled)] == ["t3", "t3"]
+    assert [result["status"] for result in (started, polled)] == ["running", "running"]
+    assert [result["vacr"]["resolved-by"] for result in (started, polled)] == ["t3", "t3"]
     assert "is-error" not in started
     found = ended.get("status"), ended.get("is-error"), ended.get("vacr", {}).get("exit-code")
     assert found == expected
@@ -421,7 +421,11 @@ def test_agent_that_is_resumed_ends_twice():
         call("Agent", "t3"),
         result("launched", again, call_id="t3"),
     )
-    assert [one["status"] for one in (first, second, third)] == ["error", "success", "running"]
+    assert [result["status"] for result in (first, second, third)] == [
+        "error",
+        "success",
+        "running",
+    ]
 
 
 def test_call_that_shows_the_end_of_a_task_beats_a_notice():

@@ -126,7 +126,7 @@ def test_database_of_the_current_project_is_listed(tmp_path, monkeypatch, system
     homes.crush(tmp_path / "till" / ".crush")
     monkeypatch.chdir(tmp_path / "till")
     home = homes.variables(tmp_path / "home", system)
-    found = {one.session_id: one for one in list_sessions("crush", home, system)}
+    found = {session.session_id: session for session in list_sessions("crush", home, system)}
     assert found.keys() == {SESSION, CHILD}
     assert found[CHILD].parent == SESSION
     assert found[SESSION].start == 1_785_000_000_000

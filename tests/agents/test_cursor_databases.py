@@ -251,8 +251,8 @@ def check(found, rows, folder):
     values = [
         value
         for row in rows.values()
-        for one in row
-        for name, value in one.items()
+        for part in row
+        for name, value in part.items()
         if name not in ("key", "id", "tabId")
     ]
     assert lost(values, record) == set()
@@ -304,15 +304,15 @@ def test_every_value_of_the_editors_rows_is_in_the_record(native):
             heads,
         )
         rows, items, headers = (
-            table(path, one) for one in ("cursorDiskKV", "ItemTable", "composerHeaders")
+            table(path, name) for name in ("cursorDiskKV", "ItemTable", "composerHeaders")
         )
         tabs = {identity: list(tabs_of(items, identity)) for identity in ("t1", "c1", "")}
         named = {identity for identity, own in tabs.items() if own}
         named |= {
-            one
-            for one in COMPOSERS
+            composer
+            for composer in COMPOSERS
             for row in rows
-            if row["value"] is not None and row["key"].startswith(f"bubbleId:{one}:")
+            if row["value"] is not None and row["key"].startswith(f"bubbleId:{composer}:")
         }
         if not named and not any(row["key"].startswith("composerData") for row in rows):
             return
@@ -320,8 +320,8 @@ def test_every_value_of_the_editors_rows_is_in_the_record(native):
             sessions = read_all_sessions(path)
         except NotASession:
             sessions = []
-        assert len({one.label for one in sessions}) == len(sessions)
-        assert named <= {one.label for one in sessions}
+        assert len({session.label for session in sessions}) == len(sessions)
+        assert named <= {session.label for session in sessions}
         for found in sessions:
             own = {
                 "cursorDiskKV": [row for row in rows if is_of(row["key"], found.label)],
@@ -371,4 +371,4 @@ def test_every_value_of_the_command_lines_rows_is_in_the_record(native):
         turns = [(key, number(value)) for key, value in native["turns"]]
         create(connection, "turns", ("id", "data"), False, turns)
         (found,) = read_all_sessions(path)
-        check(found, {one: table(path, one) for one in ("blobs", "meta", "turns")}, Path(name))
+        check(found, {name: table(path, name) for name in ("blobs", "meta", "turns")}, Path(name))

@@ -102,7 +102,7 @@ def test_sessions_are_listed(tmp_path, system, folder):
     (tmp_path / folder).mkdir(parents=True)
     homes.goose(tmp_path / folder)
     found = list(list_sessions("goose", homes.variables(tmp_path, system), system))
-    assert {one.session_id for one in found} >= {SESSION, CHILD, TIMED}
+    assert {session.session_id for session in found} >= {SESSION, CHILD, TIMED}
     assert len(found) == 4
 
 
@@ -164,7 +164,7 @@ def test_speakers(tmp_path):
 def test_message_that_a_summary_replaced_is_the_persons(goose):
     goose.message("user", "Old request", visible={"userVisible": False, "agentVisible": False})
     goose.message("user", "Summary", visible=SUMMARY)
-    speakers = [one["vacr"]["speaker"] for one in list_typed(read_record(goose), "user")]
+    speakers = [entry["vacr"]["speaker"] for entry in list_typed(read_record(goose), "user")]
     assert speakers == ["human", "host"]
 
 

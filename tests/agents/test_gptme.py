@@ -22,8 +22,8 @@ def talk(*turns, **more):
     lines = [{"role": "system", "content": "You are gptme v0.35.1, an assistant.", "pinned": True}]
     for answer, *results in turns:
         lines.append({"role": "assistant", "content": answer})
-        for one in results:
-            line = one if isinstance(one, dict) else {"content": one}
+        for result in results:
+            line = result if isinstance(result, dict) else {"content": result}
             lines.append({"role": "system"} | line)
     lines = [{"timestamp": "2026-07-25T17:20:00.250"} | line for line in lines]
     record = record_of(jsonl(*lines), name="2026-07-25-till/conversation.jsonl", **more)

@@ -125,7 +125,7 @@ def test_times_keep_their_fraction(hermes):
 def test_sessions_are_listed(tmp_path, system):
     homes.hermes(tmp_path / ".hermes")
     found = list(list_sessions("hermes", homes.variables(tmp_path, system), system))
-    assert {one.session_id for one in found} >= {SESSION, CHILD, NEXT}
+    assert {session.session_id for session in found} >= {SESSION, CHILD, NEXT}
     assert len(found) == 4
 
 

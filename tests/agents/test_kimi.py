@@ -31,8 +31,8 @@ def session(*calls):
         event = {"type": "tool.call", "uuid": f"u{number}", "toolCallId": f"c{number}"}
         event |= {"name": name, "args": arguments}
         answer = {"type": "tool.result", "parentUuid": f"u{number}", "toolCallId": f"c{number}"}
-        for one in (event, answer | {"result": result}):
-            lines.append(line(2 + number, "context.append_loop_event", event=one))
+        for piece in (event, answer | {"result": result}):
+            lines.append(line(2 + number, "context.append_loop_event", event=piece))
     return jsonl(*lines)
 
 

@@ -182,7 +182,9 @@ CLAW_DATA = (FIXTURES / "openclaw" / "session.jsonl").read_bytes()
 
 def test_a_message_of_an_unknown_role_is_an_event():
     record = record_of(jsonl(HEADER, line(1, "user", content="hi"), line(2, "oracle", content="?")))
-    (event,) = [one for one in entries(record, "system-event") if one["event-type"] == "message"]
+    (event,) = [
+        entry for entry in entries(record, "system-event") if entry["event-type"] == "message"
+    ]
     assert event["data"]["message"]["role"] == "oracle"
     assert record["vacr"]["drift"]["types"] == {"message": 1}
 

@@ -145,7 +145,7 @@ def test_calls_of_version_2_are_paired_by_id():
 def test_session_keeps_its_id_while_the_trajectory_grows():
     value = json.loads((MINI / "mini-text.traj.json").read_text())
     shorter = value | {"messages": value["messages"][:5]}
-    one, two = (record_of(json.dumps(each).encode()) for each in (value, shorter))
+    one, two = (record_of(json.dumps(document).encode()) for document in (value, shorter))
     assert one["session"]["session-id"] == two["session"]["session-id"]
     del value["messages"][2]
     other = record_of(json.dumps(value).encode())

@@ -95,7 +95,7 @@ def test_session_of_a_sub_agent():
 def test_sessions_are_listed(tmp_path, system):
     homes.vibe(tmp_path / ".vibe")
     found = list(list_sessions("vibe", homes.variables(tmp_path, system), system))
-    assert {one.session_id[:8] for one in found} == {"5e0a7f1c", "7a11ed00", "c41d0001"}
+    assert {session.session_id[:8] for session in found} == {"5e0a7f1c", "7a11ed00", "c41d0001"}
 
 
 def test_home_can_be_moved(tmp_path):

@@ -169,9 +169,9 @@ def check(native, agent):
     assert validate(record).findings == []
     back = rebuild.lines(record)
     assert len(back) == len(native)
-    for one, two in zip(back, native, strict=True):
-        assert rebuild.comparable(rebuild.without_nulls(one)) == rebuild.comparable(
-            rebuild.without_nulls(two)
+    for rebuilt, original in zip(back, native, strict=True):
+        assert rebuild.comparable(rebuild.without_nulls(rebuilt)) == rebuild.comparable(
+            rebuild.without_nulls(original)
         )
 
 

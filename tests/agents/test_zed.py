@@ -103,7 +103,7 @@ def test_rows_come_back(tmp_path):
 def test_threads_are_listed(tmp_path, system, folder):
     homes.zed(tmp_path / folder)
     found = list(list_sessions("zed", homes.variables(tmp_path, system), system))
-    assert {one.session_id for one in found} >= {THREAD, PLAIN}
+    assert {session.session_id for session in found} >= {THREAD, PLAIN}
 
 
 def test_flatpak_has_a_folder_of_its_own(tmp_path):
@@ -146,7 +146,7 @@ def test_missing_package_is_named(tmp_path):
 def test_speakers(tmp_path):
     records = read_records(filled(tmp_path / "threads.db").close())
     speakers = {
-        name: [one["vacr"]["speaker"] for one in list_typed(record, "user")]
+        name: [entry["vacr"]["speaker"] for entry in list_typed(record, "user")]
         for name, record in records.items()
     }
     assert speakers == {THREAD: ["human"], CHILD: ["parent-agent"], PLAIN: ["human"]}

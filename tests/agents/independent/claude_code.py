@@ -47,14 +47,14 @@ def claude(data: bytes) -> Counts:
             if block_type in RESULTS and "tool_use_id" in block:
                 answered.add(block["tool_use_id"])
     counts.paired = len(called & answered)
-    for one in usage.values():
+    for counters in usage.values():
         cached, made = (
-            one.get("cache_read_input_tokens", 0),
-            one.get("cache_creation_input_tokens", 0),
+            counters.get("cache_read_input_tokens", 0),
+            counters.get("cache_creation_input_tokens", 0),
         )
-        counts.tokens["input"] += one.get("input_tokens", 0) + cached + made
+        counts.tokens["input"] += counters.get("input_tokens", 0) + cached + made
         counts.tokens["cached"] += cached
-        counts.tokens["output"] += one.get("output_tokens", 0)
+        counts.tokens["output"] += counters.get("output_tokens", 0)
     return counts
 
 
@@ -143,7 +143,7 @@ def claude_labels(data: bytes) -> Labels:
                 names[block.get("id")] = block["name"]
             elif block.get("type") in RESULTS:
                 results.append((line, block))
-        if any(line is one for one in queued):
+        if any(line is queued_line for queued_line in queued):
             note_speaker(labels, line, line["attachment"]["prompt"], program)
         elif line.get("type") == "user" and content:
             blocks = content if isinstance(content, list) else [content]
@@ -161,7 +161,7 @@ def claude_labels(data: bytes) -> Labels:
             labels.exit_codes[code] += 1
     for process, waiting in pending.items():
         for place, status, code in notices.get(process, ()):
-            earlier = [one for one in waiting if one < place]
+            earlier = [position for position in waiting if position < place]
             if earlier:
                 labels.statuses["running"] -= 1
                 labels.statuses[status] += 1
@@ -227,7 +227,7 @@ def judge(line: dict, block: dict, name: str) -> tuple:
             return "interrupted", code, None
         if name.startswith("mcp__") and report != "User rejected tool use":
             return "error", code, None
-        if any(text.startswith(one) or report == one for one in REFUSALS):
+        if any(text.startswith(refusal) or report == refusal for refusal in REFUSALS):
             return "denied", code, None
         return "error", code, None
     if not isinstance(report, dict):

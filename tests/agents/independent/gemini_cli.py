@@ -14,10 +14,10 @@ def gemini(data: bytes, *, live: bool = False) -> Counts:
     written, turns, is_log = fold(data)
     for turn in turns:
         count_turn(turn, counts, pairs)
-    for one in written:
-        if not (is_log and live and one["fate"]):
+    for item in written:
+        if not (is_log and live and item["fate"]):
             count_message(
-                one["message"], counts, pairs, replaced=is_log and one["fate"] == "replaced"
+                item["message"], counts, pairs, replaced=is_log and item["fate"] == "replaced"
             )
     counts.paired = len(pairs[0] & pairs[1])
     return counts
@@ -35,8 +35,8 @@ def fold(data: bytes) -> tuple[list, list, bool]:
         written.append(standing[message["id"]])
 
     def set_all(messages):
-        for identity, one in standing.items():
-            one["fate"] = (
+        for identity, item in standing.items():
+            item["fate"] = (
                 "replaced" if identity in [message["id"] for message in messages] else "dropped"
             )
         standing.clear()
@@ -128,7 +128,7 @@ def gemini_labels(data: bytes) -> Labels:
     """Count how calls ended and who spoke, in the whole log; copies of results count as well."""
     labels, ends, is_child = Labels(), {}, b'"kind":"subagent"' in data.replace(b" ", b"")
     written, turns, is_log = fold(data)
-    kept = [one["message"] for one in written if not (is_log and one["fate"] == "replaced")]
+    kept = [item["message"] for item in written if not (is_log and item["fate"] == "replaced")]
     for message in kept:
         for call in message.get("toolCalls") or ():
             if call.get("result") is None:
@@ -137,7 +137,7 @@ def gemini_labels(data: bytes) -> Labels:
             end = find_end(call["name"], call["result"], call.get("status"), call)
             ends[call.get("id")] = end
             count_end(end, labels)
-    for message in [one["message"] for one in written] + turns:
+    for message in [item["message"] for item in written] + turns:
         kind = message.get("type", message.get("role"))
         parts = message.get("content", message.get("parts"))
         for part in parts if isinstance(parts, list) else ():

@@ -12,7 +12,9 @@ def read_session(data: bytes):
     found = list(documents(data))
     if "vacr-export" not in found[0]:
         messages = [
-            (one["role"], one["content"], one.get("metadata", {})) for one in found if "role" in one
+            (document["role"], document["content"], document.get("metadata", {}))
+            for document in found
+            if "role" in document
         ]
         return found[0], messages
     members, messages = {}, []

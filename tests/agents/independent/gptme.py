@@ -19,10 +19,12 @@ def walk(data: bytes):
         if role == "user":
             yield message, "prompt", None
         elif role == "assistant":
-            found = [(one or other, bool(one)) for one, other in CALL.findall(text)]
+            found = [(name or other, bool(name)) for name, other in CALL.findall(text)]
             after = messages[number + 1 : number + 2]
             result = after[0] if after and after[0]["role"] in ("system", "tool") else None
-            tools = [(NAMES.get(one, one), one in CERTAIN or not fenced) for one, fenced in found]
+            tools = [
+                (NAMES.get(name, name), name in CERTAIN or not fenced) for name, fenced in found
+            ]
             if result is not None and tools:
                 sign = next((t for s, t in SIGNS.items() if result["content"].startswith(s)), None)
                 known = [tool for tool, _ in tools]

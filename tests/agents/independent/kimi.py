@@ -86,7 +86,7 @@ def kimi_code_labels(data: bytes) -> Labels:
                 labels.speakers["parent-agent" if is_child else who] += 1
                 if who == "human":
                     labels.prompts.append(plain_text(message["content"]))
-    labels.unanswered = len([one for one in called if one not in answered])
+    labels.unanswered = len([call for call in called if call not in answered])
     return labels
 
 

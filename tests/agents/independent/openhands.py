@@ -72,9 +72,13 @@ def count(data):
                     label_early(event, labels)
             elif event.get("key") == "stats":
                 metrics = event["value"]["usage_to_metrics"].values()
-                used = [one for one in metrics if one["accumulated_token_usage"]["prompt_tokens"]]
-                counts.models |= {one["model_name"] for one in used}
-                totals = [one["accumulated_token_usage"] for one in metrics]
+                used = [
+                    metric
+                    for metric in metrics
+                    if metric["accumulated_token_usage"]["prompt_tokens"]
+                ]
+                counts.models |= {metric["model_name"] for metric in used}
+                totals = [metric["accumulated_token_usage"] for metric in metrics]
         for total in totals:
             for counter, name in USAGE.items():
                 counts.tokens[counter] += total[name]

@@ -73,7 +73,7 @@ def pi_labels(data: bytes) -> Labels:
             called += [block["id"] for block in message["content"] if block["type"] == "toolCall"]
         else:
             count_words(message, labels)
-    labels.unanswered = len([one for one in called if one not in answered])
+    labels.unanswered = len([call for call in called if call not in answered])
     return labels
 
 

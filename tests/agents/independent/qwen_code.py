@@ -61,7 +61,7 @@ def qwen_labels(data: bytes) -> Labels:
         texts = [part["text"] for part in parts if "text" in part]
         if line["type"] == "user" and texts:
             count_words(line, texts, is_child, labels)
-    labels.unanswered = len([one for one in called if one not in answered])
+    labels.unanswered = len([call for call in called if call not in answered])
     return labels
 
 

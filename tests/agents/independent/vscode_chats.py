@@ -48,7 +48,11 @@ def count_requests(requests: list) -> Counts:
         counts.messages.update(["user", "assistant"])
         metadata = (request.get("result") or {}).get("metadata") or {}
         results = metadata.get("toolCallResults", {})
-        calls = [call for one in metadata.get("toolCallRounds", []) for call in one["toolCalls"]]
+        calls = [
+            call
+            for tool_round in metadata.get("toolCallRounds", [])
+            for call in tool_round["toolCalls"]
+        ]
         parts = [part for part in request["response"] if isinstance(part, dict)]
         shown = {part["toolCallId"] for part in parts if part.get("kind") in TOOL_PARTS}
         chosen = {call["id"] for call in calls}

@@ -37,7 +37,7 @@ def zed_labels(data: bytes) -> Labels:
             labels.speakers[speaker] += 1
             if speaker == "human":
                 blocks = message["User"]["content"]
-                labels.prompts.append("".join(one["Text"] for one in blocks if "Text" in one))
+                labels.prompts.append("".join(block["Text"] for block in blocks if "Text" in block))
         elif "Agent" in message:
             body = message["Agent"]
             uses = sum("ToolUse" in block for block in body["content"])

@@ -107,6 +107,6 @@ def chat_message(item):
         return item
     item = dropped(item)
     if isinstance(item.get("tool_calls"), list):
-        calls = [dropped(one) if isinstance(one, dict) else one for one in item["tool_calls"]]
+        calls = [dropped(call) if isinstance(call, dict) else call for call in item["tool_calls"]]
         item["tool_calls"] = calls
     return item

@@ -127,13 +127,13 @@ def parts_of(entry: dict) -> list | None:
         if child["type"] != "tool-result":
             answered = inside[index + 1 : index + 2] if child["type"] == "tool-call" else []
             places[f"children/{index}"] = part(
-                [child, *(one for one in answered if one["type"] == "tool-result")]
+                [child, *(answer for answer in answered if answer["type"] == "tool-result")]
             )
     order = entry.get("vacr", {}).pop("order", None)
     if not has_parts:
         return None
     return (
-        sorted(places.values(), key=lambda one: one["id"])
+        sorted(places.values(), key=lambda place: place["id"])
         if order is None
         else [places[place] for place in order]
     )

@@ -53,15 +53,15 @@ def message(entry: dict):
     kind, content, children = entry.pop("type"), entry.pop("content"), entry.pop("children", [])
     if "repeats" in ours:
         entry["id"] = ours["repeats"]
-    blocks = [one for one in children if one["type"] != "tool-result"]
-    answers = [one for one in children if one["type"] == "tool-result"]
-    results = {one["vacr"]["key"]: result(one) for one in answers}
-    pieces = {f"content/{number}": block(one) for number, one in enumerate(content)}
-    pieces |= {f"children/{number}": child_block(one) for number, one in enumerate(blocks)}
+    blocks = [child for child in children if child["type"] != "tool-result"]
+    answers = [child for child in children if child["type"] == "tool-result"]
+    results = {answer["vacr"]["key"]: result(answer) for answer in answers}
+    pieces = {f"content/{number}": block(part) for number, part in enumerate(content)}
+    pieces |= {f"children/{number}": child_block(child) for number, child in enumerate(blocks)}
     body = entry | ours.get("native", {})
     if results:
         body["tool_results"] = results | body.get("tool_results", {})
-    return {KINDS[kind]: body | {"content": [pieces[one] for one in ours.get("order", pieces)]}}
+    return {KINDS[kind]: body | {"content": [pieces[place] for place in ours.get("order", pieces)]}}
 
 
 def block(value: dict) -> dict:
@@ -111,7 +111,7 @@ def native(value):
         return value
     thread = dropped(thread)
     if isinstance(thread.get("messages"), list):
-        thread["messages"] = [native_message(one) for one in thread["messages"]]
+        thread["messages"] = [native_message(message) for message in thread["messages"]]
     return session_rows.line("threads", row | {"data": thread})
 
 
@@ -120,11 +120,13 @@ def native_message(message):
     body = message[kind] if kind in KINDS.values() else None
     if not isinstance(body, dict) or not isinstance(body.get("content"), list):
         return message
-    body = dropped(body) | {"content": [native_block(one) for one in body["content"]]}
+    body = dropped(body) | {"content": [native_block(part) for part in body["content"]]}
     if isinstance(body.get("tool_results"), dict):
         body["tool_results"] = {
-            key: dropped(one) if isinstance(one, dict) and one.get("content") is not None else one
-            for key, one in body["tool_results"].items()
+            key: dropped(result)
+            if isinstance(result, dict) and result.get("content") is not None
+            else result
+            for key, result in body["tool_results"].items()
         }
     return {kind: body}
 
