@@ -27,7 +27,9 @@ def evaluate_expressions(text, contexts):
             found = found.get(name, {}) if isinstance(found, dict) else {}
         return found if isinstance(found, str) else ""
 
-    return _EXPRESSION.sub(lambda one: next(filter(None, map(value, one[1].split("||"))), ""), text)
+    return _EXPRESSION.sub(
+        lambda match: next(filter(None, map(value, match[1].split("||"))), ""), text
+    )
 
 
 @dataclass
@@ -63,8 +65,8 @@ class Runner:
         unknown = inputs.keys() - definition["inputs"].keys()
         assert not unknown
         given = {
-            name: inputs.get(name, one.get("default", ""))
-            for name, one in definition["inputs"].items()
+            name: inputs.get(name, declared.get("default", ""))
+            for name, declared in definition["inputs"].items()
         }
         contexts = {"inputs": given, "github": event or {}, "steps": {}}
         summary, log, code = self._file("summary"), "", 0
@@ -79,8 +81,8 @@ class Runner:
             if code:
                 break
         outputs = {
-            name: evaluate_expressions(one["value"], contexts)
-            for name, one in definition["outputs"].items()
+            name: evaluate_expressions(output["value"], contexts)
+            for name, output in definition["outputs"].items()
         }
         return ActionResult(code, log, outputs, summary.read_text("utf-8"), parse_commands(log))
 
@@ -137,7 +139,7 @@ def parse_commands(log):
         elif command and command[1] == "stop-commands":
             stopped = command[3]
         elif command:
-            properties = dict(one.split("=", 1) for one in (command[2] or "").split(",") if one)
+            properties = dict(pair.split("=", 1) for pair in (command[2] or "").split(",") if pair)
             found.append(
                 (
                     command[1],

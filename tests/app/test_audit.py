@@ -80,7 +80,10 @@ def test_every_input_and_output_is_connected(audit, pull):
         assert not [step for step in steps if "${{" in step["run"]]
         used = "".join(value for step in steps for value in step["env"].values())
         assert [name for name in definition["inputs"] if f"inputs.{name} " not in used] == []
-        assert all("default" in one or one.get("required") for one in definition["inputs"].values())
+        assert all(
+            "default" in declared or declared.get("required")
+            for declared in definition["inputs"].values()
+        )
 
 
 def test_verdict_is_known_if_all_lines_have_authors(audit, pull):
@@ -656,7 +659,7 @@ def test_pages_do_not_call_a_record_verified_that_the_audit_refuses(audit, pull,
     pull.add_by_agent()
     ran = audit(pages=str(tmp_path / "pages"), **asked)
     assert ran.outputs["verdict"] == "unverified"
-    (line,) = [one for one in ran.log.splitlines() if "session-one.html: " in one]
+    (line,) = [line for line in ran.log.splitlines() if "session-one.html: " in line]
     assert "✗ not verified" in line
 
 

@@ -17,11 +17,11 @@ SHOWN = [
     for page in PAGES
     for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
 ]
-WORKFLOWS = [one for one in SHOWN if "jobs" in one]
+WORKFLOWS = [document for document in SHOWN if "jobs" in document]
 ACTIONS = {"OWNER/vacr@COMMIT": "action.yml", "OWNER/vacr/seal@COMMIT": "seal/action.yml"}
 
 
-@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda one: one["name"])
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda workflow: workflow["name"])
 def test_documented_workflow_uses_existing_inputs_and_few_rights(workflow):
     assert workflow["permissions"] == {"contents": "read"}
     ((job),) = workflow["jobs"].values()
@@ -32,7 +32,7 @@ def test_documented_workflow_uses_existing_inputs_and_few_rights(workflow):
         if step.get("uses") in ACTIONS:
             inputs = load_action(ACTIONS[step["uses"]])["inputs"]
             assert step["with"].keys() <= inputs.keys()
-            assert {name for name, one in inputs.items() if one.get("required")} <= step[
+            assert {name for name, declared in inputs.items() if declared.get("required")} <= step[
                 "with"
             ].keys()
 
@@ -40,8 +40,8 @@ def test_documented_workflow_uses_existing_inputs_and_few_rights(workflow):
 def test_each_action_is_documented():
     assert {
         step.get("uses")
-        for one in WORKFLOWS
-        for job in one["jobs"].values()
+        for workflow in WORKFLOWS
+        for job in workflow["jobs"].values()
         for step in job["steps"]
     } >= ACTIONS.keys()
 

@@ -41,7 +41,7 @@ def seal(runner, key):
 
     def run(**inputs):
         asked = {"sessions": "sessions", "key": key} | {
-            name.replace("_", "-"): one for name, one in inputs.items()
+            name.replace("_", "-"): value for name, value in inputs.items()
         }
         ran = runner.run("seal/action.yml", asked)
         _check_key_is_gone(asked["key"], runner, ran)
@@ -124,7 +124,7 @@ def test_unregistered_statement_waits_in_the_outbox(seal, service, runner):
     assert verdict(ran) == (0, "sealed", "1", "0"), ran.log
     assert (len(service.posted), list(outbox.glob("*.json"))) == (2, [])
     report = json.loads(Path(ran.outputs["report"]).read_bytes())
-    assert [one["state"] for one in (*report["late"], *report["sealed"])] == [
+    assert [statement["state"] for statement in (*report["late"], *report["sealed"])] == [
         "registered",
         "registered",
     ]
@@ -194,7 +194,7 @@ def test_hostile_name_stays_in_its_place(seal, runner):
 def test_key_stays_secret_and_is_removed_when_the_job_is_cancelled(seal, runner, key, number):  # noqa: ARG001 - it creates the folder
     """Cancel a job as GitHub does: only the first process of the step gets a signal."""
     definition = load_action("seal/action.yml")
-    inputs = {name: one.get("default", "") for name, one in definition["inputs"].items()}
+    inputs = {name: declared.get("default", "") for name, declared in definition["inputs"].items()}
     inputs |= {
         "sessions": "sessions",
         "key": key,
@@ -247,7 +247,7 @@ def _list_descendants(process):
     children = (
         (Path("/proc") / str(process) / "task" / str(process) / "children").read_text().split()
     )
-    return [one for child in children for one in (child, *_list_descendants(child))]
+    return [descendant for child in children for descendant in (child, *_list_descendants(child))]
 
 
 def test_job_cancelled_during_start_leaves_no_process(monkeypatch):

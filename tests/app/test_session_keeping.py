@@ -172,7 +172,7 @@ def test_sub_agents_are_kept_with_their_session(tmp_path):
     for path in (home / ".claude").rglob("*.jsonl"):
         age(path)
     environment, state = {"HOME": str(home)}, tmp_path / "state"
-    sessions = [one.session for one in list_unkept_sessions(state, environment)]
+    sessions = [session.session for session in list_unkept_sessions(state, environment)]
     assert homes.CLAUDE in [session.session_id for session in sessions]
     assert keep_all(state, environment).failed == []
     assert list_unkept_sessions(state, environment) == []
