@@ -33,9 +33,9 @@ def find_contributors(record):
     (attributed,) = attribute_records([record])
     for file in attributed["file-attribution"]["files"]:
         for conversation in file["conversations"]:
-            for one in conversation["ranges"]:
-                who = one.get("contributor", conversation.get("contributor"))
-                for number in range(one["start-line"], one["end-line"] + 1):
+            for line_range in conversation["ranges"]:
+                who = line_range.get("contributor", conversation.get("contributor"))
+                for number in range(line_range["start-line"], line_range["end-line"] + 1):
                     found[file["path"], number] = who
     return found
 

@@ -154,7 +154,7 @@ def test_notebook_edit_is_content_only(tmp_path):
     records = read_records(tmp_path, claude.data())
     assert list_changes(records) == [("n.ipynb", [], "content-only")]
     assert [
-        one["call-id"] for one in get_evidence(records[0])["files"]["n.ipynb"]["content-only"]
+        call["call-id"] for call in get_evidence(records[0])["files"]["n.ipynb"]["content-only"]
     ] == ["toolu_0"]
 
 
@@ -277,7 +277,9 @@ def test_change_notice_shows_changes_by_others(claude, tmp_path):
     )
     claude.read("a.py", FILE.replace("two = 2", "two = 222").replace("five = 5", "five = 6"))
     (record,) = read_records(tmp_path, claude.data())
-    assert {line: one["type"] for line, one in find_contributors(record).items()} == {
+    assert {
+        line: contributor["type"] for line, contributor in find_contributors(record).items()
+    } == {
         ("a.py", 2): "mixed",
         ("a.py", 5): "ai",
     }
@@ -325,7 +327,9 @@ def test_sub_agent_lines_name_its_model(claude, tmp_path):
     )
     claude.call("Edit", edit("five = 5", "five = 6"))
     (record,) = read_records(tmp_path, claude.data())
-    models = {line: one["model-id"] for line, one in find_contributors(record).items()}
+    models = {
+        line: contributor["model-id"] for line, contributor in find_contributors(record).items()
+    }
     assert models == {("a.py", 2): "anthropic/claude-haiku-4-5", ("a.py", 5): f"anthropic/{MODEL}"}
 
 

@@ -270,7 +270,10 @@ def test_lines_name_the_model_of_their_turn(codex, tmp_path):
     codex.turn("gpt-5.5")
     codex.output(codex.custom("apply_patch", ADD), DONE)
     (record,) = read_records(tmp_path, codex.data())
-    models = {path: one["model-id"] for (path, _), one in find_contributors(record).items()}
+    models = {
+        path: contributor["model-id"]
+        for (path, _), contributor in find_contributors(record).items()
+    }
     assert models == {"a.py": "openai/gpt-5.2-codex", "b.py": "openai/gpt-5.5"}
 
 
@@ -299,7 +302,9 @@ def test_calls_inherited_by_a_fork_are_not_attributed_to_it(codex, tmp_path):
     for entry in record["session"]["entries"]:
         entry.setdefault("vacr", {})["inherited"] = True
     assert list_changes([record]) == []
-    assert {one["type"] for one in find_contributors(record).values()} <= {"unknown"}
+    assert {contributor["type"] for contributor in find_contributors(record).values()} <= {
+        "unknown"
+    }
 
 
 def test_unknown_tool_is_reported(codex, tmp_path):

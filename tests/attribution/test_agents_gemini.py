@@ -174,7 +174,10 @@ def test_lines_name_the_model_of_their_message(gemini, tmp_path):
     gemini.call("replace", replaced("two = 2", "two = 3"))
     gemini.call("replace", replaced("one = 1", "one = 0"), model="gemini-3-flash")
     (record,) = read_records(tmp_path, gemini.data(), "session.json")
-    models = {number: one["model-id"] for (_, number), one in find_contributors(record).items()}
+    models = {
+        number: contributor["model-id"]
+        for (_, number), contributor in find_contributors(record).items()
+    }
     assert models == {1: "google/gemini-3-flash", 2: "google/gemini-3-pro"}
 
 

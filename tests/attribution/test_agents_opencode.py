@@ -257,7 +257,10 @@ def test_lines_name_the_model_of_their_message(opencode, tmp_path):
     opencode.call("edit", edit("two = 2", "two = 3"))
     opencode.call("edit", edit("three = 2", "three = 3"), model="gpt-5.5")
     (record,) = read_records(tmp_path, opencode.data(), "export.json")
-    models = {number: one["model-id"] for (_, number), one in find_contributors(record).items()}
+    models = {
+        number: contributor["model-id"]
+        for (_, number), contributor in find_contributors(record).items()
+    }
     assert models == {2: "openai/gpt-5.2", 3: "openai/gpt-5.5"}
 
 

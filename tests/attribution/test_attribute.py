@@ -42,12 +42,12 @@ def ranges(attributed, path):
     )
     return [
         (
-            one["start-line"],
-            one["end-line"],
-            one.get("contributor", conversation.get("contributor"))["type"],
+            line_range["start-line"],
+            line_range["end-line"],
+            line_range.get("contributor", conversation.get("contributor"))["type"],
             proof["evidence"],
         )
-        for one, proof in zip(conversation["ranges"], proofs, strict=True)
+        for line_range, proof in zip(conversation["ranges"], proofs, strict=True)
     ]
 
 
@@ -243,7 +243,7 @@ def test_two_sessions_on_one_file_are_two_conversations(tmp_path):
     second.read("a.py", TEXT.replace("two", "2"))
     second.edit("a.py", "four", "4")
     attributed = attribute_records([first.record(tmp_path), second.record(tmp_path)])
-    assert [ranges(one, "a.py") for one in attributed] == [
+    assert [ranges(record, "a.py") for record in attributed] == [
         [(2, 2, "ai", "replayed")],
         [(4, 4, "ai", "replayed")],
     ]
@@ -273,7 +273,7 @@ def test_links_and_pull_requests_are_written(session, tmp_path):
     )
     (conversation,) = files(attributed)["a.py"]
     assert conversation["url"] == "https://example.org/c/1"
-    assert [one["type"] for one in conversation["related"]] == ["issue", "pull-request"]
+    assert [link["type"] for link in conversation["related"]] == ["issue", "pull-request"]
     assert attributed["vacr"]["inputs"]["url"] == "https://example.org/c/1"
     assert validate(attributed).findings == []
 

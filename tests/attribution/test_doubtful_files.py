@@ -27,7 +27,7 @@ def test_file_that_a_command_likely_changed_has_no_ranges(tmp_path, command):
     assert attributed["file-attribution"] == {"files": []}
     proof = attributed["vacr"]["attribution"]["files"]["a.py"]
     assert (proof["complete"], proof["ranges"]) == (False, [])
-    assert [one["call-id"] for one in proof["content-only"]] == ["toolu_2"]
+    assert [call["call-id"] for call in proof["content-only"]] == ["toolu_2"]
     claude.read("a.py", "one\n2\n")
     (record,) = read_records(tmp_path, claude.data())
     assert find_contributors(record) == {

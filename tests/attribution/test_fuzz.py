@@ -58,9 +58,9 @@ def list_attributed_lines(records):
         for file in record["file-attribution"]["files"]:
             for conversation in file["conversations"]:
                 proofs = record["vacr"]["attribution"]["files"][file["path"]]["ranges"]
-                for one, proof in zip(conversation["ranges"], proofs, strict=True):
-                    kind = one.get("contributor", conversation["contributor"])["type"]
-                    for number in range(one["start-line"], one["end-line"] + 1):
+                for line_range, proof in zip(conversation["ranges"], proofs, strict=True):
+                    kind = line_range.get("contributor", conversation["contributor"])["type"]
+                    for number in range(line_range["start-line"], line_range["end-line"] + 1):
                         assert (file["path"], number) not in lines
                         lines[file["path"], number] = kind, calls.get(proof["entries"][0])
     return lines

@@ -95,8 +95,8 @@ def test_notice_keeps_the_agents_lines_elsewhere(tmp_path):
     (file,) = attributed["file-attribution"]["files"]
     (conversation,) = file["conversations"]
     types = {
-        one["start-line"]: one.get("contributor", conversation["contributor"])["type"]
-        for one in conversation["ranges"]
+        line_range["start-line"]: line_range.get("contributor", conversation["contributor"])["type"]
+        for line_range in conversation["ranges"]
     }
     assert types == {1: "human", 40: "ai"}
     assert attributed["vacr"]["attribution"]["files"]["a.py"]["complete"] is True

@@ -10,14 +10,14 @@ def list_known_lines(records):
     """Return the known lines of each file, by number."""
     replay, _ = replay_records(records)
     return {
-        one.path.removeprefix(ROOT + "/"): {
+        file.path.removeprefix(ROOT + "/"): {
             chunk.first + i: line
-            for chunk in one.file.chunks
+            for chunk in file.file.chunks
             if chunk.fresh
             for i, line in enumerate(chunk.lines)
         }
-        for one in replay.files.values()
-        if one.file.chunks
+        for file in replay.files.values()
+        if file.file.chunks
     }
 
 

@@ -56,9 +56,10 @@ def list_effects(command, output="", *, failed=False):
     """Return the effects of a command, without observations and unnamed possible changes."""
     events = run_shell(make_call(command, output, failed=failed))
     return [
-        one
-        for one in events
-        if not isinstance(one, ObservedLines) and (one.path or not isinstance(one, PossibleChange))
+        event
+        for event in events
+        if not isinstance(event, ObservedLines)
+        and (event.path or not isinstance(event, PossibleChange))
     ]
 
 
@@ -219,7 +220,8 @@ def test_command_has_exactly_these_effects(command, events):
 def test_script_may_change_the_files_it_names(command, named):
     events = run_shell(make_call(command))
     assert any(
-        isinstance(one, PossibleChange) and not one.path and named in one.named for one in events
+        isinstance(event, PossibleChange) and not event.path and named in event.named
+        for event in events
     )
 
 
@@ -235,7 +237,7 @@ def test_script_may_change_the_files_it_names(command, named):
 )
 def test_script_that_only_reads_changes_no_file(command):
     assert not any(
-        one.named for one in run_shell(make_call(command)) if isinstance(one, PossibleChange)
+        event.named for event in run_shell(make_call(command)) if isinstance(event, PossibleChange)
     )
 
 
@@ -359,17 +361,17 @@ class Tree:
         return self.random.choice(made)
 
     def check(self, command):
-        for one in self.replay.files.values():
-            path, about = self.folder / one.path, (command, one.path)
-            if one.gone:
-                assert not path.exists() or one.dirty, about
+        for file in self.replay.files.values():
+            path, about = self.folder / file.path, (command, file.path)
+            if file.gone:
+                assert not path.exists() or file.dirty, about
                 continue
-            if one.file.text is None or one.dirty:
+            if file.file.text is None or file.dirty:
                 continue
             assert path.is_file(), about
-            assert encode_file_text(one.file.text) == path.read_bytes(), about
-            release_reverted_lines(one.file)
-            for run in list_line_runs(one.file):
+            assert encode_file_text(file.file.text) == path.read_bytes(), about
+            release_reverted_lines(file.file)
+            for run in list_line_runs(file.file):
                 if run.fresh and self.replay.makers[-run.maker - 1].kind == "ai":
                     assert all(line.startswith("agent") for line in run.text.splitlines()), about
 

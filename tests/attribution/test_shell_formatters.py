@@ -112,7 +112,7 @@ def find_doubtful_files(command, output="", agent="claude-code"):
     session.shell(WRITTEN)
     session.shell(command, output)
     return ALL & {
-        path.removeprefix(f"{ROOT}/") for path, one in session.replay.files.items() if one.dirty
+        path.removeprefix(f"{ROOT}/") for path, file in session.replay.files.items() if file.dirty
     }
 
 
@@ -204,7 +204,7 @@ def test_report_of_no_changes_removes_the_doubt(command, output, expected):
     session.shell("cat > f.py <<'EOF'\nx = 1\nEOF")
     session.shell(command, output)
     assert {
-        path.removeprefix(f"{ROOT}/") for path, one in session.replay.files.items() if one.dirty
+        path.removeprefix(f"{ROOT}/") for path, file in session.replay.files.items() if file.dirty
     } == expected
 
 

@@ -23,9 +23,9 @@ def list_observations(script, output, code=0, *, done=True, **more):
         parse_shell_script(script), ShellResult(code, done and code == 0, output, **more), ""
     )
     return [
-        (one.path, one.first, one.first + len(one.lines) - 1)
-        for one in events
-        if isinstance(one, ObservedLines)
+        (event.path, event.first, event.first + len(event.lines) - 1)
+        for event in events
+        if isinstance(event, ObservedLines)
     ]
 
 
@@ -153,7 +153,7 @@ def test_stripped_output_may_lack_leading_empty_lines():
             "",
         )
     )
-    assert [(one.first, one.slack) for one in events] == [(5, 1)]
+    assert [(event.first, event.slack) for event in events] == [(5, 1)]
     events = list(
         derive_script_events(
             parse_shell_script("sed -n '5,20p' f"),
@@ -161,7 +161,7 @@ def test_stripped_output_may_lack_leading_empty_lines():
             "",
         )
     )
-    assert [(one.first, one.slack) for one in events] == [(5, 0)]
+    assert [(event.first, event.slack) for event in events] == [(5, 0)]
 
 
 def test_tail_of_head_requires_a_long_enough_file():
@@ -172,7 +172,7 @@ def test_tail_of_head_requires_a_long_enough_file():
             "",
         )
     )
-    assert [(one.first, one.least) for one in events] == [(16, 20)]
+    assert [(event.first, event.least) for event in events] == [(16, 20)]
 
 
 DIFF = "diff --git a/f.py b/f.py\n--- a/f.py\n+++ b/f.py\n@@ -1,2 +1,2 @@\n-a\n+b\n c\n"
@@ -203,7 +203,7 @@ def test_git_diff_shows_hunks(script, output, expected):
     events = derive_script_events(
         parse_shell_script(script), ShellResult(0, done=True, text=output), ""
     )
-    assert [one.path for one in events if isinstance(one, ObservedDiff)] == expected
+    assert [event.path for event in events if isinstance(event, ObservedDiff)] == expected
 
 
 def test_git_status_reports_renames():
@@ -212,9 +212,9 @@ def test_git_status_reports_renames():
         ShellResult(0, done=True, text="R  a -> b\n M c\n"),
         "",
     )
-    assert [(one.path, one.to, one.reported) for one in events if isinstance(one, FileMove)] == [
-        ("a", "b", True)
-    ]
+    assert [
+        (event.path, event.to, event.reported) for event in events if isinstance(event, FileMove)
+    ] == [("a", "b", True)]
 
 
 def random_files(random, folder):

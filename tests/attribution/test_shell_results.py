@@ -147,9 +147,9 @@ def powershell(command, output=""):
     call = make_call(output, name="PowerShell", command=command)
     events = derive_shell_events(call, find_agent("claude-code").shell_run(call))
     return [
-        (one.path, one.first, len(one.lines)) if isinstance(one, ObservedLines) else one
-        for one in events
-        if isinstance(one, ObservedLines | FileDeletion)
+        (event.path, event.first, len(event.lines)) if isinstance(event, ObservedLines) else event
+        for event in events
+        if isinstance(event, ObservedLines | FileDeletion)
     ]
 
 

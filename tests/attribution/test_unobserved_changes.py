@@ -27,9 +27,9 @@ def find_contributors(records, base=None):
     for record in attribute_records(records, base):
         for file in record["file-attribution"]["files"]:
             for conversation in file["conversations"]:
-                for one in conversation["ranges"]:
-                    for number in range(one["start-line"], one["end-line"] + 1):
-                        found[file["path"], number] = one.get(
+                for line_range in conversation["ranges"]:
+                    for number in range(line_range["start-line"], line_range["end-line"] + 1):
+                        found[file["path"], number] = line_range.get(
                             "contributor", conversation["contributor"]
                         )["type"]
     return found

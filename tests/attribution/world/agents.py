@@ -42,7 +42,7 @@ def edit(world: World, worker: Worker) -> None:
     first = world.random.randrange(len(file.lines))
     stop = min(len(file.lines), first + world.random.randint(1, 5))
     old = file.lines[first:stop]
-    new = [one for one in old if world.random.random() < 0.5]
+    new = [item for item in old if world.random.random() < 0.5]
     for _ in range(world.random.randint(0, 4)):
         new.insert(world.random.randint(0, len(new)), (world.new_text(), ""))
     before = [text for text, _ in old]
@@ -127,14 +127,14 @@ def write(world: World, worker: Worker) -> None:
         return
     path, file = picked
     world.look(worker, path)
-    new = [one for one in file.lines if world.random.random() < 0.8]
+    new = [line for line in file.lines if world.random.random() < 0.8]
     for _ in range(world.random.randint(1, 4)):
         new.insert(world.random.randint(0, len(new)), (world.new_text(), ""))
     call_id = worker.host.write(path, "\n".join(text for text, _ in new) + "\n", created=False)
     if not file.last_end and file.lines:
         text, owner = file.lines[-1]
         new = [
-            (one, other if one != text else "") for one, other in new
+            (before, other if before != text else "") for before, other in new
         ]  # it ends now: another line
         if owner not in OTHERS:
             world.wrote(text, owner, call_id)
