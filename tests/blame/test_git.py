@@ -75,16 +75,16 @@ def test_odd_file_names_are_read(tmp_path):
     (folder / os.fsdecode(b"latin-\xe9.py")).write_bytes(b"caf\xe9\n")
     name = commit(folder)
     base = load_git_base(str(folder))
-    assert {one: data.decode() for one, data in files(base).items() if one in ODD} == {
-        one: f"in {one!r}\nsecond\n" for one in ODD
+    assert {path: data.decode() for path, data in files(base).items() if path in ODD} == {
+        path: f"in {path!r}\nsecond\n" for path in ODD
     }
     assert base.read_file("latin-\udce9.py") == b"caf\xe9\n"
     found = Repository(folder)
     assert {
         file.path: len(file.lines) for file in list_commit_additions(found, [name])[name]
     } == dict.fromkeys(ODD, 2) | {"latin-\udce9.py": 1}
-    for one in [*ODD, "latin-\udce9.py"]:
-        assert set(list_origins(found, name, one)) <= {(name, one, 1), (name, one, 2)}
+    for path in [*ODD, "latin-\udce9.py"]:
+        assert set(list_origins(found, name, path)) <= {(name, path, 1), (name, path, 2)}
 
 
 def test_quoted_names_are_decoded():

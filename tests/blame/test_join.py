@@ -85,7 +85,7 @@ JOINS = {
 def test_written_block_is_recognised_in_a_commit(name):
     texts, text, added, expected = JOINS[name]
     (answer,) = join_types(
-        [make_piece(one, f"call {i}") for i, one in enumerate(texts)], make_version(text, added)
+        [make_piece(text, f"call {i}") for i, text in enumerate(texts)], make_version(text, added)
     )
     assert answer == dict.fromkeys(expected, "ai")
 
@@ -278,7 +278,7 @@ def test_no_line_is_blamed_on_the_wrong_agent(tmp_path, seed, kinds):
         versions.append(make_version(text, added, random.choice([path, "moved/" + path])))
         truths.append([owner for _, owner in lines])
     claims = gather_claims(
-        read_records(world, tmp_path), lambda _: None, {one.digest for one in versions}
+        read_records(world, tmp_path), lambda _: None, {version.digest for version in versions}
     )
     for answer, truth in zip(ClaimJoiner(claims).join(versions), truths, strict=True):
         for number, found in answer.items():
