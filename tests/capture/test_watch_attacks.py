@@ -82,9 +82,9 @@ def test_flipped_bit_in_a_checkpoint_is_found(attacked, frame):
     if frame == 3:
         # The last frame may be a torn one after a crash: it is reported, and covers nothing.
         assert found["findings"] == []
-        assert any("the last frame is incomplete" in one for one in found["notices"])
+        assert any("the last frame is incomplete" in notice for notice in found["notices"])
         return
-    assert any(f"frame {frame} was changed" in one for one in found["findings"])
+    assert any(f"frame {frame} was changed" in finding for finding in found["findings"])
     before = path.read_bytes()
     done = attacked.run("watch", "--once", "--no-ui", "--no-seal")
     assert (done.returncode, f"frame {frame} was changed" in done.err) == (1, True), done.err
@@ -153,7 +153,7 @@ def test_truncated_checkpoints_are_found_across_epochs(attacked):
     cut(path, count - 1)
     found = attacked.verify("--no-transcripts")
     assert found["findings"] == []
-    assert sum("not covered by a checkpoint yet" in one for one in found["notices"]) == 3
+    assert sum("not covered by a checkpoint yet" in notice for notice in found["notices"]) == 3
     cut(path, 2)
     (finding,) = list_findings(attacked)
     assert "later checkpoints are missing" in finding
@@ -183,7 +183,9 @@ def test_checkpoint_by_another_key_is_found(attacked):
     )
     chain.append([forged])
     chain.close()
-    assert any("is not signed by the key of its epoch" in one for one in list_findings(attacked))
+    assert any(
+        "is not signed by the key of its epoch" in finding for finding in list_findings(attacked)
+    )
     path.write_bytes(kept[: len(kept) - 40])
     assert len(first) == 1
 
@@ -196,7 +198,9 @@ def test_reordered_or_missing_checkpoints_are_found(attacked):
     list(chain.recover())
     chain.append([payloads[0], payloads[2], payloads[1]])
     chain.close()
-    assert any("does not follow the checkpoint before it" in one for one in list_findings(attacked))
+    assert any(
+        "does not follow the checkpoint before it" in finding for finding in list_findings(attacked)
+    )
     path.write_bytes(b"")
     assert "the journal has no checkpoints" in list_findings(attacked)
     done = attacked.run("watch", "--once", "--no-ui")

@@ -96,14 +96,14 @@ def test_sub_agents_are_sealed_with_their_session(machine):
     )
     machine.once("--quiet-after", 0)
     assert len(machine.sealed()) == 2
-    before = {one: one.read_bytes() for one in machine.sealed()}
+    before = {path: path.read_bytes() for path in machine.sealed()}
     add(path, line(2))
     machine.once("--quiet-after", 0)
     # Attribution depends on both, so both are sealed again, but not at every look.
     assert len(machine.sealed()) == 4
     machine.once("--quiet-after", 0)
     assert len(machine.sealed()) == 4
-    assert all(one.read_bytes() == data for one, data in before.items())
+    assert all(path.read_bytes() == data for path, data in before.items())
     trust = machine.state / "keys" / "signing.pub.pem"
     assert machine.run("verify", machine.state / "sealed", "--trust", trust).returncode == 0
 
@@ -118,15 +118,15 @@ def test_record_written_before_a_crash_is_not_written_twice(machine):
     (record,) = machine.sealed()
     data, statement = record.read_bytes(), record.with_name(f"{record.name}.cose").read_bytes()
     for left in ([record, record.with_name(f"{record.name}.cose")], [record]):
-        kept = {one: one.read_bytes() for one in left}
+        kept = {file: file.read_bytes() for file in left}
         shutil.copytree(
             machine.state / "keys", machine.state.with_name("before") / "keys", dirs_exist_ok=True
         )
         shutil.rmtree(machine.state)
         shutil.copytree(machine.state.with_name("before"), machine.state)
         record.parent.mkdir(parents=True)
-        for one, content in kept.items():
-            one.write_bytes(content)
+        for file, content in kept.items():
+            file.write_bytes(content)
         machine.once("--quiet-after", 0)
         assert machine.sealed() == [record]
         assert record.read_bytes() == data
@@ -159,11 +159,11 @@ def test_events_cannot_have_other_files_captured(machine):
         "/dev/zero",
         "/proc/self/environ",
     ]
-    for number, one in enumerate(named):
+    for number, item in enumerate(named):
         event = {
             "session_id": f"s{number}",
             "hook_event_name": "SessionStart",
-            "transcript_path": one,
+            "transcript_path": item,
         }
         run_hook(machine.state, "codex-cli", stdin=json.dumps(event).encode())
     run_hook(machine.state, "codex-cli", stdin=b"[" * 100_000)

@@ -294,14 +294,14 @@ def test_watch_shows_sessions_like_list(machine):
         "sessions"
     ]
     listed = json.loads(machine.run("list", "--format", "json").out)["sessions"]
-    projects = {(one["path"], one["session"]): one["project"] for one in shown}
+    projects = {(session["path"], session["session"]): session["project"] for session in shown}
     assert len(listed) >= 3
     assert {
-        (one["path"], one["session"]): one["project"] for one in listed
+        (session["path"], session["session"]): session["project"] for session in listed
     }.items() <= projects.items()
     records = [json.loads(record.read_bytes()) for record in machine.sealed()]
-    assert sorted(one["entries"] for one in shown) == sorted(
-        len(one["session"]["entries"]) for one in records
+    assert sorted(session["entries"] for session in shown) == sorted(
+        len(record["session"]["entries"]) for record in records
     )
 
 

@@ -207,14 +207,16 @@ def test_rewritten_history_is_found_and_restored(machine, running, change, expec
         watching.stop()
     else:
         found = machine.verify()["findings"]
-        assert [one in text for one, text in zip(now, found, strict=True)] == [True] * len(now), (
-            found
-        )
+        assert [words in text for words, text in zip(now, found, strict=True)] == [True] * len(
+            now
+        ), found
         machine.once("--no-seal")
         assert machine.captured(path) == data
     found = machine.verify()["findings"]
     then = [f"{text} after it had been captured" for text in expected]
-    assert [one in text for one, text in zip(then, found, strict=True)] == [True] * len(then), found
+    assert [words in text for words, text in zip(then, found, strict=True)] == [True] * len(then), (
+        found
+    )
     assert machine.first_seen(path)[path.name].startswith(before)
 
 
@@ -261,7 +263,7 @@ def test_session_deleted_after_capture_is_covered_and_sealed(machine):
     watching.wait_until_captured(path)
     watching.stop(9)
     path.unlink()
-    assert any("not covered" in one for one in machine.verify()["notices"])
+    assert any("not covered" in notice for notice in machine.verify()["notices"])
     machine.once("--quiet-after", 0)
     assert machine.check_intact()["notices"] == [
         f"{machine.name_of(path)}: {path.name} is missing: there is no such file"
@@ -310,7 +312,7 @@ def test_deleted_empty_session_is_not_a_finding(machine, messages):
         "kind": "main",
     }
     written = [head, {"$set": {"messages": [context]}}, *messages]
-    add(path, b"".join(json.dumps(one).encode() + b"\n" for one in written))
+    add(path, b"".join(json.dumps(line).encode() + b"\n" for line in written))
     machine.once("--all")
     path.unlink()
     found = machine.verify()

@@ -181,10 +181,10 @@ class Machine:
         return sorted(path for path in (self.state / "sealed").rglob("*.acr.json"))
 
     def stop(self) -> None:
-        for one in self.started:
-            if one.process.poll() is None:
-                one.process.kill()
-                one.process.wait()
+        for started in self.started:
+            if started.process.poll() is None:
+                started.process.kill()
+                started.process.wait()
 
 
 def heads(path: Path):
