@@ -34,7 +34,7 @@ def test_evidence_next_to_a_record_is_used(vacr, ready_folder, attest, appraise)
         "software",
         False,
     )
-    assert [one["name"] for one in report["components"]] == ["vacr", "python"]
+    assert [component["name"] for component in report["components"]] == ["vacr", "python"]
     assert report["components"][0]["files"] == count_package_files()
     assert "without a journal" in done.err
     done, report = appraise("--record", "s.acr.json", "--key", "verifier/signing.pem")
@@ -138,7 +138,7 @@ def test_evidence_of_another_record_is_refused(vacr, ready_folder, attest):
         ready_folder / "s.acr.json.evidence.cbor", ready_folder / "t.acr.json.evidence.cbor"
     )
     done = vacr("verify", ".", *TRUST, *BACKGROUND, "--format", "json")
-    results = {one["file"]: one for one in json.loads(done.out)["results"]}
+    results = {result["file"]: result for result in json.loads(done.out)["results"]}
     assert (results["./s.acr.json"]["verified"], results["./t.acr.json"]["reason"]) == (
         True,
         "record-mismatch",
@@ -226,9 +226,9 @@ def test_configuration_and_agent_are_measured(ready_folder, vacr, attest, apprai
         0,
         {"file-system": 2, "configuration": 2, "hardware": 0},
     )
-    assert [one["decided"] for one in report["checks"] if one["name"] == "agent:claude-code"] == [
-        False
-    ]
+    assert [
+        check["decided"] for check in report["checks"] if check["name"] == "agent:claude-code"
+    ] == [False]
     (ready_folder / "vacr.toml").write_text("a = 2\n")
     attest(*given)
     assert appraise()[1]["reason"] == "measurement-changed"
@@ -257,13 +257,13 @@ def test_replayed_evidence_is_refused(ready_folder, attest, appraise):
     attest()
     done, report = appraise("--key", "verifier/signing.pem", nonce="ff" * 16)
     assert (done.returncode, report["reason"], set(report["vector"].values())) == (1, "nonce", {99})
-    assert not [one for one in report["checks"] if one["tier"] == "affirming"]
+    assert not [check for check in report["checks"] if check["tier"] == "affirming"]
     shown = json.loads(
         appraise.vacr(
             "inspect", "s.acr.json.evidence.cbor", "s.acr.json.result.cbor", "--format", "json"
         ).out
     )["files"]
-    assert [one["kind"] for one in shown] == ["token", "token"]
+    assert [item["kind"] for item in shown] == ["token", "token"]
     assert shown[0]["tokens"][0]["key-storage"] == "software"
     assert shown[1]["tokens"][0]["submods"]["vacr"]["ear_status"] == 96
     (ready_folder / "policy.toml").write_text(POLICY + "maximum-age = 0\n")
@@ -320,8 +320,8 @@ def test_reference_values_of_an_agent_carry_its_name(ready_folder, vacr, attest,
         (("--agent", "claude-code"), "agent:claude-code"),
     ):
         names = [
-            one["name"]
-            for one in json.loads(vacr(*reference_command, *more, "--format", "json").out)[
+            component["name"]
+            for component in json.loads(vacr(*reference_command, *more, "--format", "json").out)[
                 "components"
             ]
         ]
@@ -331,9 +331,9 @@ def test_reference_values_of_an_agent_carry_its_name(ready_folder, vacr, attest,
     attest("--agent-executable", "./agent")
     done, report = appraise()
     assert done.returncode == 0
-    assert [one["decided"] for one in report["checks"] if one["name"] == "agent:claude-code"] == [
-        True
-    ]
+    assert [
+        check["decided"] for check in report["checks"] if check["name"] == "agent:claude-code"
+    ] == [True]
     done = attest("--agent", "codex", "--agent-executable", "./agent")
     assert (done.returncode, "but the record names claude-code" in done.err) == (
         2,

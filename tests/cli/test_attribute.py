@@ -132,7 +132,7 @@ def test_unreadable_record_does_not_stop_the_checks_of_others(vacr, tmp_path):
         assert "bad.acr.json" in done.err
     (tmp_path / "invalid.acr.json").write_text('{"version": "3.0.0-draft", "session": {}}')
     done = vacr("attribute", "--check", "bad.acr.json", "invalid.acr.json", "--format", "json")
-    assert (done.returncode, [one["same"] for one in json.loads(done.out)["results"]]) == (
+    assert (done.returncode, [result["same"] for result in json.loads(done.out)["results"]]) == (
         1,
         [False, False],
     )

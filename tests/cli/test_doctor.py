@@ -119,7 +119,7 @@ def test_broken_hook_is_reported_and_fixed(vacr, examine, tmp_path):
     assert "ok" in list_grades(examine("hooks"))
     settings = tmp_path / "home/.claude/settings.json"
     settings.write_text(settings.read_text().replace("/bin/python", "/gone/python"))
-    [finding] = [one for one in examine("hooks") if one["grade"] == "problem"]
+    [finding] = [finding for finding in examine("hooks") if finding["grade"] == "problem"]
     assert finding["fix"] == "vacr hook install --agent claude-code"
     assert vacr(*finding["fix"].split()[1:], "--yes").returncode == 0
     assert "problem" not in list_grades(examine("hooks"))

@@ -43,7 +43,7 @@ def test_folder_is_exported_to_one_file_per_record(vacr, tmp_path):
     done = vacr("export", "records", "--to", "atif", "-o", "out/", "--format", "json")
     report = json.loads(done.out)
     assert len(report["exports"]) == 5
-    assert all(one["losses"] for one in report["exports"] if "cursor" not in one["source"])
+    assert all(export["losses"] for export in report["exports"] if "cursor" not in export["source"])
     assert min(path.name for path in (tmp_path / "out").iterdir()) == "claude-code.atif.json"
     assert "5 records, 0 failures" in done.err
 

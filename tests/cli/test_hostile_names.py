@@ -44,7 +44,7 @@ def test_sessions_of_one_file_are_exported_under_their_own_names(vacr, tmp_path,
     report = json.loads(done.out)
     assert (done.returncode, report["errors"]) == (0, [])
     assert (
-        len({one["output"] for one in report["exports"]})
+        len({export["output"] for export in report["exports"]})
         == len(list((tmp_path / "out").iterdir()))
         == 3
     )

@@ -99,10 +99,10 @@ def test_json_lists_all_sessions(list_sessions, home):
     assert document["schema_version"] == "1"
     lines = [json.loads(line) for line in list_sessions("--format", "jsonl")]
     assert [{"schema_version": "1", **session} for session in document["sessions"]] == lines
-    assert [one["updated"] for one in lines] == sorted(
-        (one["updated"] for one in lines), reverse=True
+    assert [session["updated"] for session in lines] == sorted(
+        (session["updated"] for session in lines), reverse=True
     )
-    (one,) = [one for one in lines if one["session-id"] == SESSION]
+    (one,) = [session for session in lines if session["session-id"] == SESSION]
     path = str(home / ".local" / "share" / "opencode" / "opencode.db")
     about = {
         "agent": "opencode",
@@ -137,8 +137,8 @@ def test_sub_agents_are_counted_with_their_session(list_sessions, home):
         database.add_session(session, parent_id=parent, time_updated=START - number)
     database.close()
     counts = {
-        one["session-id"]: one["sub-agents"]
-        for one in map(json.loads, list_sessions("--format", "jsonl"))
+        session["session-id"]: session["sub-agents"]
+        for session in map(json.loads, list_sessions("--format", "jsonl"))
     }
     assert counts == {SESSION: 2, "ses_of_nobody": 0, "ses_a": 1}
     assert "(+2 sub-agents) Title of" in list_sessions(COLUMNS="120")[1]
@@ -231,11 +231,11 @@ def test_variables_can_have_any_value(vacr, home, tmp_path, value):
 def test_listed_sessions_can_be_recorded(vacr, list_sessions, home):
     homes.fill(home)
     homes.put(FIXTURES / "opencode" / "storage", home / ".local" / "share" / "opencode" / "storage")
-    for one in map(json.loads, list_sessions("--format", "jsonl")):
-        chosen = () if one["session"] is None else ("--session", one["session"])
-        done = vacr("record", one["path"], *chosen, "-o", "-", "--no-sub-agents", **NOWHERE)
+    for session in map(json.loads, list_sessions("--format", "jsonl")):
+        chosen = () if session["session"] is None else ("--session", session["session"])
+        done = vacr("record", session["path"], *chosen, "-o", "-", "--no-sub-agents", **NOWHERE)
         records = [json.loads(line) for line in done.out.splitlines()]
-        assert [record["session"]["session-id"] for record in records] == [one["session-id"]]
+        assert [record["session"]["session-id"] for record in records] == [session["session-id"]]
     shown = "\n".join(list_sessions("-v"))
     assert f"  {home / '.local/share/opencode/opencode.db'} --session {SESSION}" in shown
 
@@ -248,7 +248,7 @@ def test_newest_session_is_recorded_without_a_terminal(vacr, home, tmp_path):
     assert [file.name for file in tmp_path.glob("*.acr.json")] == ["session-2.acr.json"]
     assert vacr("record", "-q", "-o", "quiet/", **NOWHERE).err == ""
     document = json.loads(vacr("record", "--format", "json", "-o", "again/", **NOWHERE).out)
-    assert [one["session-id"] for one in document["records"]] == ["session-2"]
+    assert [record["session-id"] for record in document["records"]] == ["session-2"]
 
 
 def test_only_the_newest_session_of_a_database_is_recorded(vacr, home, tmp_path):
@@ -289,7 +289,7 @@ def test_only_the_newest_session_of_a_folder_is_recorded(vacr, home, tmp_path, o
         (file,) = data.glob(f"storage/session/*/{STORED}.json")
         for arguments in ((data / "storage", "--session", STORED), (file,)):
             document = json.loads(vacr("record", *arguments, "-o", "out/", "--format", "json").out)
-            assert [one["state"] for one in document["records"]] == ["unchanged", "unchanged"]
+            assert [record["state"] for record in document["records"]] == ["unchanged", "unchanged"]
             alone = json.loads(
                 vacr("record", *arguments, "--no-sub-agents", "-o", "out/", "--format", "json").out
             )
@@ -445,6 +445,6 @@ def test_session_that_was_also_recorded_on_the_way_to_an_editor_is_listed_once(
     assert row.endswith(" (also by vacr acp) question 10")
     assert f"  also {transcript}" in list_sessions("-v", **variables)
     done = vacr("list", "--format", "json", **(NOWHERE | variables))
-    copies = {one["agent"]: one["copies"] for one in json.loads(done.out)["sessions"]}
+    copies = {session["agent"]: session["copies"] for session in json.loads(done.out)["sessions"]}
     assert copies["claude-code"] == [str(transcript)]
     assert len(list_sessions("--agent", "acp", **variables)) == len(recorded) + 1

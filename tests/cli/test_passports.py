@@ -77,7 +77,7 @@ def test_endorsements_are_stored_with_the_evidence(ready_folder, attest, apprais
         json.loads(attest("--endorsement", "e.cbor", "--format", "json").out)["endorsements"] == 1
     )
     done, report = appraise(*KEY, "--passport")
-    (check,) = [one for one in report["checks"] if one["name"] == "endorsement"]
+    (check,) = [check for check in report["checks"] if check["name"] == "endorsement"]
     assert (done.returncode, check["told"]) == (
         0,
         (

@@ -40,7 +40,7 @@ def piped_session(vacr):
 @pytest.mark.parametrize("form", ["json", "cbor"])
 @pytest.mark.parametrize("verb", ["show", "stats", "export"])
 def test_piped_record_prints_the_same_as_its_session(vacr, piped_session, verb, form):
-    done, other = (vacr(*VERBS[verb], "-", stdin=piped_session[one]) for one in (form, "session"))
+    done, other = (vacr(*VERBS[verb], "-", stdin=piped_session[name]) for name in (form, "session"))
     assert done.returncode == other.returncode == 0, done.err
     assert NAMED_BY_THEIR_RECORD.sub(b"", done.stdout) == NAMED_BY_THEIR_RECORD.sub(
         b"", other.stdout
@@ -75,7 +75,7 @@ def test_files_from_a_pipe_are_named_after_standard_input(vacr, piped_session, t
 @pytest.mark.parametrize(
     ("verb", "text"),
     [
-        *(("show", one) for one in (b"", b'{"version":', b"\xff\xfe", b"[1]")),
+        *(("show", data) for data in (b"", b'{"version":', b"\xff\xfe", b"[1]")),
         *((verb, b"{}") for verb in VERBS),
     ],
 )

@@ -435,11 +435,11 @@ def test_concurrent_registrations_keep_both_receipts(vacr, signed_folder):
             subprocess.Popen([*command, service.url], cwd=signed_folder, env=environment)
             for service in services
         ]
-        assert [one.wait() for one in running] == [0] * 4
+        assert [process.wait() for process in running] == [0] * 4
     finally:
         for service in services:
             service.__exit__()
     assert sorted(
-        one.claims[1] for one in read_receipts(signed_folder / "r" / "a.acr.json.cose")
+        receipt.claims[1] for receipt in read_receipts(signed_folder / "r" / "a.acr.json.cose")
     ) == [log.name for log in logs]
     assert vacr("verify", "r/a.acr.json", *TRUST).returncode == 0

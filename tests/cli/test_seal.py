@@ -183,7 +183,7 @@ def test_folder_with_sub_agents_is_sealed(vacr, home, service):
     report = json.loads(
         vacr("seal", "project/", *KEY, "-o", "project/sealed/", "--format", "json").out
     )
-    assert [one["source"] for one in report["skipped"]] == [
+    assert [skipped["source"] for skipped in report["skipped"]] == [
         "project/link.jsonl",
         "project/readme.txt",
         "project/sealed",

@@ -109,7 +109,7 @@ def test_values_that_only_cbor_can_encode_are_shown(vacr, tmp_path):
         "records/r.acr.cbor",
         "--detail",
         "full",
-        *(one for kind in ROW_KINDS for one in ("--only", kind)),
+        *(word for kind in ROW_KINDS for word in ("--only", kind)),
     )
     assert done.returncode == 0, done.err
     assert "asked" in done.out

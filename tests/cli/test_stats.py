@@ -20,7 +20,7 @@ CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"
 
 def read_groups(done):
     assert done.returncode == 0, done.err
-    return {one["key"]: one for one in json.loads(done.out)["groups"]}
+    return {group["key"]: group for group in json.loads(done.out)["groups"]}
 
 
 def test_records_and_native_sessions_have_the_same_stats(vacr):
@@ -29,7 +29,7 @@ def test_records_and_native_sessions_have_the_same_stats(vacr):
     assert report == json.loads(vacr("stats", EXAMPLES, "--format", "json").out)
     assert report["total"]["sessions"] == 5
     assert report["total"]["tokens"]["input"] == sum(
-        one["tokens"]["input"] for one in report["groups"]
+        group["tokens"]["input"] for group in report["groups"]
     )
 
 
@@ -60,13 +60,13 @@ def test_stats_count_tokens_tools_and_time(vacr):
 def test_sessions_are_grouped(vacr, by, keys):
     found = read_groups(vacr("stats", CLAUDE, CODEX, "--by", by, "--format", "json"))
     assert list(found) == keys
-    assert sum(one["tokens"]["output"] for one in found.values()) == 606 + 291
+    assert sum(group["tokens"]["output"] for group in found.values()) == 606 + 291
 
 
 def test_models_of_one_session_are_counted_separately(vacr):
     done = vacr("stats", EXAMPLES / "gemini-cli.jsonl", "--by", "model", "--format", "json")
     found = read_groups(done)
-    assert {key: one["tokens"]["output"] for key, one in found.items()} == {
+    assert {key: group["tokens"]["output"] for key, group in found.items()} == {
         "gemini-3-pro-preview": 287,
         "gemini-3-flash-preview": 44,
     }
@@ -75,7 +75,7 @@ def test_models_of_one_session_are_counted_separately(vacr):
         "gemini-cli"
     ]
     for name in ("calls", "errors", "prompts", "entries", "milliseconds"):
-        assert sum(one[name] for one in found.values()) == whole[name], name
+        assert sum(group[name] for group in found.values()) == whole[name], name
 
 
 def test_only_the_longest_recording_of_a_session_counts(vacr, tmp_path):
@@ -200,8 +200,8 @@ def test_table_fits_the_width_of_the_terminal(terminals, tmp_path, width, last):
 
 def test_tokens_add_up(vacr):
     report = json.loads(vacr("stats", EXAMPLES, "--format", "json").out)
-    for one in (*report["groups"], report["total"]):
-        assert one["tokens"]["total"] == one["tokens"]["input"] + one["tokens"]["output"]
+    for counts in (*report["groups"], report["total"]):
+        assert counts["tokens"]["total"] == counts["tokens"]["input"] + counts["tokens"]["output"]
 
 
 def test_prices_of_ones_own_are_used_and_dated(vacr, tmp_path):

@@ -604,7 +604,7 @@ def test_terminal_is_asked_before_approving(vacr, project, terminals):
         )
     os.close(controller)
     os.close(terminal)
-    assert [one.returncode for one in done] == [2, 0], done
+    assert [run.returncode for run in done] == [2, 0], done
     assert find_verdict(vacr)["verified"]
 
 

@@ -39,9 +39,9 @@ def verify_records(vacr):
         given = [word for option, value in options.items() for word in (f"--{option}", value)]
         done = vacr("verify", *names, *TRUST, *given, "--format", "json")
         results = json.loads(done.out)["results"]
-        assert done.returncode == (0 if all(one["verified"] for one in results) else 1)
+        assert done.returncode == (0 if all(result["verified"] for result in results) else 1)
         found = [
-            ({one["name"]: one["outcome"] for one in result["checks"]}, result.get("reason"))
+            ({check["name"]: check["outcome"] for check in result["checks"]}, result.get("reason"))
             for result in results
         ]
         return found if len(found) > 1 else found[0]

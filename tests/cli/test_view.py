@@ -81,8 +81,8 @@ def test_key_inside_the_statement_is_not_trusted(vacr, tmp_path, signed_record):
     (result,) = json.loads(done.out)["results"]
     assert result["verdict"] == "signed"
     checks = {
-        one["name"]: one["outcome"]
-        for one in read_page_data(tmp_path / "claude-code.html")["records"][0]["verification"][
+        check["name"]: check["outcome"]
+        for check in read_page_data(tmp_path / "claude-code.html")["records"][0]["verification"][
             "checks"
         ]
     }
