@@ -99,7 +99,7 @@ class Goose:
     def message(self, role, *blocks, session=SESSION, visible=SEEN, **columns) -> None:
         self.now += 1
         self.count += 1
-        content = json.dumps([text(one) if isinstance(one, str) else one for one in blocks])
+        content = json.dumps([text(block) if isinstance(block, str) else block for block in blocks])
         columns = {
             "message_id": f"msg_{self.count}",
             "role": role,

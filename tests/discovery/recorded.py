@@ -11,8 +11,8 @@ from vacr.record.encoding import encode_with_id
 def read_all_sessions(path, **wish) -> list:
     """Read all sessions at a path, and check that none failed."""
     found = list(read_sessions(path, keep_source=True, **wish))
-    for one in found:
-        assert not isinstance(one, VacrError), one.diagnostics()
+    for session in found:
+        assert not isinstance(session, VacrError), session.diagnostics()
     return found
 
 

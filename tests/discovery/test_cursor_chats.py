@@ -41,8 +41,8 @@ CHATS = {
 )
 def test_chats_from_before_composers_are_read(tmp_path, key):
     found = {
-        one.label: one
-        for one in read_all_sessions(
+        session.label: session
+        for session in read_all_sessions(
             editor(tmp_path / "state.vscdb", {}, {key: CHATS, "aiService.prompts": []})
         )
     }
@@ -112,4 +112,7 @@ def test_two_values_of_one_key_are_both_read(tmp_path):
         connection.execute("CREATE TABLE ItemTable (key TEXT, value BLOB)")
         rows = [(OLD_CHATS, json.dumps({"tabs": [tab]})) for tab in CHATS["tabs"][:2]]
         connection.executemany("INSERT INTO ItemTable VALUES (?, ?)", rows)
-    assert [one.label for one in read_all_sessions(tmp_path / "state.vscdb")] == ["tab-1", "tab-2"]
+    assert [session.label for session in read_all_sessions(tmp_path / "state.vscdb")] == [
+        "tab-1",
+        "tab-2",
+    ]

@@ -65,7 +65,7 @@ TALK = [
         tokenCount={"inputTokens": 7, "outputTokens": 5},
     ),
 ]
-ROWS = {f"bubbleId:{CID}:{one['bubbleId']}": one for one in TALK}
+ROWS = {f"bubbleId:{CID}:{bubble['bubbleId']}": bubble for bubble in TALK}
 FORMS = {
     "inline": {f"composerData:{CID}": composer(conversation=TALK)},
     "headers": {f"composerData:{CID}": composer(**headers("b3", "b1", "b2"))} | ROWS,
@@ -73,14 +73,15 @@ FORMS = {
     | {key: json.dumps(value).encode() for key, value in ROWS.items()},
     "map": {
         f"composerData:{CID}": composer(
-            conversationMap={one["bubbleId"]: one for one in TALK}, **headers("b3", "b1", "b2")
+            conversationMap={bubble["bubbleId"]: bubble for bubble in TALK},
+            **headers("b3", "b1", "b2"),
         )
     },
     "map without order": {
         f"composerData:{CID}": composer(
             conversationMap={
-                one["bubbleId"]: one | {"createdAt": f"2026-07-25T10:00:0{n}.000Z"}
-                for n, one in enumerate(TALK)
+                bubble["bubbleId"]: bubble | {"createdAt": f"2026-07-25T10:00:0{n}.000Z"}
+                for n, bubble in enumerate(TALK)
             }
         )
     },
@@ -134,13 +135,13 @@ def test_id_may_be_a_prefix_of_another_and_have_any_characters(tmp_path):
         rows[f"composerData:{name}"] = {"composerId": name, "createdAt": START, **headers("b1")}
         rows[f"bubbleId:{name}:b1"] = bubble("b1", 1, f"words of <{name}>")
     found = read_all_sessions(editor(tmp_path / "state.vscdb", rows))
-    assert sorted(one.label for one in found) == sorted(names)
-    for one in found:
-        (entry,) = one.reading.record["session"]["entries"]
-        assert entry["content"] == f"words of <{one.label}>"
-        assert one.source.main.data.count(b"words of <") == 1
-        assert "/" not in one.source.main.name
-        assert len(one.source.main.name.encode()) < 255
+    assert sorted(session.label for session in found) == sorted(names)
+    for session in found:
+        (entry,) = session.reading.record["session"]["entries"]
+        assert entry["content"] == f"words of <{session.label}>"
+        assert session.source.main.data.count(b"words of <") == 1
+        assert "/" not in session.source.main.name
+        assert len(session.source.main.name.encode()) < 255
 
 
 TOOLS = {

@@ -282,7 +282,9 @@ def test_damaged_session_hides_no_other(tmp_path):
     middle = (data.index(b"z" * 4000) // 4096 + 2) * 4096
     # A page of a long value begins with the number of the next page.
     path.write_bytes(data[:middle] + b"\xff\xff\xff\xff" + data[middle + 4 :])
-    good, bad = sorted(read_sessions(path), key=lambda one: isinstance(one, UnreadableInput))
+    good, bad = sorted(
+        read_sessions(path), key=lambda session: isinstance(session, UnreadableInput)
+    )
     assert good.label == SESSION
     assert "a damaged database" in bad.message
 
@@ -304,9 +306,9 @@ def test_rest_of_a_damaged_table_is_recorded_with_the_damage(tmp_path):
     data[data.index(b"said 4") // 4096 * 4096] = 0xFF
     path.write_bytes(data)
     made = list(read_sessions(path))
-    (bad,) = [one for one in made if isinstance(one, UnreadableInput)]
+    (bad,) = [session for session in made if isinstance(session, UnreadableInput)]
     assert "a damaged database" in bad.message
-    good = {one.label: one.reading for one in made if one is not bad}
+    good = {session.label: session.reading for session in made if session is not bad}
     assert sorted(good) == [f"ses_{number}" for number in range(9) if number != 4]
     for label, reading in good.items():
         assert f"said {label[-1]}" in str(reading.record["session"])

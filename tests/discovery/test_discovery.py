@@ -59,7 +59,10 @@ def test_all_agents_are_found_on_each_system(tmp_path, system):
 
 
 def test_summary_of_a_session(tmp_path):
-    told = {(one.agent, one.session_id): one for one in found(homes.fill(tmp_path / "home"))}
+    told = {
+        (session.agent, session.session_id): session
+        for session in found(homes.fill(tmp_path / "home"))
+    }
     one = told["opencode", SESSION]
     assert (one.project, one.title, one.session) == (
         f"/home/nora/{SESSION}",
@@ -69,14 +72,14 @@ def test_summary_of_a_session(tmp_path):
     assert one.updated - one.start == 60_000
     assert told["opencode", CHILD].parent == SESSION
     assert told["cursor", homes.CURSOR].title in ("Fix the till", "Rename the helper")
-    chat = next(one for one in told.values() if one.path.endswith("store.db"))
+    chat = next(session for session in told.values() if session.path.endswith("store.db"))
     assert (chat.project, chat.title) == ("/home/nora/a till", "Fix the till")
     assert chat.size == Path(chat.path).stat().st_size
     assert chat.updated >= Path(chat.path).stat().st_mtime_ns // 1_000_000
-    gemini = next(one for one in told.values() if one.agent == "gemini-cli")
+    gemini = next(session for session in told.values() if session.agent == "gemini-cli")
     assert (gemini.project, bool(gemini.title)) == ("till", True)
-    assert all(one.updated for one in told.values())
-    assert {one.parent for one in told.values() if one.agent == "claude-code"} >= {
+    assert all(session.updated for session in told.values())
+    assert {session.parent for session in told.values() if session.agent == "claude-code"} >= {
         None,
         homes.CLAUDE,
     }
@@ -99,15 +102,15 @@ def test_variable_of_the_agent_moves_its_store(tmp_path, variable):
     home = homes.fill(tmp_path / "home")
     put(tmp_path / "elsewhere" / below if below else tmp_path / "elsewhere")
     moved = found(home, agent=agent, **{variable: str(tmp_path / "elsewhere")})
-    there = [one for one in moved if one.path.startswith(str(tmp_path / "elsewhere"))]
+    there = [session for session in moved if session.path.startswith(str(tmp_path / "elsewhere"))]
     assert there
     left = {"CURSOR_DATA_DIR": 1, "XDG_CONFIG_HOME": 3}.get(variable, 0)
     assert len(moved) - len(there) == left
     assert found(home, agent=agent, **{variable: ""}) == found(home, agent=agent)
     assert [
-        one
-        for one in found(home, agent=agent, **{variable: str(tmp_path / "nowhere")})
-        if one in there
+        session
+        for session in found(home, agent=agent, **{variable: str(tmp_path / "nowhere")})
+        if session in there
     ] == []
 
 
@@ -163,8 +166,8 @@ def test_session_moved_to_the_database_is_listed_once(tmp_path):
     conversation(database, before[0])
     database.close()
     told = found(tmp_path)
-    assert sorted(one.session_id for one in told) == before
-    assert {one.session_id: Path(one.path).name for one in told} == {
+    assert sorted(session.session_id for session in told) == before
+    assert {session.session_id: Path(session.path).name for session in told} == {
         before[0]: "opencode.db",
         before[1]: f"{before[1]}.json",
     }
@@ -201,7 +204,7 @@ def test_files_without_a_session_are_left_out(tmp_path, data):
         file.write_bytes(data)
     (home / ".claude/projects/-home-nora-till/gone.jsonl").symlink_to("nowhere")
     (home / ".claude/projects/-home-nora-till/folder.jsonl").mkdir()
-    assert Counter(one.agent for one in found(home)) == ALL
+    assert Counter(session.agent for session in found(home)) == ALL
 
 
 def test_unreadable_stores_are_reported():
@@ -224,7 +227,7 @@ def test_unreadable_stores_are_reported():
         (".codex", "no permission to read it"),
         (".local/share/opencode/opencode.db", "no permission to read it"),
     }
-    assert Counter(one.agent for one in told) == {
+    assert Counter(session.agent for session in told) == {
         agent: count for agent, count in ALL.items() if agent not in ("codex-cli", "opencode")
     }
 

@@ -133,11 +133,16 @@ def test_restored_export_yields_the_record_of_the_database(store, tmp_path):
 
 
 def test_two_exports_in_one_file_are_two_sessions(tmp_path):
-    found = {one.label: one for one in read_all_sessions(filled(tmp_path / "opencode.db").close())}
-    (tmp_path / "both.jsonl").write_bytes(b"".join(one.source.main.data for one in found.values()))
+    found = {
+        session.label: session
+        for session in read_all_sessions(filled(tmp_path / "opencode.db").close())
+    }
+    (tmp_path / "both.jsonl").write_bytes(
+        b"".join(session.source.main.data for session in found.values())
+    )
     again = {
-        one.label: one.reading.record["session"]
-        for one in read_all_sessions(tmp_path / "both.jsonl")
+        session.label: session.reading.record["session"]
+        for session in read_all_sessions(tmp_path / "both.jsonl")
     }
     for label, session in again.items():
         # The shared project is kept with each export, and again where it is repeated.

@@ -34,20 +34,25 @@ def said(found):
 
 
 def test_each_session_is_one_record(storage):
-    found = {one.reading.record["session"]["session-id"]: one for one in read_all_sessions(storage)}
+    found = {
+        session.reading.record["session"]["session-id"]: session
+        for session in read_all_sessions(storage)
+    }
     assert sorted(found) == [CHILD, SESSION]
-    for one in found.values():
-        assert lost(said(one), one.reading.record) == set()
-        assert one.reading.record["vacr"]["source"]["format"] == "opencode-json"
+    for session in found.values():
+        assert lost(said(session), session.reading.record) == set()
+        assert session.reading.record["vacr"]["source"]["format"] == "opencode-json"
     assert found[CHILD].reading.record["vacr"]["parent"] == {"session-id": SESSION}
-    named = {name for one in found.values() for name in (part.name for part in one.source.parts)}
+    named = {
+        name for session in found.values() for name in (part.name for part in session.source.parts)
+    }
     assert named == {file.relative_to(storage).as_posix() for file in storage.rglob("*.json")}
 
 
 def test_own_file_of_a_session_stands_for_all_of_it(storage):
     whole = {
-        one.reading.record["session"]["session-id"]: record_bytes(one)
-        for one in read_all_sessions(storage)
+        session.reading.record["session"]["session-id"]: record_bytes(session)
+        for session in read_all_sessions(storage)
     }
     for session, expected in whole.items():
         (file,) = storage.glob(f"session/*/{session}.json")
@@ -60,7 +65,9 @@ def test_own_file_of_a_session_stands_for_all_of_it(storage):
 def test_sub_agents_come_with_their_session(storage):
     (file,) = storage.glob(f"session/*/{SESSION}.json")
     for found in (read_all_sessions(file), read_all_sessions(storage, session=SESSION)):
-        assert [(one.reading.record["session"]["session-id"], one.label) for one in found] == [
+        assert [
+            (session.reading.record["session"]["session-id"], session.label) for session in found
+        ] == [
             (SESSION, ""),
             (CHILD, CHILD),
         ]
@@ -68,13 +75,13 @@ def test_sub_agents_come_with_their_session(storage):
 
 
 def test_restored_files_yield_the_same_record(storage, tmp_path):
-    for one in read_all_sessions(storage):
-        back = tmp_path / one.reading.record["session"]["session-id"]
-        for part in one.source.parts:
+    for session in read_all_sessions(storage):
+        back = tmp_path / session.reading.record["session"]["session-id"]
+        for part in session.source.parts:
             (back / part.name).parent.mkdir(parents=True, exist_ok=True)
             (back / part.name).write_bytes(part.data)
         (again,) = read_all_sessions(back)
-        assert record_bytes(again) == record_bytes(one)
+        assert record_bytes(again) == record_bytes(session)
 
 
 def own(storage):
@@ -137,11 +144,11 @@ def test_incomplete_session_is_recorded(storage, spoil):
     made = records(storage)
     assert sorted(made) == [CHILD, SESSION]
     (found,) = [
-        one
-        for one in read_all_sessions(storage)
-        if one.reading.record["session"]["session-id"] == SESSION
+        session
+        for session in read_all_sessions(storage)
+        if session.reading.record["session"]["session-id"] == SESSION
     ]
-    assert lost([value_or_bytes(one.data) for one in found.source.parts], made[SESSION]) == set()
+    assert lost([value_or_bytes(part.data) for part in found.source.parts], made[SESSION]) == set()
 
 
 def value_or_bytes(data):
@@ -157,9 +164,9 @@ def test_parts_without_a_message_are_a_record_of_their_own(storage):
     message(storage).unlink()
     found = read_all_sessions(storage)
     assert len(found) == 3
-    (orphan,) = [one for one in found if one.name == f"{LAST}.json"]
+    (orphan,) = [session for session in found if session.name == f"{LAST}.json"]
     assert orphan.reading.record["session"]["session-id"] == SESSION
-    assert [one.data for one in orphan.source.parts] == [words]
+    assert [part.data for part in orphan.source.parts] == [words]
     assert lost(said(orphan), orphan.reading.record) == set()
 
 
@@ -168,7 +175,7 @@ def test_records_of_a_folder_are_named_after_the_sessions(vacr, storage, tmp_pat
     done = vacr("record", storage, "-o", "out/")
     assert done.returncode == 0
     names = {file.name for file in (tmp_path / "out").glob("*.acr.json")}
-    assert names == {f"{one}.acr.json" for one in (SESSION, CHILD, LAST)}
+    assert names == {f"{name}.acr.json" for name in (SESSION, CHILD, LAST)}
 
 
 def test_link_is_not_followed(storage, tmp_path):
@@ -180,7 +187,7 @@ def test_link_is_not_followed(storage, tmp_path):
     file.symlink_to(tmp_path / "secret.json")
     folder.symlink_to(tmp_path / "parts")
     found, *_ = read_all_sessions(storage, session=SESSION)
-    assert all(b"elsewhere" not in one.data for one in found.source.parts)
+    assert all(b"elsewhere" not in part.data for part in found.source.parts)
     assert {(error.where, error.message) for error in found.left_out} == {
         (str(path), "a link, not followed") for path in (file, folder)
     }
@@ -200,7 +207,7 @@ def test_unreadable_file_hides_nothing_else():
         message(storage).chmod(0)
         with bound_by_permissions():
             good, bad = sorted(
-                read_sessions(storage), key=lambda one: isinstance(one, UnreadableInput)
+                read_sessions(storage), key=lambda session: isinstance(session, UnreadableInput)
             )
         assert good.reading.record["session"]["session-id"] == CHILD
         assert (bad.message, bad.where) == ("no permission to read it", str(message(storage)))

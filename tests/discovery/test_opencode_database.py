@@ -132,9 +132,9 @@ def test_newest_version_describes_the_session(tmp_path):
 
 def test_secret_of_a_share_is_reported(tmp_path):
     (found,) = [
-        one
-        for one in read_all_sessions(filled(tmp_path / "opencode.db").close())
-        if one.label == SESSION
+        session
+        for session in read_all_sessions(filled(tmp_path / "opencode.db").close())
+        if session.label == SESSION
     ]
     assert found.reading.record["vacr"]["secrets"] == ["/session/session_share/secret"]
     assert "secret of a shared session" in found.reading.notices[0].message

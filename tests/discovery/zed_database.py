@@ -19,7 +19,7 @@ DENIED = "Permission to run tool denied by user"
 
 
 def user(number, *blocks):
-    content = [{"Text": one} if isinstance(one, str) else one for one in blocks]
+    content = [{"Text": block} if isinstance(block, str) else block for block in blocks]
     return {"User": {"id": f"u-{number}", "content": content}}
 
 
@@ -47,8 +47,8 @@ def result(call_id, tool, text, is_error=False, output=None):
 
 
 def agent(*blocks, results=()):
-    content = [{"Text": one} if isinstance(one, str) else one for one in blocks]
-    kept = {one["tool_use_id"]: one for one in results}
+    content = [{"Text": block} if isinstance(block, str) else block for block in blocks]
+    kept = {result["tool_use_id"]: result for result in results}
     return {"Agent": {"content": content, "tool_results": kept, "reasoning_details": None}}
 
 
