@@ -42,12 +42,12 @@ def depth(one):
     return 0 if isinstance(one, CmwRecord) else 1 + max(map(depth, one.members.values()))
 
 
-@given(wrapped.filter(lambda one: depth(one) <= 4))
+@given(wrapped.filter(lambda wrapped_data: depth(wrapped_data) <= 4))
 def test_cbor_round_trip(one):
     assert decode_cmw(encode_cmw_cbor(one)) == one
 
 
-@given(text_wrapped.filter(lambda one: depth(one) <= 4))
+@given(text_wrapped.filter(lambda wrapped_data: depth(wrapped_data) <= 4))
 def test_json_round_trip(one):
     assert decode_cmw(encode_cmw_json(one)) == one
 
@@ -77,7 +77,7 @@ def test_example_with_all_forms_is_decoded():
         }
     )
     found = decode_cmw(data)
-    assert [one.indicator for one in list_cmw_records(found)] == [4, None, 8]
+    assert [record.indicator for record in list_cmw_records(found)] == [4, None, 8]
     assert found.members["b"] == CmwRecord(
         30000 + (1668576935 - compute_format_tag(30000)), b"\x01"
     )

@@ -55,7 +55,7 @@ def test_policy_is_loaded_with_the_files_it_names(folder):
         'required = ["journal"]\nversions = ["0.1.0"]\nmaximum-age = 5\n'
         f'[pcrs]\n7 = "{seven}"\n8 = ["{eight}", "{nine}"]\n',
     )
-    assert [one.name for one in policy.references] == ["vacr", "python"]
+    assert [reference.name for reference in policy.references] == ["vacr", "python"]
     assert compute_thumbprint(policy.attester_keys[0]) == compute_thumbprint(SIGNER.public_key)
     assert (policy.required, policy.maximum_age, policy.result_validity) == ({"journal"}, 5, 86400)
     assert policy.pcrs == {7: {b"\x07" * 32}, 8: {b"\x08" * 32, b"\x09" * 32}}

@@ -96,7 +96,7 @@ def test_passport_serves_relying_parties_of_both_models(form):
 
 def test_untrusted_endorsement_is_reported_and_not_counted():
     appraisal = appraise(EVIDENCE, endorsements=(ENDORSED,))
-    (told,) = [one for one in appraisal.checks if one.name == "endorsement"]
+    (told,) = [check for check in appraisal.checks if check.name == "endorsement"]
     assert (told.decided, "not signed by a trusted endorser" in told.finding) == (False, True)
     assert appraisal.vector["hardware"] == 0
 

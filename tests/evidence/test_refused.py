@@ -280,20 +280,22 @@ def test_journal_that_the_record_does_not_name_is_refused():
 
 def test_changed_file_is_named():
     (check,) = [
-        one for one in appraise(make_evidence(of_package(**CHANGED))).checks if one.name == "vacr"
+        check
+        for check in appraise(make_evidence(of_package(**CHANGED))).checks
+        if check.name == "vacr"
     ]
     assert check.finding == "version 0.1.0, readers/lines.py differs"
     gone = {name: value for name, value in FILES.items() if name != "signing/keys.py"} | {
         "x.py": digest("x")
     }
     (check,) = [
-        one
-        for one in appraise(
+        check
+        for check in appraise(
             make_evidence(
                 replace(SUBJECT, components=(build_file_component("vacr", "0.1.0", gone), PYTHON))
             )
         ).checks
-        if one.name == "vacr"
+        if check.name == "vacr"
     ]
     assert check.finding == "version 0.1.0, signing/keys.py is missing, x.py is not expected"
 
