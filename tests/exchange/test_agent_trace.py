@@ -132,7 +132,9 @@ def test_content_of_a_trace():
     (file,) = document["files"]
     (conversation,) = file["conversations"]
     assert conversation["contributor"] == {"type": "ai", "model_id": "anthropic/claude-opus-4-6"}
-    assert [(one["start_line"], one["end_line"]) for one in conversation["ranges"]] == [
+    assert [
+        (line_range["start_line"], line_range["end_line"]) for line_range in conversation["ranges"]
+    ] == [
         (1, 5),
         (7, 7),
     ]

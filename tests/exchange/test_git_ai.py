@@ -66,7 +66,7 @@ def test_note_becomes_a_file_attribution():
     record = import_document(NOTE)
     validate(record).raise_for_errors()
     first, second = record["file-attribution"]["files"]
-    assert [one["contributor"] for one in first["conversations"]] == [
+    assert [conversation["contributor"] for conversation in first["conversations"]] == [
         {"type": "ai", "model-id": "claude-opus-5"},
         {"type": "human"},
     ]
@@ -189,7 +189,9 @@ def test_note_has_only_lines_of_the_agent_and_counts_the_others():
     ]
     record["file-attribution"] = {"files": files}
     made = export(record, REQUEST)
-    assert [(path, one.ranges) for path, (one,) in parse_note(made.data).files] == [
+    assert [
+        (path, conversation.ranges) for path, (conversation,) in parse_note(made.data).files
+    ] == [
         ("a b.py", [(1, 4), (6, 6)]),
         ("---", [(1, 4), (6, 6)]),
     ]

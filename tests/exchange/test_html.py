@@ -148,5 +148,5 @@ def test_only_images_of_known_types_are_embedded():
 
 
 def test_every_session_gives_a_page():
-    for _, one in read_all_records():
-        check_page(export_html(one, REQUEST).data.decode())
+    for _, record in read_all_records():
+        check_page(export_html(record, REQUEST).data.decode())

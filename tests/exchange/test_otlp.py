@@ -138,7 +138,7 @@ def test_numbers_beyond_the_protocol_are_limited_or_text():
         max(int(span[name]) for span in spans for name in ("startTimeUnixNano", "endTimeUnixNano"))
         < 2**64
     )
-    values = [one["value"] for span in spans for one in span["attributes"]]
+    values = [attribute["value"] for span in spans for attribute in span["attributes"]]
     assert all(
         -(2**63) <= int(value["intValue"]) < 2**63 for value in values if "intValue" in value
     )
@@ -171,7 +171,7 @@ def test_opentelemetry_reads_every_trace():
                 raise
     assert len(made) > 10
     for document, read in zip(
-        made, check_exports({"op": "otlp", "document": one} for one in made), strict=True
+        made, check_exports({"op": "otlp", "document": document} for document in made), strict=True
     ):
         written = document["resourceSpans"][0]["scopeSpans"][0]["spans"]
         assert all(span.keys() <= SPAN | {"parentSpanId", "status"} for span in written)
