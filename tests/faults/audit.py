@@ -25,8 +25,10 @@ def audit(path, handed, *, where=""):
         assert run_fsck(folder).findings.problems == [], where
         check_handed(ledger.storage, handed, where)
         fresh = statements(3)
-        placed = ledger.append([build_log_entry(parse_sign1(one)) for one in fresh])
-        handed.receipts += [(one, place.receipt) for one, place in zip(fresh, placed, strict=True)]
+        placed = ledger.append([build_log_entry(parse_sign1(statement)) for statement in fresh])
+        handed.receipts += [
+            (statement, place.receipt) for statement, place in zip(fresh, placed, strict=True)
+        ]
         check_handed(ledger.storage, handed, where)
     publish(folder)
     assert run_fsck(folder).findings.problems == [], where
@@ -52,7 +54,7 @@ def publish(folder):
 def check_handed(reading, handed, where=""):
     """Check that every receipt and checkpoint that was handed out holds in the present log."""
     descriptions = read_log_descriptions(reading)
-    known = [one.receipt_key for one in descriptions]
+    known = [description.receipt_key for description in descriptions]
     find_node = make_node_lookup(TileCache(reading))
     for statement, receipt in handed.receipts:
         message = parse_sign1(statement)
@@ -64,8 +66,10 @@ def check_handed(reading, handed, where=""):
         assert again.index == logged.index
         assert again.size >= logged.size, f"{where}: the log has shrunk"
     signers = [
-        VerifierKey(one.origin, NOTE_KEY_ED25519, one.checkpoint_key.public_bytes_raw())
-        for one in descriptions
+        VerifierKey(
+            description.origin, NOTE_KEY_ED25519, description.checkpoint_key.public_bytes_raw()
+        )
+        for description in descriptions
     ]
     for note in handed.checkpoints:
         published = verify_checkpoint(note, *signers)

@@ -130,12 +130,14 @@ def check_left(machine, reports, where):
         assert not has_checkpoints, where
         return
     findings = [
-        one for one in found.findings if has_checkpoints or one != "the journal has no checkpoints"
+        finding
+        for finding in found.findings
+        if has_checkpoints or finding != "the journal has no checkpoints"
     ]
     assert findings == [], f"{where}: {findings}"
-    assert [one for one in found.notices if not any(honest in one for honest in _HONEST)] == [], (
-        f"{where}: {found.notices}"
-    )
+    assert [
+        notice for notice in found.notices if not any(honest in notice for honest in _HONEST)
+    ] == [], f"{where}: {found.notices}"
     left = Journals(machine.journal)
     check_heads(left, reports, where)
     check_sealed(machine, left, reports, where)
@@ -169,7 +171,7 @@ def check_again(machine, reports, where):
     machine.once("--epoch", "0", "--quiet-after", "0")
     found = check_journal(machine.journal, current=read_current_parts)
     assert found.findings == [], f"{where}: {found.findings}"
-    assert [one for one in found.notices if "still exists" not in one] == [], (
+    assert [notice for notice in found.notices if "still exists" not in notice] == [], (
         f"{where}: {found.notices}"
     )
     left = Journals(machine.journal)
@@ -187,7 +189,7 @@ def check_again(machine, reports, where):
     ]:
         agent = "claude-code" if path.suffix == ".jsonl" else "gemini-cli"
         name = machine.name_of(path, agent)
-        last = next((one for one in (f"{name}~2", name) if one in left.notes), None)
+        last = next((note for note in (f"{name}~2", name) if note in left.notes), None)
         assert last is not None or name in before.covered.retired, (
             f"{where}: {path} is not captured"
         )

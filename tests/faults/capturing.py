@@ -51,9 +51,10 @@ def audit(machine, where, sealed=None):
     """
     machine.once("--epoch", "0", "--quiet-after", "0")
     found = check_journal(machine.journal, current=read_current_parts)
-    assert (found.findings, [one for one in found.notices if "gemini" not in one]) == ([], []), (
-        where
-    )
+    assert (found.findings, [notice for notice in found.notices if "gemini" not in notice]) == (
+        [],
+        [],
+    ), where
     for path in (machine.home / ".claude").rglob("*.jsonl"):
         assert machine.captured(path) == path.read_bytes(), where
         assert machine.first_seen(path) == {path.name: path.read_bytes()}, where

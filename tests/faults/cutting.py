@@ -74,6 +74,6 @@ class Cutting:
             time.sleep(0.5 if how == LATE else 0)
             server.sendall(data)
             time.sleep(0.1)
-        for one in (client, server):
+        for connection in (client, server):
             with suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
+                connection.shutdown(socket.SHUT_RDWR)

@@ -127,7 +127,7 @@ class Disk:
         if path.is_file():
             return File(path.read_bytes(), mode=path.stat().st_mode & 0o777)
         names = {
-            one.name: self._read(one) for one in path.iterdir() if not one.name.endswith("-shm")
+            file.name: self._read(file) for file in path.iterdir() if not file.name.endswith("-shm")
         }
         return Folder(names, dict(names), mode=path.stat().st_mode & 0o777)
 
@@ -139,8 +139,8 @@ class Disk:
             return None, "", None
         *above, name = path[len(self.root) + 1 :].split("/")
         folder = self.top
-        for one in above:
-            folder = folder.now[one]
+        for part in above:
+            folder = folder.now[part]
         return folder, name, folder.now.get(name)
 
     def write_to(self, place, chance):
@@ -152,6 +152,6 @@ class Disk:
             place.write_bytes(node.left(chance))
         else:
             place.mkdir()
-            for name, one in sorted(node.left(chance).items()):
-                self._write(one, place / name, chance)
+            for name, child in sorted(node.left(chance).items()):
+                self._write(child, place / name, chance)
         place.chmod(node.mode)

@@ -40,9 +40,9 @@ def vacr(*arguments):
 def register(log, count):
     given = statements(count)
     with closing(log.ledger()) as ledger:
-        placed = ledger.append([build_log_entry(parse_sign1(one)) for one in given])
+        placed = ledger.append([build_log_entry(parse_sign1(statement)) for statement in given])
     publish(log)
-    return [(one, place.receipt) for one, place in zip(given, placed, strict=True)]
+    return [(statement, place.receipt) for statement, place in zip(given, placed, strict=True)]
 
 
 def test_backup_of_a_served_log_is_complete(log, serve, tmp_path):
@@ -136,5 +136,5 @@ def test_database_rolled_back_while_in_use_is_detected(log, tmp_path):
         shutil.copy(tmp_path / "newest.db", log.path / "log.db")
         with pytest.raises(StorageFailed):
             ledger.append(entries(1))
-        assert [one.position for one in ledger.append(entries(1))] == [6]
+        assert [entry.position for entry in ledger.append(entries(1))] == [6]
     audit(log.path, Handed())

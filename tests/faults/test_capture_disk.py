@@ -51,7 +51,7 @@ def list_disturbable_calls(machine, output):
             seen[thread, name] += 1
             if int(result) >= 0:
                 found.add((name, seen[thread, name]))
-    return sorted(found, key=lambda one: (CALLS.index(one[0]), one[1]))
+    return sorted(found, key=lambda fault: (CALLS.index(fault[0]), fault[1]))
 
 
 @pytest.mark.parametrize("fault", FAULTS)

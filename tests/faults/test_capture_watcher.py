@@ -66,10 +66,10 @@ def test_killed_watchers_agents_and_hooks_lose_nothing(machine, many):
         time.sleep(chance.random() * 0.8)
         hooks[0].kill()
         watching.stop(signal.SIGKILL)
-        for one in agents:
-            one.kill()
-            one.wait()
-        given += sum(one.wait() == 0 for one in hooks)
+        for agent in agents:
+            agent.kill()
+            agent.wait()
+        given += sum(hook.wait() == 0 for hook in hooks)
         found = machine.verify()
         assert found["findings"] == [], (turn, found)
     machine.once("--no-seal")
@@ -90,12 +90,12 @@ def test_second_watcher_is_refused(machine, tmp_path):
     other = Machine(tmp_path / "other")
     other.home = machine.home
     second = other.watch()
-    for one in (watching, second):
-        one.wait_until_captured(path)
+    for watcher in (watching, second):
+        watcher.wait_until_captured(path)
     add(path, lines(3, 3))
-    for one in (watching, second):
-        one.wait_until_captured(path)
-        one.stop()
+    for watcher in (watching, second):
+        watcher.wait_until_captured(path)
+        watcher.stop()
     machine.check_intact()
     other.check_intact()
 
@@ -193,7 +193,7 @@ def test_checkpoints_are_anchored_once_the_log_is_back(machine, tmp_path, serve)
     ]
     other = create_log(str(tmp_path / "other"))
     found = machine.verify("--log-key", other.path)
-    assert any("the anchor of checkpoint" in one for one in found["findings"])
+    assert any("the anchor of checkpoint" in finding for finding in found["findings"])
     assert found["anchored"] is None
     swap_anchor(machine)
     assert any(

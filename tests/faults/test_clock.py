@@ -45,7 +45,7 @@ def test_times_never_go_back(tmp_path, serve, faketime, restarted):
     handed, claimed = Handed(), []
     service = serve(log.path, "--linger", "0", **settings)
     with closing(log.reader()) as reading:
-        known = [one.receipt_key for one in read_log_descriptions(reading)]
+        known = [description.receipt_key for description in read_log_descriptions(reading)]
     for days in DAYS:
         # Replace the file at once: a process that reads an empty file ends.
         (tmp_path / "next").write_text(f"+{days}d\n")
@@ -62,5 +62,5 @@ def test_times_never_go_back(tmp_path, serve, faketime, restarted):
     assert service.stop() == (0, "")
     assert claimed == sorted(claimed)
     assert claimed[1] == claimed[2] == claimed[3]
-    assert [(one - claimed[0]).days for one in claimed] == [0, 1, 1, 1, 2]
+    assert [(moment - claimed[0]).days for moment in claimed] == [0, 1, 1, 1, 2]
     audit(log.path, handed)

@@ -52,13 +52,16 @@ def test_commit_with_an_unknown_outcome_is_resolved(database, tmp_path, how):
         with closing(log.__class__(log.path, way.address).ledger()) as ledger:
             given = statements(3)
             with pytest.raises(StorageFailed):
-                ledger.append([build_log_entry(parse_sign1(one)) for one in given])
-            placed = ledger.append([build_log_entry(parse_sign1(one)) for one in given])
-            assert [one.position for one in placed] == [1, 2, 3]
-            assert {one.new for one in placed} == {how == LOST}
+                ledger.append([build_log_entry(parse_sign1(statement)) for statement in given])
+            placed = ledger.append([build_log_entry(parse_sign1(statement)) for statement in given])
+            assert [entry.position for entry in placed] == [1, 2, 3]
+            assert {entry.new for entry in placed} == {how == LOST}
         assert way.cut == [how]
     audit(
-        log.path, Handed([(one, place.receipt) for one, place in zip(given, placed, strict=True)])
+        log.path,
+        Handed(
+            [(statement, place.receipt) for statement, place in zip(given, placed, strict=True)]
+        ),
     )
 
 
@@ -73,7 +76,7 @@ def test_interrupted_creation_keeps_the_keys(database, tmp_path, how):
         with nullcontext() if how == LOST else already:
             create_log(place, database=database)
     with closing(open_log_folder(place, database).ledger()) as ledger:
-        assert [one.position for one in ledger.append(entries(2))] == [1, 2]
+        assert [entry.position for entry in ledger.append(entries(2))] == [1, 2]
 
 
 def test_emptied_database_is_refused(postgresql, database, tmp_path):
@@ -93,10 +96,10 @@ def test_hanging_writer_does_not_stop_the_others(database, tmp_path):
     with closing(log.ledger()) as hanging, closing(log.ledger()) as other:
         hung = hanging.storage.transaction()
         hung.__enter__()
-        assert [one.position for one in other.append(entries(2))] == [1, 2]
+        assert [entry.position for entry in other.append(entries(2))] == [1, 2]
         with pytest.raises(StorageFailed):
             hung.__exit__(None, None, None)
         with pytest.raises(StorageFailed):
             hanging.append(entries(1))
-        assert [one.position for one in hanging.append(entries(1))] == [3]
+        assert [entry.position for entry in hanging.append(entries(1))] == [3]
     audit(log.path, Handed())

@@ -41,20 +41,20 @@ def test_statement_lost_with_a_killed_service_can_be_resent(storage, request, tm
     log = create_log(str(tmp_path / "log"), database=address)
     service = serve(log.path, "--async", "--linger", "1000")
     given = [statement(), statement()]
-    for one in given:
-        status, headers, _ = service.post(one)
+    for data in given:
+        status, headers, _ = service.post(data)
         assert status == 303
     service.stop(signal.SIGKILL)
     service = serve(log.path, "--async")
     assert service.get(headers["location"])[0] == 302  # another front end may have accepted it
     known = parse_public_keys((log.path / "receipt-keys.pem").read_bytes())
-    registered = [RegistrationClient(service.url).register(one, known) for one in given]
-    assert [one.logged.index for one in registered] == [1, 2]
+    registered = [RegistrationClient(service.url).register(data, known) for data in given]
+    assert [registration.logged.index for registration in registered] == [1, 2]
     assert service.get(headers["location"])[:3:2] == (200, registered[-1].receipt)
     assert service.stop() == (0, "")
     audit(
         log.path,
-        Handed([(one, found.receipt) for one, found in zip(given, registered, strict=True)]),
+        Handed([(data, found.receipt) for data, found in zip(given, registered, strict=True)]),
     )
 
 

@@ -72,7 +72,7 @@ def count_calls(stage, path, statements, output, *, calls=CALLS, only=()):
         seen[thread, name] += 1
         if int(result) >= 0:
             found.add((name, seen[thread, name]))
-    return sorted(found, key=lambda one: (calls.index(one[0]), one[1]))
+    return sorted(found, key=lambda point: (calls.index(point[0]), point[1]))
 
 
 def join_interrupted_lines(output):
