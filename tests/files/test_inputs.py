@@ -102,7 +102,7 @@ def test_companion_files_are_found_or_reported(tmp_path):
     (project / "agent-long.jsonl").write_bytes(b"\n" + long.replace(b"e4f5a6b", b"1ong1ng"))
     (project / main.stem / "tool-results" / "out2.txt").symlink_to("/etc/hostname")
     found = list(read_sessions(main))
-    assert [one.name for one in found] == [
+    assert [item.name for item in found] == [
         main.name,
         "agent-a1b2c3d.jsonl",
         "agent-e4f5a6b.jsonl",
@@ -113,7 +113,7 @@ def test_companion_files_are_found_or_reported(tmp_path):
     ]
     (project / main.stem / "subagents" / "agent-gone.jsonl").symlink_to("/etc/hostname")
     again = list(read_sessions(main))
-    (failed,) = [one for one in again if isinstance(one, UnreadableInput)]
+    (failed,) = [item for item in again if isinstance(item, UnreadableInput)]
     assert "outside the session" in failed.message
     assert len(again) == 5
 
