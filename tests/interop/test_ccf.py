@@ -75,7 +75,9 @@ def test_ccf_and_pyscitt_agree_with_us(kind):
         pytest.skip("pyscitt is not installed: make peers installs it with Python 3.12 or newer")
     ledger = CcfLedger(kind=kind)
     good, bad = build_cases(ledger)
-    items = [{"statement": one.hex(), "transparent": two.hex()} for one, two in good + bad]
+    items = [
+        {"statement": statement.hex(), "transparent": two.hex()} for statement, two in good + bad
+    ]
     request = {"key": encode_public_pem(ledger.key).decode(), "all": items}
     done = subprocess.run(
         [PYTHON, HERE / "ccf_checks.py"], input=json.dumps(request), capture_output=True, text=True
@@ -85,7 +87,7 @@ def test_ccf_and_pyscitt_agree_with_us(kind):
     for accepted, transaction in answers[: len(good)]:
         assert accepted is True, accepted
         assert isinstance(transaction, str), transaction
-    assert [one for one in answers[len(good) :] if True in one] == []
+    assert [answer for answer in answers[len(good) :] if True in answer] == []
     assert all(is_verified(*case, ledger.key) for case in good)
     assert not any(is_verified(*case, ledger.key) for case in bad)
 

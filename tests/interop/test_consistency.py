@@ -26,7 +26,7 @@ def served(tmp_path_factory):
     """Register statements one by one in a service; return the log and its responses."""
     log = create_log(str(tmp_path_factory.mktemp("served") / "log"))
     with Running(log.path) as service:
-        at_once = [add_receipt(one, service.post(one)[2]) for one in STATEMENTS]
+        at_once = [add_receipt(statement, service.post(statement)[2]) for statement in STATEMENTS]
         later = [service.get(f"/entries/{number}/statement")[2] for number in range(max(SIZES))]
     return log, at_once, later
 
@@ -42,14 +42,14 @@ def test_peers_verify_the_receipts_of_a_service(served, peer):
     log, at_once, later = served
     good = [*at_once, *later]
     bad = [
-        add_receipt(STATEMENTS[number - 1], parse_sign1(one).unprotected[394][0])
-        for number, one in enumerate(at_once)
+        add_receipt(STATEMENTS[number - 1], parse_sign1(transparent).unprotected[394][0])
+        for number, transparent in enumerate(at_once)
     ]
 
     def check_receipts(statements):
         items = [
-            {"statement": one.hex(), "entry": build_log_entry(parse_sign1(one)).hex()}
-            for one in statements
+            {"statement": statement.hex(), "entry": build_log_entry(parse_sign1(statement)).hex()}
+            for statement in statements
         ]
         return ask_peer(peer, "check", make_log_verifier(log), all=items)["result"]
 

@@ -66,22 +66,25 @@ def test_peers_verify_our_receipts(peer, kind, rule):
             bad.append(add_receipt(statement, receipt[:-1] + bytes([receipt[-1] ^ 1])))
 
     def check_receipts(statements):
-        items = [{"statement": one.hex(), "entry": encode_entry(one, rule)} for one in statements]
+        items = [
+            {"statement": statement.hex(), "entry": encode_entry(statement, rule)}
+            for statement in statements
+        ]
         return ask_peer(peer, "check", signer, all=items)["result"]
 
     assert check_receipts(good) == [True] * len(good)
     assert [answer for answer in check_receipts(bad) if answer is True] == []
     policy = Policy(keys=(SIGNER.public_key,), log_keys=(signer.public_key,), entry_rule=rule)
-    assert [find_verdict(one, policy) for one in good] == ["verified"] * len(good)
-    assert "verified" not in [find_verdict(one, policy) for one in bad]
+    assert [find_verdict(statement, policy) for statement in good] == ["verified"] * len(good)
+    assert "verified" not in [find_verdict(statement, policy) for statement in bad]
 
 
 def find_verdict(statement, policy):
     """Return "verified", or the reason why verification failed."""
     payload = next(
         payload
-        for payload, one in zip(PAYLOADS, LOG_ENTRIES, strict=True)
-        if one == build_log_entry(parse_sign1(statement))
+        for payload, entry in zip(PAYLOADS, LOG_ENTRIES, strict=True)
+        if entry == build_log_entry(parse_sign1(statement))
     )
     try:
         verify(statement, policy, payload=payload, now=NOW)
@@ -95,10 +98,10 @@ def test_we_verify_receipts_of_peers(peer, kind, rule):
     signer = KeySigner(generate_key(kind))
     requests = []
     for size, index in list_positions():
-        entries = [encode_entry(one, rule) for one in LOG_ENTRIES[:size]]
+        entries = [encode_entry(entry, rule) for entry in LOG_ENTRIES[:size]]
         requests.append(
             {
-                "statements": [one.hex() for one in LOG_ENTRIES[:size]],
+                "statements": [entry.hex() for entry in LOG_ENTRIES[:size]],
                 "entries": entries,
                 "index": index,
             }
