@@ -21,4 +21,4 @@ def statements(count, **more):
 
 
 def entries(count):
-    return [build_log_entry(parse_sign1(one)) for one in statements(count)]
+    return [build_log_entry(parse_sign1(statement)) for statement in statements(count)]

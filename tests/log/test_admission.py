@@ -22,8 +22,8 @@ from vacr.verification.trust_store import (
 
 SIGNERS = [KeySigner(generate_key(kind)) for kind in ("es256", "eddsa", "ps256")]
 STATEMENTS = [
-    sign(b"what was signed", one, profile=profile)
-    for one in SIGNERS
+    sign(b"what was signed", signer, profile=profile)
+    for signer in SIGNERS
     for profile in ("hash-envelope", "attached")
 ]
 POLICIES = (Policy(), Policy(keys=(SIGNERS[0].public_key,)))

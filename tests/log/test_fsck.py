@@ -25,8 +25,8 @@ def log(tmp_path):
         ledger.append(entries(300))
         ledger.append(entries(5))
     with Running(folder.path) as service:
-        for one in statements(2):
-            service.post(one)
+        for statement in statements(2):
+            service.post(statement)
     assert run_fsck(folder).findings.problems == []
     return folder
 
@@ -124,7 +124,7 @@ def test_damage_in_the_database_is_detected(log, name):
     with closing(sqlite3.connect(log.path / "log.db")) as database, database:
         database.execute(statement)
     found = run_fsck(log).findings.problems
-    assert any(problem in one for one in found), found
+    assert any(problem in finding for finding in found), found
 
 
 def test_flipped_bytes_of_the_database_are_detected(log):
@@ -159,7 +159,7 @@ def test_damage_in_files_is_detected(log, name):
     path.write_bytes(bytes(data))
     done = vacr("log", "fsck", log.path, "--format", "json", cwd=log.path)
     assert done.returncode == 1
-    assert any(path.name in one for one in json.loads(done.stdout)["findings"])
+    assert any(path.name in finding for finding in json.loads(done.stdout)["findings"])
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs the file /proc/self/mem")
@@ -192,8 +192,8 @@ def test_missing_log_is_reported(tmp_path):
 def test_missing_head_of_a_published_tree_is_detected(tmp_path):
     folder = create_log(str(tmp_path / "log"))
     with Running(folder.path) as service:
-        for number, one in enumerate(statements(3)):
-            service.post(one)
+        for number, statement in enumerate(statements(3)):
+            service.post(statement)
             while read_published_size(folder.public) < number + 2:
                 time.sleep(0.05)
     assert run_fsck(folder).findings.problems == []

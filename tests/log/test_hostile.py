@@ -186,7 +186,7 @@ def test_unexpected_error_reveals_no_details(caplog):
     ],
 )
 def test_callers_are_grouped_by_network(addresses, callers):
-    assert len({get_caller_address({"client": (one, 1)}) for one in addresses}) == callers
+    assert len({get_caller_address({"client": (address, 1)}) for address in addresses}) == callers
 
 
 def test_memory_for_callers_is_limited():

@@ -29,7 +29,7 @@ NOW = datetime(2100, 1, 1, tzinfo=UTC)
 
 def read_keys(folder):
     with closing(folder.reader()) as reading:
-        return [one.receipt_key for one in read_log_descriptions(reading)]
+        return [description.receipt_key for description in read_log_descriptions(reading)]
 
 
 def test_receipts_verify(folder):
@@ -38,11 +38,11 @@ def test_receipts_verify(folder):
         handed = []
         for size in (1, 2, 3, 300, 1, 512):
             given = statements(size)
-            placed = ledger.append([build_log_entry(parse_sign1(one)) for one in given])
-            assert [one.position for one in placed] == list(
+            placed = ledger.append([build_log_entry(parse_sign1(statement)) for statement in given])
+            assert [entry.position for entry in placed] == list(
                 range(ledger.head.head.size - size, ledger.head.head.size)
             )
-            assert all(one.new for one in placed)
+            assert all(entry.new for entry in placed)
             handed += zip(given, placed, strict=True)
         for given, placed in handed:
             logged = check_receipt(parse_sign1(given), placed.receipt, known, NOW)
@@ -64,7 +64,10 @@ def test_statement_is_added_once(folder):
         assert (fresh.position, twice.position) == (size, size)
         assert ledger.head.head.size == size + 1
         head = ledger.head
-        assert [one.position for one in ledger.append([first, second])] == [placed.position, size]
+        assert [entry.position for entry in ledger.append([first, second])] == [
+            placed.position,
+            size,
+        ]
         assert ledger.head == head  # known entries cause no new signature
     assert run_fsck(folder).findings.problems == []
 
@@ -100,7 +103,7 @@ def test_receipts_verify_after_many_reopenings(folder):
                 part = given[at : at + MAX_BATCH_ENTRIES]
                 handed += zip(
                     part,
-                    ledger.append([build_log_entry(parse_sign1(one)) for one in part]),
+                    ledger.append([build_log_entry(parse_sign1(statement)) for statement in part]),
                     strict=True,
                 )
     with closing(folder.reader()) as reading:
@@ -300,7 +303,7 @@ def test_failed_batch_is_rolled_back(folder, monkeypatch):
             with pytest.raises(StorageFailed):
                 ledger.append(entries(5))
         given = entries(3)
-        assert [one.position for one in ledger.append(given)] == [size, size + 1, size + 2]
+        assert [entry.position for entry in ledger.append(given)] == [size, size + 1, size + 2]
     assert run_fsck(folder).findings.problems == []
 
 

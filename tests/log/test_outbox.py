@@ -139,10 +139,10 @@ def test_planted_items_are_refused(outbox, tmp_path):
         os.chown(plant_item(outbox, "7.json"), 65_534, 65_534)
     *odd, found = list(outbox.items())
     assert found == item
-    assert [Path(one.where).name for one in odd] == [
+    assert [Path(problem.where).name for problem in odd] == [
         f"{at}.json" for at in range(1, 8 if os.geteuid() == 0 else 7)
     ]
-    assert all("item of the outbox ignored: " in one.message for one in odd)
+    assert all("item of the outbox ignored: " in problem.message for problem in odd)
 
 
 def test_odd_names_are_stored(outbox, tmp_path):
@@ -178,7 +178,7 @@ for number in range(40):
 def test_concurrent_processes_lose_and_duplicate_nothing(outbox, tmp_path):
     command = [sys.executable, "-c", WORK, str(outbox.folder), str(tmp_path / "it.cose")]
     running = [subprocess.Popen([*command, str(number)], cwd=ROOT) for number in range(3)]
-    assert [one.wait() for one in running] == [0, 0, 0]
+    assert [process.wait() for process in running] == [0, 0, 0]
     found = [item.statement for item in outbox.items()]
     expected = [f"/all/{number}" for number in range(40)]
     expected += [f"/{who}/{number}" for who in range(3) for number in range(0, 40, 2)]

@@ -76,8 +76,8 @@ def log_with_proofs(log, tmp_path):
     """
     given = statements(5)
     with Running(log.path) as service:
-        for size, one in enumerate(given, 2):
-            service.post(one)
+        for size, statement in enumerate(given, 2):
+            service.post(statement)
             (tmp_path / f"checkpoint-{size}").write_bytes(service.wait_for_checkpoint(size))
         (tmp_path / "whole.cose").write_bytes(service.get("/entries/3/statement")[2])
     (tmp_path / "statement.cose").write_bytes(given[2])

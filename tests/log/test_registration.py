@@ -84,7 +84,7 @@ async def register(endpoint, statement):
 
 async def register_all(log, given, **settings):
     async with open_endpoint(log, **settings) as endpoint:
-        answers = await asyncio.gather(*(register(endpoint, one) for one in given))
+        answers = await asyncio.gather(*(register(endpoint, statement) for statement in given))
     return endpoint, answers
 
 
@@ -105,7 +105,11 @@ def change_last_byte(statement):
 
 def test_callers_under_load_get_their_own_answers(log):
     good = statements(60)
-    given = [part for one in good for part in (one, b"garbage", change_last_byte(one), b"bug")]
+    given = [
+        part
+        for statement in good
+        for part in (statement, b"garbage", change_last_byte(statement), b"bug")
+    ]
     endpoint, answers = asyncio.run(register_all(log, given))
     assert [status for status, _, _ in answers] == [201, 400, 400, 500] * len(good)
     indexes = {
@@ -130,7 +134,10 @@ def test_statements_are_never_checked_by_two_threads_at_once(log):
         async with open_endpoint(log) as endpoint:
             waves = []
             for count in (40, 1, 2, 30, 1, 3, 1):
-                waves += [asyncio.create_task(register(endpoint, one)) for one in statements(count)]
+                waves += [
+                    asyncio.create_task(register(endpoint, statement))
+                    for statement in statements(count)
+                ]
                 await asyncio.sleep(0)
                 await asyncio.sleep(0)
             return endpoint, await asyncio.gather(*waves)
@@ -149,7 +156,7 @@ def test_full_queue_refuses_statements_without_checking_them(log):
 
 def test_async_registration_under_load_answers_after_the_check(log):
     good = statements(30)
-    given = [part for one in good for part in (one, b"garbage")]
+    given = [part for statement in good for part in (statement, b"garbage")]
     _, answers = asyncio.run(register_all(log, given, always_303=True))
     assert [status for status, _, _ in answers] == [303, 400] * len(good)
     for statement, (_, headers, _) in zip(good, answers[::2], strict=True):

@@ -117,8 +117,8 @@ def test_concurrent_statements_are_registered(service, log):
         answers = list(pool.map(service.post, given))
     assert [status for status, _, _ in answers] == [201] * 200
     positions = {
-        verify_receipt(service, one, receipt).index
-        for one, (_, _, receipt) in zip(given, answers, strict=True)
+        verify_receipt(service, statement, receipt).index
+        for statement, (_, _, receipt) in zip(given, answers, strict=True)
     }
     assert positions == set(range(1, 201))
     service.stop()
@@ -157,10 +157,14 @@ CLAIMS = {15: {1: "me", 2: "it"}}
 REFUSED = {
     "garbage": (lambda: b"garbage", 400, "Malformed Statement"),
     "empty": (lambda: b"", 400, "Malformed Statement"),
-    "trailing bytes": (change_statement(lambda one: one + b"\x00"), 400, "Malformed Statement"),
+    "trailing bytes": (change_statement(lambda data: data + b"\x00"), 400, "Malformed Statement"),
     "indefinite": (lambda: b"\xd2\x9f\xff", 400, "Malformed Statement"),
     "detached": (remove_payload, 400, "Payload Missing"),
-    "signature": (change_statement(lambda one: one[:-1] + bytes([one[-1] ^ 1])), 400, "Rejected"),
+    "signature": (
+        change_statement(lambda data: data[:-1] + bytes([data[-1] ^ 1])),
+        400,
+        "Rejected",
+    ),
     "no algorithm": (lambda: sign_headers({4: b"k", **CLAIMS}), 400, "Bad Signature Algorithm"),
     "unknown algorithm": (
         lambda: sign_headers({1: -999, 4: b"k", **CLAIMS}),
@@ -194,7 +198,7 @@ REFUSED = {
         400,
         "Rejected",
     ),
-    "untagged": (change_statement(lambda one: one[1:]), 400, "Rejected"),
+    "untagged": (change_statement(lambda data: data[1:]), 400, "Rejected"),
 }
 
 
@@ -432,7 +436,7 @@ def test_checkpoint_matches_the_tiles(service, log):
         leaves += map(hash_leaf, under)
         assert service.get(f"/tile/0/{path}")[2] == b"".join(leaves[-width:])
     assert "immutable" in service.get("/tile/0/000")[1]["cache-control"]
-    assert {build_log_entry(parse_sign1(one)) for one in given} == set(entries[1:])
+    assert {build_log_entry(parse_sign1(statement)) for statement in given} == set(entries[1:])
     assert compute_root_of_leaves(leaves) == found.root
     assert (log.path / "public" / "checkpoint").read_bytes() == note
     assert (log.path / "public" / "tile" / "0" / "000").read_bytes() == service.get("/tile/0/000")[
@@ -464,8 +468,8 @@ def test_service_describes_itself(service):
         "/entries"
     ]["post"]["responses"].keys()
     assert all(
-        "503" in one["get"]["responses"]
-        for path, one in described["paths"].items()
+        "503" in operations["get"]["responses"]
+        for path, operations in described["paths"].items()
         if path not in ("/entries", "/metrics")
     )
     status, headers, page = service.get("/")
@@ -535,7 +539,7 @@ def test_proxy_names_the_caller(log):
                 "198.51.100.9, 192.0.2.1",
                 "192.0.2.2",
             )  # earlier addresses come from the caller
-            assert [service.post(given, X_Forwarded_For=one)[0] for one in callers] == answers
+            assert [service.post(given, X_Forwarded_For=caller)[0] for caller in callers] == answers
     for odd in ("*", "proxy.example.org", "10.0.0.1/8"):
         command = [
             sys.executable,

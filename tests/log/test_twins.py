@@ -102,7 +102,7 @@ def test_twins_in_one_batch_become_one_entry(folder):
     with closing(folder.ledger()) as ledger:
         placed = ledger.append([entry_of(given), entry_of(flip(given)), entry_of(given)])
         assert ledger.head.head.size == 2
-    assert [(one.position, one.twin) for one in placed] == [
+    assert [(entry.position, entry.twin) for entry in placed] == [
         (1, None),
         (1, entry_of(given)),
         (1, None),
@@ -114,7 +114,7 @@ def test_honest_second_signature_is_a_second_entry(folder):
     assert parse_sign1(first).protected_bytes == parse_sign1(second).protected_bytes
     with closing(folder.ledger()) as ledger:
         placed = ledger.append([entry_of(first), entry_of(second)])
-    assert [(one.position, one.new, one.twin) for one in placed] == [
+    assert [(entry.position, entry.new, entry.twin) for entry in placed] == [
         (1, True, None),
         (2, True, None),
     ]
@@ -129,7 +129,7 @@ def test_old_log_with_both_twins_keeps_both(folder, monkeypatch):
     with closing(folder.ledger()) as ledger:
         placed = ledger.append([entry_of(flip(given)), entry_of(given)])
         assert ledger.head.head.size == 3
-    assert [(one.position, one.twin) for one in placed] == [(2, None), (1, None)]
+    assert [(entry.position, entry.twin) for entry in placed] == [(2, None), (1, None)]
     assert run_fsck(folder).findings.problems == []
 
 
@@ -154,10 +154,10 @@ def test_twin_is_found_where_receipts_come_later(tmp_path):
     log = create_log(str(tmp_path / "log"))
     given = statement()
     with Running(log.path, "--async") as service:
-        for one in (given, flip(given)):
-            result = RegistrationClient(service.url).register(one, read_log_keys(log))
+        for sent in (given, flip(given)):
+            result = RegistrationClient(service.url).register(sent, read_log_keys(log))
             assert result.logged.index == 1
-            assert entry_of(result.add_to(one)) == entry_of(given)
+            assert entry_of(result.add_to(sent)) == entry_of(given)
     assert run_fsck(log).findings.problems == []
 
 

@@ -274,8 +274,8 @@ def test_monitor_detects_a_rolled_back_log(tmp_path):
         service.wait_for_checkpoint(2)
     shutil.copytree(log.path, tmp_path / "backup")
     with Running(log.path) as service:
-        for one in statements(3):
-            service.post(one)
+        for data in statements(3):
+            service.post(data)
         service.wait_for_checkpoint(5)
         assert vacr(*watching, service.url, cwd=tmp_path).returncode == 0
     shutil.rmtree(log.path)
@@ -286,8 +286,8 @@ def test_monitor_detects_a_rolled_back_log(tmp_path):
         done = vacr(*watching, service.url, cwd=tmp_path)
         assert done.returncode == 1
         assert "shrunk" in done.stderr or "smaller" in done.stderr
-        for one in statements(5):
-            service.post(one)
+        for data in statements(5):
+            service.post(data)
         service.wait_for_checkpoint(7)
         done = vacr(*watching, service.url, cwd=tmp_path)
         assert done.returncode == 1

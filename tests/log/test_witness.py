@@ -468,7 +468,13 @@ def test_refused_arguments_are_explained(log, tmp_path, arguments, exit_code, me
         "KEY": str(log.vkey),
         "WITNESS": str(build_verifier_key("w", log.key.public_key(), NOTE_KEY_COSIGNATURE)),
     }
-    done = vacr("log", "witness", "w/", *(named.get(one, one) for one in arguments), cwd=tmp_path)
+    done = vacr(
+        "log",
+        "witness",
+        "w/",
+        *(named.get(argument, argument) for argument in arguments),
+        cwd=tmp_path,
+    )
     assert done.returncode == exit_code
     assert message in done.stderr
 

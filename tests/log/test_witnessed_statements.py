@@ -100,7 +100,9 @@ def start_world(tmp_path, count=2, silent=False):
             ).announced
             for number in range(count)
         ]
-        options = [part for one in witnesses for part in ("--witness", one["url"], one["key"])]
+        options = [
+            part for witness in witnesses for part in ("--witness", witness["url"], witness["key"])
+        ]
         if silent:
             way = stack.enter_context(Balancer(holds=True))
             options += ["--witness", way.url, str(SILENT)]
@@ -135,7 +137,12 @@ def test_waiting_adds_a_proof_that_verifies_offline(world):
         "log.example",
         1,
     )
-    assert [one["name"] for one in sorted(witnesses["cosigned"], key=lambda one: one["name"])] == [
+    assert [
+        cosignature["name"]
+        for cosignature in sorted(
+            witnesses["cosigned"], key=lambda cosignature: cosignature["name"]
+        )
+    ] == [
         "Witness 1",
         "Witness 2",
     ]
@@ -164,7 +171,10 @@ def test_refreshing_replaces_the_proof(world):
     done = world.register("--refresh", "a.cose", "b.cose", "--format", "json")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
-    assert [one["state"] for one in document["statements"]] == ["witnessed", "witnessed"]
+    assert [statement["state"] for statement in document["statements"]] == [
+        "witnessed",
+        "witnessed",
+    ]
     (new,) = list_tlog_proofs(world.read())
     assert parse_tlog_proof(new).checkpoint.size > parse_tlog_proof(old).checkpoint.size
     assert world.verify()["verified"]
@@ -312,7 +322,7 @@ class OtherLog(TiledTestLog):
     def publish_cosigned(self, *cosigners):
         note = self.publish()
         text = parse_signed_note(note).text
-        self.write("checkpoint", note + b"".join(one.line(text) for one in cosigners))
+        self.write("checkpoint", note + b"".join(cosigner.line(text) for cosigner in cosigners))
 
 
 @pytest.fixture

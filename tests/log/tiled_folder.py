@@ -58,7 +58,7 @@ class TiledTestLog:
         self.entries.append(self.description(before, self.identity))
 
     def add(self, count, text="entry"):
-        self.entries += [f"{text} {len(self.entries) + one}".encode() for one in range(count)]
+        self.entries += [f"{text} {len(self.entries) + number}".encode() for number in range(count)]
 
     def publish(self, *signers):
         """Write all new files, the checkpoint last, and return the checkpoint."""
