@@ -42,14 +42,14 @@ def test_tokens_verify_with_certificates_in_any_order(tmp_path, added):
     reply = authority.reply(DATA)
     token = parse_timestamp_reply(reply, SIGNATURE)
     raw = authority.raw_token(DATA)
-    for one in (token, raw):
-        proven = check_timestamp_token(one, DATA, [ROOT.certificate])
+    for encoded in (token, raw):
+        proven = check_timestamp_token(encoded, DATA, [ROOT.certificate])
         assert proven.time.year >= 2026
         with pytest.raises(InvalidStatement) as caught:
-            check_timestamp_token(one, b"other data", [ROOT.certificate])
+            check_timestamp_token(encoded, b"other data", [ROOT.certificate])
         assert caught.value.reason == "timestamp-mismatch"
         with pytest.raises(InvalidStatement) as caught:
-            check_timestamp_token(one, DATA, [OTHERS[0].certificate])
+            check_timestamp_token(encoded, DATA, [OTHERS[0].certificate])
         assert caught.value.reason == "timestamp-untrusted"
 
 
@@ -123,7 +123,7 @@ def test_certificate_with_the_serial_of_another_makes_no_time_authority(
         der = certificate(key, root, subject="mallory", usage=usage, critical_usage=True)
         real.append(x509.load_der_x509_certificate(der))
         fakes.extend(imitate(real[0], key, number) for number in range(imitations))
-        added.extend(one.public_bytes(Encoding.PEM) for one in (*real, *fakes[1:]))
+        added.extend(certificate.public_bytes(Encoding.PEM) for certificate in (*real, *fakes[1:]))
         return fakes[0].public_bytes(Encoding.DER)
 
     fakes, added = [], []
