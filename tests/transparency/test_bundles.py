@@ -50,7 +50,7 @@ def test_any_bytes_are_a_bundle_or_raise_our_error(data, count):
         entries = decode_entry_bundle(data, count)
     except InvalidStatement:
         return
-    assert b"".join(len(one).to_bytes(2, "big") + one for one in entries) == data
+    assert b"".join(len(entry).to_bytes(2, "big") + entry for entry in entries) == data
 
 
 HASH = "CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n"

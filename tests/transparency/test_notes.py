@@ -232,7 +232,8 @@ lines = st.text(
 )
 def test_note_round_trip(texts, blobs):
     note = signed(
-        "".join(f"{one}\n" for one in texts), *(NoteSignature("a", b"1234", blob) for blob in blobs)
+        "".join(f"{text}\n" for text in texts),
+        *(NoteSignature("a", b"1234", blob) for blob in blobs),
     )
     read = parse_signed_note(note.encode())
     assert read == note

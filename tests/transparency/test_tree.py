@@ -93,12 +93,12 @@ def test_changed_proofs_do_not_verify():
         for index in range(size):
             proof = build_inclusion_path(find_node, edges, index, size)
             wrong = [proof[:-1], [*proof, bytes(32)], [bytes(32), *proof], [bytes(32), *proof[1:]]]
-            tries = [(index, one) for one in wrong] + [
+            tries = [(index, other) for other in wrong] + [
                 (other, proof) for other in range(-1, size + 2) if other != index
             ]
-            for at, one in tries:
+            for at, tried in tries:
                 assert (
-                    compute_or_none(compute_inclusion_root, leaves[index], at, size, one) != whole
+                    compute_or_none(compute_inclusion_root, leaves[index], at, size, tried) != whole
                 )
 
 
