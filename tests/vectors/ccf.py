@@ -27,14 +27,14 @@ def add(vectors):
     )
     (vectors.folder / "ccf-signer.pub.pem").write_bytes(key.public_pem)
     statement = message(key, {1: -8, 4: key.thumbprint, 15: {1: "me", 2: "it"}})
-    for one in (ledger, other):
-        one.fill(2)
-        one.index = one.add(statement)
-        one.fill(3)
+    for either in (ledger, other):
+        either.fill(2)
+        either.index = either.add(statement)
+        either.fill(3)
     small = CcfLedger("small", kind="es256", began=TIME)
     small.add(statement)
-    for one, name in ((ledger, "ledger"), (other, "other-ledger"), (small, "small-ledger")):
-        pem = Key(one.signer.key).public_pem
+    for source, name in ((ledger, "ledger"), (other, "other-ledger"), (small, "small-ledger")):
+        pem = Key(source.signer.key).public_pem
         (vectors.folder / f"ccf-{name}.pub.pem").write_bytes(pem)
 
     def add_receipt(name, verdict, *receipts, log="ccf-ledger.pub.pem", **policy):

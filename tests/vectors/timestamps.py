@@ -102,14 +102,14 @@ def add_unsorted(vectors):
         other = authority.raw_token(b"another")
         changed = token[:-1] + bytes([token[-1] ^ 1])
         untrusted = {**policy, "timestamp_trust": ["tsa-other-root.pem"]}
-        for name, verdict, one, trust in (
+        for name, verdict, stamp, trust in (
             ("valid-unsorted", "verified", token, policy),
             ("unsorted-of-another", "timestamp-mismatch", other, policy),
             ("unsorted-untrusted", "timestamp-untrusted", token, untrusted),
             ("unsorted-changed", "timestamp-untrusted", changed, policy),
             ("unsorted-cut-off", "timestamp-malformed", token[:-1], policy),
         ):
-            statement = message(key, {1: -8}, unprotected={270: one})
+            statement = message(key, {1: -8}, unprotected={270: stamp})
             vectors.add(f"tsa-{name}", verdict, statement, **trust)
 
 
