@@ -21,7 +21,7 @@ def hint(statement, *trusted):
     with pytest.raises(VerificationFailed) as failed:
         verify(
             statement,
-            Policy(keys=tuple(one.public_key for one in trusted)),
+            Policy(keys=tuple(signer.public_key for signer in trusted)),
             payload=PAYLOAD,
             now=NOW,
         )

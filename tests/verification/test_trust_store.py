@@ -575,7 +575,9 @@ def test_authority_for_servers_cannot_certify_a_clock(tmp_path):
     def find_token_reason(above, *added):
         folder = tmp_path / f"{above.subject.rfc4514_string()}-{len(added)}"
         folder.mkdir()
-        authority = TimeAuthority(folder, above, [one.public_bytes(Encoding.PEM) for one in added])
+        authority = TimeAuthority(
+            folder, above, [certificate.public_bytes(Encoding.PEM) for certificate in added]
+        )
         message = parse_sign1(claim(ALICE))
         token = authority.raw_token(encode_stamped_signature(message.signature))
         stamped = replace(message, unprotected={270: token}).encode()
@@ -944,9 +946,9 @@ def test_key_with_many_dots_does_not_keep_the_parser_busy():
 def test_key_of_another_kind_is_refused():
     other = x25519.X25519PrivateKey.generate().public_key()
     pem = other.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
-    for one in (pem, PEM.replace("A", "B", 3)):
+    for damaged in (pem, PEM.replace("A", "B", 3)):
         with pytest.raises(UnreadableInput, match="cannot read a key"):
-            parse_trust_store(write(entry(more=f"keys = ['''{one}''']")), "trust.toml")
+            parse_trust_store(write(entry(more=f"keys = ['''{damaged}''']")), "trust.toml")
 
 
 def test_error_names_the_file_and_the_entry():
@@ -1103,7 +1105,7 @@ _VALUES = st.recursive(
 def test_member_of_another_type_is_refused_with_its_place(member, value):
     text = _encode_toml(value)
     members = {"name": '"A"', "roles": '["signer"]', "keys": f"['''{PEM}''']", member: text}
-    table = "".join(f"{name} = {one}\n" for name, one in members.items())
+    table = "".join(f"{name} = {value}\n" for name, value in members.items())
     data = f"version = 1\n[[trusted]]\n{table}".encode()
     assert find_place_of_error(data) in ("", "trust.toml")
 

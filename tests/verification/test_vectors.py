@@ -39,14 +39,14 @@ def build_policy(asked):
             ALGORITHM_NUMBERS[name.lower()] for name in asked["algorithms"]
         )
     times = [
-        one
+        certificate
         for name in asked.get("timestamp_trust", ())
-        for one in parse_pem_certificates(read(name))
+        for certificate in parse_pem_certificates(read(name))
     ]
     if "trust_store" in asked:
         name = asked["trust_store"]
         more["trust_store"] = parse_trust_store(read(name), name)
-    logs = [one for name in asked.get("log_trust", ()) for one in parse_public_keys(read(name))]
+    logs = [key for name in asked.get("log_trust", ()) for key in parse_public_keys(read(name))]
     return Policy(
         keys=tuple(trusted),
         roots=tuple(roots),
