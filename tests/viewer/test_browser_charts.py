@@ -52,8 +52,8 @@ def records():
 @pytest.fixture
 def archive(tmp_path, records) -> str:
     cards = [
-        build_index_card([one], name, f"{name}.html", NAMES[name], "")
-        for name, one in records.items()
+        build_index_card([record], name, f"{name}.html", NAMES[name], "")
+        for name, record in records.items()
     ]
     (tmp_path / "index.html").write_bytes(b"".join(render_site_index(TEMPLATE, "Archive", cards)))
     return (tmp_path / "index.html").as_uri()
@@ -98,7 +98,7 @@ def test_archive_can_be_searched(browser, archive, size, scheme):
     page.click(".charts summary")
     if AXE.exists():
         page.evaluate(AXE.read_text())
-        assert [one["id"] for one in page.evaluate("axe.run()")["violations"]] == []
+        assert [violation["id"] for violation in page.evaluate("axe.run()")["violations"]] == []
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
     assert not page.complaints
     page.close()
@@ -108,14 +108,14 @@ def test_archive_can_be_searched(browser, archive, size, scheme):
 def searchable(tmp_path, records) -> str:
     """Return the address of an archive with the texts of its conversations."""
     cards = [
-        build_index_card([one], name, f"{name}.html", NAMES[name], "")
-        for name, one in records.items()
+        build_index_card([record], name, f"{name}.html", NAMES[name], "")
+        for name, record in records.items()
     ]
-    texts = [list(list_search_texts([one])) for one in records.values()]
+    texts = [list(list_search_texts([record])) for record in records.values()]
     data = b"".join(render_site_index(TEMPLATE, "Archive", cards, texts=texts))
     (tmp_path / "texts.html").write_bytes(data)
-    for name, one in records.items():
-        write_page(tmp_path, encode(one), name=f"{name}.html")
+    for name, record in records.items():
+        write_page(tmp_path, encode(record), name=f"{name}.html")
     return (tmp_path / "texts.html").as_uri()
 
 
@@ -151,7 +151,7 @@ def test_hits_of_an_archive_are_accessible(browser, searchable, size, scheme):
     page.fill("input[type=search]", "the")
     page.wait_for_selector(".hit mark")
     page.evaluate(AXE.read_text())
-    assert [one["id"] for one in page.evaluate("axe.run()")["violations"]] == []
+    assert [violation["id"] for violation in page.evaluate("axe.run()")["violations"]] == []
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
     page.close()
 
@@ -219,11 +219,11 @@ def test_conversations_are_grouped_by_repository(browser, tmp_path, records):
 def test_charts_of_an_archive_follow_its_filters(browser, archive, records):
     page = open_page(browser, archive)
     page.click(".charts summary")
-    totals = {name: count_totals(one) for name, one in records.items()}
-    spent = {name: one.tokens["input"] + one.tokens["output"] for name, one in totals.items()}
+    totals = {name: count_totals(record) for name, record in records.items()}
+    spent = {name: total.tokens["input"] + total.tokens["output"] for name, total in totals.items()}
     assert read_bars(page, "Tokens by agent") == {
         name: f"{count:,}"
-        for name, count in sorted(spent.items(), key=lambda one: -one[1])
+        for name, count in sorted(spent.items(), key=lambda item: -item[1])
         if count
     }
     tools = read_bars(page, "Calls by tool")
@@ -336,7 +336,7 @@ def test_lines_of_a_range_are_shown(browser, tmp_path, records, size, scheme):
         assert [cell.text_content() for cell in row] == ["", "0", "0", "0", "800", "–"]
         if AXE.exists():
             page.evaluate(AXE.read_text())
-            assert [one["id"] for one in page.evaluate("axe.run()")["violations"]] == []
+            assert [violation["id"] for violation in page.evaluate("axe.run()")["violations"]] == []
         assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
         assert not page.complaints
         page.close()

@@ -148,7 +148,7 @@ def test_owner_of_each_line_is_in_the_gutter(browser, tmp_path):
     assert {owner.inner_text() for owner in owners} == {"● 1"}
     title = owners[0].get_attribute("title")
     assert title.startswith("AI, anthropic/claude-opus-4-6, ")
-    assert {one.inner_text() for one in page.locator(".hunk .removed .owner").all()} == {""}
+    assert {element.inner_text() for element in page.locator(".hunk .removed .owner").all()} == {""}
     page.close()
 
 
@@ -179,7 +179,7 @@ def test_many_files_are_closed_until_the_reader_opens_one(browser, tmp_path):
     wait_for_count(page, ".hunk", 2)
     if AXE.exists():
         page.evaluate(AXE.read_text())
-        assert [one["id"] for one in page.evaluate("axe.run()")["violations"]] == []
+        assert [violation["id"] for violation in page.evaluate("axe.run()")["violations"]] == []
     page.close()
 
 

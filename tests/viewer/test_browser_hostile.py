@@ -241,7 +241,7 @@ def test_only_images_of_known_types_are_shown(browser, tmp_path):
             ],
         },
     )
-    assert [one.get_attribute("src") for one in page.locator(".row img").all()] == [
+    assert [element.get_attribute("src") for element in page.locator(".row img").all()] == [
         f"data:image/png;base64,{PIXEL}"
     ]
     assert page.locator(".row img").evaluate("image => image.naturalWidth") == 1

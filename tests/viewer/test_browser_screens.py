@@ -116,7 +116,10 @@ def test_screen_is_accessible(browser, addresses, screen, size):
     for theme in ("light", "dark"):
         page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
         violations = page.evaluate("axe.run()")["violations"]
-        found = [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in violations]
+        found = [
+            (violation["id"], [node["html"][:200] for node in violation["nodes"]])
+            for violation in violations
+        ]
         assert (theme, found) == (theme, [])
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
     assert page.complaints == []

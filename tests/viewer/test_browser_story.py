@@ -331,7 +331,9 @@ def test_bad_record_with_sub_agents_is_accessible(browser, tmp_path, size, schem
     page.wait_for_selector('.row[data-anchor="cu"]')
     page.evaluate(AXE.read_text())
     violations = page.evaluate("axe.run()")["violations"]
-    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in violations] == []
+    assert [
+        (violation["id"], [node["html"] for node in violation["nodes"]]) for violation in violations
+    ] == []
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
     levels = page.locator(".card .marked [aria-level]").evaluate_all(
         "all => all.map(one => one.getAttribute('aria-level'))"

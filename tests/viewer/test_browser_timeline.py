@@ -130,7 +130,7 @@ def test_timeline_is_accessible(page):
     if not AXE.exists():
         pytest.skip("needs axe-core: run npm ci in web/")
     page.evaluate(AXE.read_text())
-    assert [one["id"] for one in page.evaluate("axe.run()")["violations"]] == []
+    assert [violation["id"] for violation in page.evaluate("axe.run()")["violations"]] == []
 
 
 def divide(entries):

@@ -100,19 +100,22 @@ EDITS = [
     ("same", "same"),
     (
         "\n".join(map(str, range(60))),
-        "\n".join("x" if one in (3, 40) else str(one) for one in range(60)),
+        "\n".join("x" if number in (3, 40) else str(number) for number in range(60)),
     ),
     (
-        "\n".join("ab"[one % 2] for one in range(400)),
-        "\n".join("abc"[one % 3] for one in range(450)),
+        "\n".join("ab"[number % 2] for number in range(400)),
+        "\n".join("abc"[number % 3] for number in range(450)),
     ),
     ("one\r\ntwo\x0bthree\u2028four", "one\ntwo\x85three"),
     # Too long to compare line by line: first with few differences, then with many.
     (
         "\n".join(map(str, range(3000))),
-        "\n".join("x" if one in (9, 99) else str(one) for one in range(3001)),
+        "\n".join("x" if number in (9, 99) else str(number) for number in range(3001)),
     ),
-    ("\n".join(map(str, range(3000))), "\n".join(f"{one}{'x' * (one % 2)}" for one in range(3000))),
+    (
+        "\n".join(map(str, range(3000))),
+        "\n".join(f"{number}{'x' * (number % 2)}" for number in range(3000)),
+    ),
 ]
 
 

@@ -286,7 +286,7 @@ def find_check(verdict, name):
 def test_page_passes_only_a_bound_issuer(viewer):
     unbound = compute_verdict(viewer, VECTORS["store-valid-issuer-unbound-and-not-required"])
     assert find_check(unbound, "claims")["outcome"] == "not decidable"
-    [vector] = [one for one in MANIFEST["vectors"] if one["name"] == "store-valid-issuer"]
+    [vector] = [vector for vector in MANIFEST["vectors"] if vector["name"] == "store-valid-issuer"]
     bound = compute_verdict(viewer, vector)
     assert (find_check(bound, "claims")["outcome"], bound["issuerBound"]) == ("passed", True)
     bare = compute_verdict(viewer, VECTORS["valid-eddsa"])
@@ -310,7 +310,7 @@ def test_page_and_python_quote_a_claimed_issuer_of_several_words(viewer, issuer)
     statement = sign(b"{}", signer, claims=StatementClaims(issuer=issuer))
     [verdict] = viewer.open_records(b"{}", statements=[statement])["verdicts"]["verdicts"]
     checked = verify(statement, Policy(keys=(signer.public_key,)), payload=b"{}", now=NOW)
-    [finding] = [one.finding for one in checked.checks if one.name == "claims"]
+    [finding] = [check.finding for check in checked.checks if check.name == "claims"]
     assert find_check(verdict, "claims")["told"] == finding
     is_one_word = issuer[:1] in ("h", "n")
     assert (f"the issuer {issuer};" in finding) == is_one_word, finding
