@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from vacr.workflows.inputs import make_modified_error as make_modified_error
     from vacr.workflows.inputs import name_failed_input as name_failed_input
     from vacr.workflows.inputs import read_input_records as read_input_records
+    from vacr.workflows.inputs import read_json_or_cbor as read_json_or_cbor
     from vacr.workflows.inputs import scan_input_records as scan_input_records
     from vacr.workflows.kept_sessions import find_kept_folder as find_kept_folder
     from vacr.workflows.kept_sessions import is_session_recorded as is_session_recorded
@@ -91,6 +92,12 @@ if TYPE_CHECKING:
     from vacr.workflows.note_rewrite import parse_rewritten_commits as parse_rewritten_commits
     from vacr.workflows.note_rewrite import rewrite_similar_notes as rewrite_similar_notes
     from vacr.workflows.note_rewrite import rewrite_stated_notes as rewrite_stated_notes
+    from vacr.workflows.output_files import check_single_output as check_single_output
+    from vacr.workflows.output_files import format_count as format_count
+    from vacr.workflows.output_files import format_size as format_size
+    from vacr.workflows.output_files import is_output_folder as is_output_folder
+    from vacr.workflows.output_files import reserve_unused_name as reserve_unused_name
+    from vacr.workflows.output_files import write_output_file as write_output_file
     from vacr.workflows.pools import DaskCluster as DaskCluster
     from vacr.workflows.pools import NoProcesses as NoProcesses
     from vacr.workflows.pools import start_local_pool as start_local_pool
@@ -98,17 +105,6 @@ if TYPE_CHECKING:
     from vacr.workflows.record import RecordingOutcome as RecordingOutcome
     from vacr.workflows.record import RecordingTask as RecordingTask
     from vacr.workflows.record import record_place as record_place
-    from vacr.workflows.record_files import RECORD_SUFFIXES as RECORD_SUFFIXES
-    from vacr.workflows.record_files import STATEMENT_SUFFIX as STATEMENT_SUFFIX
-    from vacr.workflows.record_files import StatementPair as StatementPair
-    from vacr.workflows.record_files import check_single_output as check_single_output
-    from vacr.workflows.record_files import find_statement_pairs as find_statement_pairs
-    from vacr.workflows.record_files import format_count as format_count
-    from vacr.workflows.record_files import format_size as format_size
-    from vacr.workflows.record_files import is_output_folder as is_output_folder
-    from vacr.workflows.record_files import read_json_or_cbor as read_json_or_cbor
-    from vacr.workflows.record_files import reserve_unused_name as reserve_unused_name
-    from vacr.workflows.record_files import write_output_file as write_output_file
     from vacr.workflows.record_many import RecordingRun as RecordingRun
     from vacr.workflows.record_many import assign_output_folders as assign_output_folders
     from vacr.workflows.record_many import count_cores as count_cores
@@ -166,6 +162,10 @@ if TYPE_CHECKING:
     from vacr.workflows.sign import get_machine_key_paths as get_machine_key_paths
     from vacr.workflows.sign import load_named_signer as load_named_signer
     from vacr.workflows.sign import read_signable_file as read_signable_file
+    from vacr.workflows.statement_files import RECORD_SUFFIXES as RECORD_SUFFIXES
+    from vacr.workflows.statement_files import STATEMENT_SUFFIX as STATEMENT_SUFFIX
+    from vacr.workflows.statement_files import StatementPair as StatementPair
+    from vacr.workflows.statement_files import find_statement_pairs as find_statement_pairs
     from vacr.workflows.trust_places import COUNTED_STATES as COUNTED_STATES
     from vacr.workflows.trust_places import PROJECT_STORE as PROJECT_STORE
     from vacr.workflows.trust_places import STORE_APPROVED as STORE_APPROVED
@@ -279,6 +279,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "drop_duplicate_recordings",
             "make_modified_error",
             "name_failed_input",
+            "read_json_or_cbor",
             "read_input_records",
             "scan_input_records",
         ),
@@ -306,6 +307,14 @@ __getattr__, __dir__, __all__ = export_lazily(
             "rewrite_similar_notes",
             "rewrite_stated_notes",
         ),
+        "output_files": (
+            "check_single_output",
+            "format_count",
+            "format_size",
+            "is_output_folder",
+            "reserve_unused_name",
+            "write_output_file",
+        ),
         "pools": (
             "DaskCluster",
             "NoProcesses",
@@ -316,19 +325,6 @@ __getattr__, __dir__, __all__ = export_lazily(
             "RecordingOutcome",
             "RecordingTask",
             "record_place",
-        ),
-        "record_files": (
-            "RECORD_SUFFIXES",
-            "STATEMENT_SUFFIX",
-            "StatementPair",
-            "check_single_output",
-            "find_statement_pairs",
-            "format_count",
-            "format_size",
-            "is_output_folder",
-            "read_json_or_cbor",
-            "reserve_unused_name",
-            "write_output_file",
         ),
         "record_many": (
             "RecordingRun",
@@ -415,6 +411,12 @@ __getattr__, __dir__, __all__ = export_lazily(
             "get_machine_key_paths",
             "load_named_signer",
             "read_signable_file",
+        ),
+        "statement_files": (
+            "RECORD_SUFFIXES",
+            "STATEMENT_SUFFIX",
+            "StatementPair",
+            "find_statement_pairs",
         ),
         "trust_places": (
             "COUNTED_STATES",

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 from vacr.errors import PluginError, escape_unprintable
 from vacr.record import format_timestamp
 from vacr.workflows.inputs import InputRecord
-from vacr.workflows.record_files import format_count
+from vacr.workflows.output_files import format_count
 
 if TYPE_CHECKING:
     from vacr.attribution import BaseFiles, JointRecords

@@ -49,7 +49,7 @@ from vacr.record import encode
 from vacr.workflows.attribute import EVIDENCE_NOTED
 from vacr.workflows.blame_records import BlameInputs, get_blame_records
 from vacr.workflows.inputs import InputRecord
-from vacr.workflows.record_files import format_count
+from vacr.workflows.output_files import format_count
 
 if TYPE_CHECKING:
     from vacr.blame import FileAdditions

@@ -41,7 +41,7 @@ from vacr.archive import (
 )
 from vacr.errors import UnreadableInput, UsageError
 from vacr.workflows.moments import parse_moment
-from vacr.workflows.record_files import STATEMENT_SUFFIX, find_statement_pairs
+from vacr.workflows.statement_files import STATEMENT_SUFFIX, find_statement_pairs
 from vacr.workflows.trust_places import choose_trust_stores
 from vacr.workflows.verify import VerificationOptions, judge_statements
 

@@ -65,11 +65,7 @@ from vacr.workflows.inputs import (
     read_session_inputs,
     scan_input_records,
 )
-from vacr.workflows.record_files import (
-    STATEMENT_SUFFIX,
-    StatementPair,
-    find_statement_pairs,
-)
+from vacr.workflows.statement_files import STATEMENT_SUFFIX, StatementPair, find_statement_pairs
 from vacr.workflows.verify import (
     VerificationOptions,
     judge_statement,

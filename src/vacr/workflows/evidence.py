@@ -40,7 +40,8 @@ from vacr.evidence import (
 )
 from vacr.files import STDIN, read_bytes
 from vacr.verification import parse_signed_record
-from vacr.workflows.record_files import STATEMENT_SUFFIX, StatementPair, is_output_folder
+from vacr.workflows.output_files import is_output_folder
+from vacr.workflows.statement_files import STATEMENT_SUFFIX, StatementPair
 
 MAX_EVIDENCE_BYTES = 1 << 26
 _MAX_JOURNAL_HEAD_BYTES = 1 << 20

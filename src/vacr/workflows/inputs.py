@@ -41,12 +41,13 @@ from vacr.record import (
     RecordModification,
     assign_record_id,
     convert_to_original_version,
+    detect_and_decode,
     find_record_modification,
     get_keeping_agent,
     parse_major_version,
 )
-from vacr.workflows.record_files import RECORD_SUFFIXES, decode_json_or_cbor, read_json_or_cbor
 from vacr.workflows.session_names import find_named_session
+from vacr.workflows.statement_files import RECORD_SUFFIXES
 
 _STDIN_STEM = "stdin"
 MODIFIED_RECORD_HINT = (
@@ -226,7 +227,7 @@ def _decode_record(data: bytes) -> tuple[Any, RecordEncoding] | None:
     A value with `version` and `session` counts as a record; it is not validated.
     """
     with suppress(VacrError):
-        value, form = decode_json_or_cbor(data)
+        value, form = _decode_json_or_cbor(data)
         if isinstance(value, dict) and {"version", "session"} <= value.keys():
             return value, form
     return None
@@ -429,3 +430,25 @@ def name_failed_input(inputs: Iterable[InputRecord]) -> Iterator[None]:
         paths = (recording.path for recording in inputs if recording.record is error.record)
         error.where = error.where or next(paths, "")
         raise
+
+
+def read_json_or_cbor(path: str) -> tuple[Any, RecordEncoding]:
+    """Read the value in a file, and return it with its encoding.
+
+    Raises:
+        UnreadableInput: the file does not exist, or is not exactly one value in JSON or CBOR.
+    """
+    return _decode_json_or_cbor(read_bytes(path))
+
+
+def _decode_json_or_cbor(data: bytes) -> tuple[Any, RecordEncoding]:
+    """Decode a value, and return it with its encoding.
+
+    Raises:
+        UnreadableInput: the data is not exactly one value in JSON or CBOR.
+    """
+    try:
+        return detect_and_decode(data)
+    except UnreadableInput as error:
+        hint = error.hint or "If this is a native session, record it first: vacr record FILE."
+        raise UnreadableInput(error.message, where=error.where, hint=hint) from error

@@ -49,7 +49,7 @@ from vacr.workflows.commit_notes import (
     count_claimed_lines,
     find_foreign_note,
 )
-from vacr.workflows.record_files import format_count
+from vacr.workflows.output_files import format_count
 
 _PAIR_LINE = re.compile(rb"([0-9a-f]{40}(?:[0-9a-f]{24})?) ([0-9a-f]{40}(?:[0-9a-f]{24})?)(?: .*)?")
 # A line that more noted commits have than this does not show which commit was rewritten.

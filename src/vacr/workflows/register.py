@@ -36,12 +36,8 @@ from vacr.registration import (
 )
 from vacr.signing import read_log_keys, read_passphrase
 from vacr.verification import TrustStore
-from vacr.workflows.record_files import (
-    STATEMENT_SUFFIX,
-    StatementPair,
-    is_output_folder,
-    write_output_file,
-)
+from vacr.workflows.output_files import is_output_folder, write_output_file
+from vacr.workflows.statement_files import STATEMENT_SUFFIX, StatementPair
 from vacr.workflows.verify import build_receipt_document, build_witnesses_document
 
 EXIT_REFUSED = 1

@@ -65,11 +65,8 @@ from vacr.workflows.attribute import (
     format_attribution_summary,
     report_attribution_gaps,
 )
+from vacr.workflows.output_files import write_output_file
 from vacr.workflows.record import RecordingOptions, RecordingOutcome, RecordingTask, read_place
-from vacr.workflows.record_files import (
-    STATEMENT_SUFFIX,
-    write_output_file,
-)
 from vacr.workflows.record_many import (
     assign_output_folders,
     plan_file_tasks,
@@ -78,6 +75,7 @@ from vacr.workflows.record_many import (
 from vacr.workflows.register import build_registration_document
 from vacr.workflows.sealed_source import build_sealed_source_path, encode_sealed_source
 from vacr.workflows.sign import SigningSettings, make_signable_record
+from vacr.workflows.statement_files import STATEMENT_SUFFIX
 
 AnySession = TypeVar("AnySession")
 _MAX_HELD_BYTES = 1 << 28

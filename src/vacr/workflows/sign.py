@@ -59,7 +59,7 @@ from vacr.signing import (
     read_passphrase,
     sign,
 )
-from vacr.workflows.record_files import RECORD_SUFFIXES
+from vacr.workflows.statement_files import RECORD_SUFFIXES
 
 LARGE_FILE_SIZE = 1 << 26
 """Files of this size and above are hashed while they are read, and not parsed, except records."""

@@ -39,8 +39,7 @@ from vacr.record import (
     report_schema_errors,
     shorten_value,
 )
-from vacr.workflows.inputs import find_modification_of_invalid
-from vacr.workflows.record_files import read_json_or_cbor
+from vacr.workflows.inputs import find_modification_of_invalid, read_json_or_cbor
 
 EXIT_INVALID = 1
 SIGNED_RECORD_RULE = "signed-agent-record"

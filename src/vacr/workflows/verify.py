@@ -55,7 +55,8 @@ from vacr.verification import (
     quote_misleading_name,
     verify,
 )
-from vacr.workflows.record_files import STATEMENT_SUFFIX, StatementPair, format_count
+from vacr.workflows.output_files import format_count
+from vacr.workflows.statement_files import STATEMENT_SUFFIX, StatementPair
 from vacr.workflows.trust_places import TrustStoreFile, load_trust_stores
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ from vacr.viewer import (
 )
 from vacr.workflows.conversations import Conversation, build_page_trust, read_conversations
 from vacr.workflows.inputs import InputRecord
-from vacr.workflows.record_files import (
+from vacr.workflows.output_files import (
     format_size,
     is_output_folder,
     reserve_unused_name,

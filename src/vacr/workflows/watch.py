@@ -32,11 +32,11 @@ from vacr.registration import (
     compute_entry_digest,
 )
 from vacr.workflows.record import RecordingOptions, read_place
-from vacr.workflows.record_files import STATEMENT_SUFFIX
 from vacr.workflows.record_many import plan_file_task
 from vacr.workflows.register import ServiceSettings
 from vacr.workflows.seal import Sealer, UnsealedSession
 from vacr.workflows.sign import SigningSettings
+from vacr.workflows.statement_files import STATEMENT_SUFFIX
 
 
 class SealedCopy(NamedTuple):
