@@ -56,9 +56,12 @@ if TYPE_CHECKING:
     from vacr.record.message_content import NameCounts as NameCounts
     from vacr.record.message_content import build_child_entries as build_child_entries
     from vacr.record.message_content import find_session_title as find_session_title
+    from vacr.record.message_content import find_side_chain as find_side_chain
     from vacr.record.message_content import flatten_to_line as flatten_to_line
     from vacr.record.message_content import get_prompt_text as get_prompt_text
     from vacr.record.message_content import has_labels as has_labels
+    from vacr.record.message_content import is_failed_answer as is_failed_answer
+    from vacr.record.message_content import is_host_message as is_host_message
     from vacr.record.message_content import list_message_texts as list_message_texts
     from vacr.record.message_content import shorten_title as shorten_title
     from vacr.record.message_content import walk_entries as walk_entries
@@ -142,9 +145,12 @@ __getattr__, __dir__, __all__ = export_lazily(
             "build_child_entries",
             "PROMPTING_SPEAKERS",
             "find_session_title",
+            "find_side_chain",
             "flatten_to_line",
             "get_prompt_text",
             "has_labels",
+            "is_failed_answer",
+            "is_host_message",
             "list_message_texts",
             "shorten_title",
             "walk_entries",

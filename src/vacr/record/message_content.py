@@ -228,6 +228,12 @@ TITLE_EVENTS = frozenset(
 )
 INJECTED_TEXT_PREFIXES = ("<", "# AGENTS.md instructions", "Caveat: ")
 """The beginnings of texts that agents insert in the name of the user."""
+_HOST_MESSAGE_FLAG = "isMeta"
+"""The native member that marks a message of the host in the name of the user."""
+_FAILED_ANSWER_FLAG = "isApiErrorMessage"
+"""The native member that marks an answer as the error of a provider."""
+_SIDE_CHAIN_FLAG, _SIDE_CHAIN_NAME = "isSidechain", "agentId"
+"""The native members that mark an entry of a sub-agent, and name the sub-agent."""
 PROMPTING_SPEAKERS = frozenset(("human", "unknown"))
 """The values of the label `vacr.speaker` whose messages are prompts."""
 _MAX_TITLE_LENGTH = 200
@@ -406,7 +412,7 @@ def _find_first_request(trace: Mapping[str, Any]) -> str:
     unmarked = (
         flatten_to_line(_MARKUP_TAG.sub(" ", text))
         for entry in messages
-        if not entry.get("isMeta")
+        if not entry.get(_HOST_MESSAGE_FLAG)
         for text in list_message_texts(entry)
     )
     return next(filter(None, itertools.chain(prompts, unmarked)), "")
@@ -447,7 +453,7 @@ def _guess_prompt_text(entry: Mapping[str, Any]) -> str:
 
     Return an empty text if no such text is left, or if the agent marked the message as its own.
     """
-    if entry.get("isMeta") is True:
+    if is_host_message(entry):
         return ""
     queries = map(_extract_user_query, list_message_texts(entry))
     return "\n".join(
@@ -455,6 +461,26 @@ def _guess_prompt_text(entry: Mapping[str, Any]) -> str:
         for query in queries
         if query.strip() and not query.lstrip().startswith(INJECTED_TEXT_PREFIXES)
     )
+
+
+def is_host_message(entry: Mapping[str, Any]) -> bool:
+    """Return whether a native member marks a message as the host's, in a record without labels."""
+    return entry.get(_HOST_MESSAGE_FLAG) is True
+
+
+def is_failed_answer(entry: Mapping[str, Any]) -> bool:
+    """Return whether the host wrote that the model gave no answer, or broke off, with an error."""
+    return entry.get("stop-reason") == "error" or entry.get(_FAILED_ANSWER_FLAG) is True
+
+
+def find_side_chain(entry: Mapping[str, Any]) -> str:
+    """Return the sub-agent that native members name; `sub-agent` without a name.
+
+    Return an empty text for an entry of the main agent.
+    """
+    if entry.get(_SIDE_CHAIN_FLAG) is not True:
+        return ""
+    return str(entry.get(_SIDE_CHAIN_NAME) or "sub-agent")
 
 
 def list_message_texts(entry: Mapping[str, Any]) -> list[str]:

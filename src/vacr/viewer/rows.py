@@ -44,7 +44,7 @@ from vacr.agents import (
 )
 from vacr.edits import FilePatch, parse_apply_patch
 from vacr.model import JsonObject, Timestamp
-from vacr.record import PROMPTING_SPEAKERS
+from vacr.record import PROMPTING_SPEAKERS, find_side_chain, is_failed_answer, is_host_message
 from vacr.viewer.content import (
     ContentPart,
     OtherPart,
@@ -315,7 +315,7 @@ def _build_rows(record: JsonObject) -> Iterator[Row]:
         elif kind in (USER_ROW, ASSISTANT_ROW, REASONING_ROW):
             row = _make_row(kind, placed, placed.depth, agent)
             row.parts = list_content_parts(entry.get("content"))
-            row.is_error = kind == ASSISTANT_ROW and _is_failed_answer(entry)
+            row.is_error = kind == ASSISTANT_ROW and is_failed_answer(entry)
             if row.is_error:
                 row.reason = _find_reason({**entry, "content": None})
             if row.parts or row.is_error or not entry.get("children"):
@@ -326,11 +326,6 @@ def _build_rows(record: JsonObject) -> Iterator[Row]:
             row.is_error = "error" in row.summary.lower()
             row.reason = _find_reason(entry) if row.is_error else ""
             yield row
-
-
-def _is_failed_answer(entry: JsonObject) -> bool:
-    """Return whether the host wrote that the model gave no answer, or broke off, with an error."""
-    return entry.get("stop-reason") == "error" or entry.get("isApiErrorMessage") is True
 
 
 def is_silent_start(row: Row, previous: Row | None) -> bool:
@@ -516,7 +511,7 @@ def _get_speaker(entry: JsonObject, marks: JsonObject) -> str:
     speaker = marks.get("speaker")
     if isinstance(speaker, str):
         return speaker
-    return HOST if entry.get("isMeta") is True else ""
+    return HOST if is_host_message(entry) else ""
 
 
 def _get_sub_agent(entry: JsonObject, agent: str) -> str:
@@ -524,9 +519,7 @@ def _get_sub_agent(entry: JsonObject, agent: str) -> str:
     name = _get_marks(entry).get("sub-agent")
     if isinstance(name, str):
         return name
-    if entry.get("isSidechain") is True:
-        return str(entry.get("agentId") or "sub-agent")
-    return find_agent(agent).chain_of(entry)
+    return find_side_chain(entry) or find_agent(agent).chain_of(entry)
 
 
 @dataclass(frozen=True, slots=True)
