@@ -31,14 +31,14 @@ from vacr.capture import (
     plan_hook_install,
     plan_hook_uninstall,
 )
-from vacr.cli.options import voice_options
-from vacr.cli.settings_changes import (
+from vacr.cli.agent_settings import (
     SettingsChanger,
     agent_option,
     choose_settings_scope,
     select_agents,
     settings_change_options,
 )
+from vacr.cli.options import voice_options
 from vacr.cli.verbs import OrderedVerbGroup
 from vacr.console import Voice, align_columns, get_terminal_width
 from vacr.errors import UsageError

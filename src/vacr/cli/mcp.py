@@ -31,8 +31,7 @@ from vacr.capture import (
     plan_server_install,
     plan_server_uninstall,
 )
-from vacr.cli.options import voice_options
-from vacr.cli.settings_changes import (
+from vacr.cli.agent_settings import (
     EXIT_NO_AGENT,
     SettingsChanger,
     agent_option,
@@ -40,6 +39,7 @@ from vacr.cli.settings_changes import (
     select_agents,
     settings_change_options,
 )
+from vacr.cli.options import voice_options
 from vacr.cli.verbs import OrderedVerbGroup
 from vacr.console import Voice, align_columns, get_terminal_width, print_message
 from vacr.files import STATE_VARIABLE, find_state_folder

@@ -2,7 +2,7 @@
 
 `vacr hook` and `vacr mcp` share it.
 
->>> from vacr.cli.settings_changes import choose_settings_scope
+>>> from vacr.cli.agent_settings import choose_settings_scope
 >>> choose_settings_scope(project=True, local=False)
 'project'
 """
@@ -73,7 +73,7 @@ def settings_change_options(agents: Iterable[str], *, local: bool) -> Callable[[
 
 
 def select_agents(agents: Mapping[str, S], name: str) -> list[S]:
-    """Return the named agent, or for `all` every one on this machine."""
+    """Return the agent of this name, or all agents on this machine for `all`."""
     if name != ALL_AGENTS:
         return [agents[name]]
     return [agent for agent in agents.values() if agent.is_here(os.environ)]
