@@ -114,6 +114,15 @@ def pytest_runtest_setup(item):
         pytest.skip("ROOT: root ignores permissions; .ci/run runs this test as another user")
 
 
+@pytest.fixture(scope="module")
+def browser():
+    """Yield a running Chromium, which the tests of a module share."""
+    from tests.viewer.browser import start_browser
+
+    with start_browser() as running:
+        yield running
+
+
 @pytest.fixture
 def deep(tmp_path):
     """Yield a folder for trees that are too deep for Python to remove."""

@@ -19,7 +19,7 @@ import pytest
 
 from tests.conftest import EXAMPLES
 from tests.discovery import homes
-from tests.viewer.browser import AXE, DESKTOP, NEEDS_CHROMIUM, PATIENCE, PHONE, start_browser
+from tests.viewer.browser import AXE, DESKTOP, NEEDS_CHROMIUM, PATIENCE, PHONE
 from vacr.app import LocalApp
 from vacr.app.local_app import _AppHandler
 
@@ -346,12 +346,6 @@ def test_vacr_alone_without_a_terminal_prints_help(home):
 
 
 # --- in a browser ---
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with start_browser() as running:
-        yield running
 
 
 def open_app(browser, app, session="", size=None, **settings):

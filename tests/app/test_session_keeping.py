@@ -12,7 +12,7 @@ import pytest
 from tests.app.test_local_app import ask, request
 from tests.conftest import EXAMPLES
 from tests.discovery import homes
-from tests.viewer.browser import AXE, DESKTOP, NEEDS_CHROMIUM, PATIENCE, PHONE, start_browser
+from tests.viewer.browser import AXE, DESKTOP, NEEDS_CHROMIUM, PATIENCE, PHONE
 from vacr.app import KeepReport, LocalApp, keep_sessions, list_unkept_sessions
 from vacr.workflows import (
     find_named_session,
@@ -266,12 +266,6 @@ def test_failure_has_a_next_step(app, state):
 
 
 # --- in a browser ---
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with start_browser() as running:
-        yield running
 
 
 def check_accessible(page):

@@ -17,7 +17,6 @@ from tests.viewer.browser import (
     PHONE,
     build_record,
     open_page,
-    start_browser,
     wait_for_count,
     write_page,
 )
@@ -39,12 +38,6 @@ from vacr.viewer.rows import RowFilter
 pytestmark = [pytest.mark.component, NEEDS_CHROMIUM]
 
 NOW = int(datetime.now(UTC).timestamp()) - 60
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with start_browser() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

@@ -2,19 +2,13 @@
 
 import pytest
 
-from tests.viewer.browser import NEEDS_CHROMIUM, build_record, open_page, start_browser, write_page
+from tests.viewer.browser import NEEDS_CHROMIUM, build_record, open_page, write_page
 from tests.viewer.test_browser_story import EDIT, call, say
 
 pytestmark = [pytest.mark.component, NEEDS_CHROMIUM]
 
 REFUSAL = {"errorMessage": "401 Invalid bearer token"}
 PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5E"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with start_browser() as running:
-        yield running
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from tests.viewer.browser import (
     PHONE,
     TEMPLATE,
     open_page,
-    start_browser,
     wait_for_count,
     write_page,
 )
@@ -35,12 +34,6 @@ NAMES = {
     "codex-cli": VERDICT_FAILED,
     "gemini-cli": VERDICT_UNSIGNED,
 }
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with start_browser() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

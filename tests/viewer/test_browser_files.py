@@ -9,7 +9,6 @@ from tests.viewer.browser import (
     NEEDS_CHROMIUM,
     build_record,
     open_page,
-    start_browser,
     wait_for_count,
     write_page,
 )
@@ -19,12 +18,6 @@ from vacr.record.encoding import assign_record_id, encode
 from vacr.viewer.page import PageRecord
 
 pytestmark = [pytest.mark.component, NEEDS_CHROMIUM]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with start_browser() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

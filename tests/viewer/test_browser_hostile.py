@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tests.viewer.browser import NEEDS_CHROMIUM, build_record, open_page, start_browser, write_page
+from tests.viewer.browser import NEEDS_CHROMIUM, build_record, open_page, write_page
 from vacr.viewer.page import PageRecord
 
 pytestmark = [pytest.mark.component, NEEDS_CHROMIUM]
@@ -43,12 +43,6 @@ HOSTILE = {
     "path": "../../../../etc/passwd\u0000.png",
     "formula": '=HYPERLINK("https://evil.example","x")',
 }
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with start_browser() as running:
-        yield running
 
 
 def put_everywhere(text: str) -> dict:

@@ -7,7 +7,6 @@ from tests.viewer.browser import (
     PHONE,
     build_record,
     open_page,
-    start_browser,
     write_page,
 )
 from tests.viewer.test_browser_story import call, say
@@ -28,12 +27,6 @@ LATE_FRAMES = """
 const draw = window.requestAnimationFrame.bind(window);
 window.requestAnimationFrame = callback => draw(() => setTimeout(() => callback(performance.now()), 150));
 """
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with start_browser() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,6 @@ from tests.viewer.browser import (
     TEMPLATE,
     build_record,
     open_page,
-    start_browser,
     write_page,
 )
 from vacr.record.encoding import encode
@@ -27,12 +26,6 @@ pytestmark = [
 ]
 
 EMPTY, SAMPLE, BAD, INDEX = "empty", "sample", "bad", "index"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with start_browser() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

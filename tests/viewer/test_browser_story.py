@@ -9,7 +9,6 @@ from tests.viewer.browser import (
     PHONE,
     build_record,
     open_page,
-    start_browser,
     wait_for_count,
     write_page,
 )
@@ -17,12 +16,6 @@ from vacr.record.encoding import encode
 from vacr.viewer.page import PageRecord
 
 pytestmark = [pytest.mark.component, NEEDS_CHROMIUM]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with start_browser() as running:
-        yield running
 
 
 def call(number, name, arguments, output="", second=0, *, is_error=False):

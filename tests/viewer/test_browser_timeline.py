@@ -7,7 +7,6 @@ from tests.viewer.browser import (
     NEEDS_CHROMIUM,
     build_record,
     open_page,
-    start_browser,
     write_page,
 )
 from tests.viewer.in_node import Viewer
@@ -16,12 +15,6 @@ from vacr.record.encoding import encode
 pytestmark = [pytest.mark.component, NEEDS_CHROMIUM]
 
 TURNS = 30
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with start_browser() as running:
-        yield running
 
 
 def build_turns(count=TURNS, pause_hours=0):

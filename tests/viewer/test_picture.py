@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from tests.viewer.browser import NEEDS_CHROMIUM, build_record, start_browser
+from tests.viewer.browser import NEEDS_CHROMIUM, build_record
 from vacr.viewer.picture import HEIGHT, WIDTH, draw_summary
 from vacr.viewer.totals import VERDICT_FAILED, VERDICT_UNSIGNED
 
@@ -77,17 +77,17 @@ def test_empty_conversation_has_a_picture():
 @pytest.mark.component
 @NEEDS_CHROMIUM
 @pytest.mark.parametrize("text", ["Wide WORDS " * 60, "iiil " * 300, "漢字" * 400, "MMMM" * 200])
-def test_no_text_leaves_the_picture_or_meets_another(tmp_path, text):
+def test_no_text_leaves_the_picture_or_meets_another(browser, tmp_path, text):
     """The browser measures what is drawn with its own font."""
     entries = [{"type": "user", "content": text}, {"type": "assistant", "content": text}]
     (tmp_path / "a.svg").write_text(draw(*entries, title=text))
-    with start_browser() as browser:
-        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
-        page.goto((tmp_path / "a.svg").as_uri())
-        boxes = page.evaluate(
-            "[...document.querySelectorAll('text')].map(text => text.getBBox())"
-            ".map(box => [box.x, box.y, box.width, box.height])"
-        )
+    page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+    page.goto((tmp_path / "a.svg").as_uri())
+    boxes = page.evaluate(
+        "[...document.querySelectorAll('text')].map(text => text.getBBox())"
+        ".map(box => [box.x, box.y, box.width, box.height])"
+    )
+    page.close()
     for x, y, width, height in boxes:
         assert x >= 0
         assert x + width <= WIDTH
