@@ -58,7 +58,7 @@ def _describe(context: click.Context, level: str) -> Iterator[str]:
     text, _, example = inspect.cleandoc(context.command.help or "").partition(_EXAMPLE)
     for paragraph in re.split(r"\n\s*\n", text.strip()):
         yield from (".PP", escape_roff(" ".join(paragraph.split())))
-    options = [one for one in context.command.params if isinstance(one, click.Option)]
+    options = [param for param in context.command.params if isinstance(param, click.Option)]
     if options:
         yield f"{level} OPTIONS"
     for option in options:

@@ -87,7 +87,7 @@ def page(found: Sequence[Verb]) -> str:
 def _links(verb: Verb) -> str:
     own = f"[{verb.path}]({verb.file})"
     below = [
-        f"[{one.path.split()[-1]}]({verb.file}#vacr-{one.path.replace(' ', '-')})"
-        for one in verb.below()
+        f"[{sub_verb.path.split()[-1]}]({verb.file}#vacr-{sub_verb.path.replace(' ', '-')})"
+        for sub_verb in verb.below()
     ]
     return f"{own}: {', '.join(below)}" if below else own

@@ -14,7 +14,7 @@ _SEVERAL = -1
 
 def arguments(found: Iterable[click.Argument]) -> str:
     """Write the arguments of a verb."""
-    rows = "".join(f"| {_code(_named(one))} | {_how_many(one)} |\n" for one in found)
+    rows = "".join(f"| {_code(_named(argument))} | {_how_many(argument)} |\n" for argument in found)
     return f"| argument | how many |\n| --- | --- |\n{rows}"
 
 
@@ -32,7 +32,7 @@ def _how_many(argument: click.Argument) -> str:
 
 def table(found: Iterable[click.Option], prefix: str) -> str:
     """Write the options of a verb, whose environment variables begin with a prefix."""
-    rows = "".join(f"| {' | '.join(_row(one, prefix))} |\n" for one in found)
+    rows = "".join(f"| {' | '.join(_row(option, prefix))} |\n" for option in found)
     return (
         f"| option | meaning | default | environment variable |\n| --- | --- | --- | --- |\n{rows}"
     )
@@ -65,7 +65,7 @@ def _values(option: click.Option) -> str:
     """Return the allowed values of an option as text, if they are limited."""
     kind = option.type
     if isinstance(kind, click.Choice) and not option.is_flag:
-        return f"One of {', '.join(_code(str(one)) for one in kind.choices)}."
+        return f"One of {', '.join(_code(str(choice)) for choice in kind.choices)}."
     if isinstance(kind, click.IntRange | click.FloatRange) and not option.count:
         if kind.min is not None and kind.max is not None:
             return f"{kind.min} to {kind.max}."

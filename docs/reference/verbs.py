@@ -85,7 +85,9 @@ def _all_below(verb: Verb) -> Iterator[Verb]:
 def _exits(verb: Verb) -> str:
     """List the exit codes; only verbs with `--strict` have the one for findings."""
     strict = any(
-        option.name == "strict" for one in (verb, *verb.below()) for option in one.command.params
+        option.name == "strict"
+        for either in (verb, *verb.below())
+        for option in either.command.params
     )
     return " · ".join(
         f"{code} {options.prose(meaning)}"
@@ -109,8 +111,8 @@ def _described(verb: Verb, level: str) -> str:
         )
     if isinstance(verb.command, click.Group):
         rows = "".join(
-            f"| [{one.path}](#vacr-{one.path.replace(' ', '-')}) | {one.does} |\n"
-            for one in verb.below()
+            f"| [{sub_verb.path}](#vacr-{sub_verb.path.replace(' ', '-')}) | {sub_verb.does} |\n"
+            for sub_verb in verb.below()
         )
         parts.append(f"| verb | purpose |\n| --- | --- |\n{rows}")
     return "\n".join(parts)
@@ -123,7 +125,7 @@ def _usage(verb: Verb) -> str:
 def _help(command: click.Command) -> tuple[str, str]:
     """Return the prose and the examples of a help text."""
     text, _, example = inspect.cleandoc(command.help or "").partition(_EXAMPLE)
-    paragraphs = [" ".join(one.split()) for one in re.split(r"\n\s*\n", text.strip())]
-    return "".join(f"{options.prose(one)}\n\n" for one in paragraphs).rstrip(
+    paragraphs = [" ".join(part.split()) for part in re.split(r"\n\s*\n", text.strip())]
+    return "".join(f"{options.prose(paragraph)}\n\n" for paragraph in paragraphs).rstrip(
         "\n"
     ) + "\n", textwrap.dedent(example).strip()
