@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from tests.agents import independent
+from tests.agents.entries import list_typed
 from tests.conftest import CORPUS, FIXTURES, read_one, record_of
 from vacr.agents.agent import Source, SourcePart
 from vacr.agents.registry import load_agents, recognise_agent
@@ -20,16 +21,6 @@ ROO = FIXTURES / "roo" / "tasks" / "0f1e2d3c-0000-4000-8000-00000000cafe"
 
 def read_place(path, **options):
     return [opened.reading.record for opened in read_sessions(path, **options)]
-
-
-def entries_of(record, kind):
-    """Return the entries of a type, children included."""
-    stack, found = record["session"]["entries"][::-1], []
-    while stack:
-        entry = stack.pop()
-        stack.extend(entry.get("children", ())[::-1])
-        found += [entry] if entry["type"] == kind else []
-    return found
 
 
 def sdk_file(session):
@@ -82,18 +73,18 @@ def test_messages_that_a_fork_copied_are_inherited():
 def test_sub_agent_belongs_to_its_session():
     parent, child = read_place(sdk_file(SESSION))
     assert child["vacr"]["parent"] == {"session-id": parent["session"]["session-id"]}
-    assert entries_of(child, "user")[0]["vacr"]["speaker"] == "parent-agent"
+    assert list_typed(child, "user")[0]["vacr"]["speaker"] == "parent-agent"
     assert child["session"]["format"] == "autonomous"
 
 
 def test_usage_counts_the_cache_as_input_and_keeps_the_cost():
-    usage = entries_of(record_of(sdk_file(SESSION).read_bytes()), "assistant")[0]["token-usage"]
+    usage = list_typed(record_of(sdk_file(SESSION).read_bytes()), "assistant")[0]["token-usage"]
     assert usage == {"input": 100, "cached": 50, "output": 20, "cost": 0.01}
 
 
 def test_summary_of_a_compaction_is_the_hosts():
     data = sdk_file(SESSION).with_name(f"{SESSION}.compaction.json").read_bytes()
-    assert entries_of(record_of(data), "user")[0]["vacr"]["speaker"] == "host"
+    assert list_typed(record_of(data), "user")[0]["vacr"]["speaker"] == "host"
 
 
 def test_drift_is_counted_and_odd_values_stay():
@@ -101,7 +92,7 @@ def test_drift_is_counted_and_odd_values_stay():
     drift = record["vacr"]["drift"]
     assert drift["members"] == {"message.mood": 1, "session.mood": 1}
     assert {"content/hologram": 1, "system": 1}.items() <= drift["types"].items()
-    assert entries_of(record, "user")[0]["ts"] == "yesterday"
+    assert list_typed(record, "user")[0]["ts"] == "yesterday"
 
 
 # --- tasks of the extension ---
@@ -111,7 +102,7 @@ def test_results_in_text_belong_to_the_calls_in_blocks():
     record = record_of(TASK.read_bytes())
     ends = {
         result["call-id"]: (result.get("status"), result.get("vacr", {}).get("exit-code"))
-        for result in entries_of(record, "tool-result")
+        for result in list_typed(record, "tool-result")
     }
     assert ends == {
         "t1": ("success", None),
@@ -124,7 +115,7 @@ def test_results_in_text_belong_to_the_calls_in_blocks():
         "t8": ("running", None),
         "t9": (None, None),
     }
-    (last,) = [call for call in entries_of(record, "tool-call") if call["call-id"] == "t10"]
+    (last,) = [call for call in list_typed(record, "tool-call") if call["call-id"] == "t10"]
     assert last["vacr"]["status"] == "no-result"
 
 
@@ -166,7 +157,7 @@ def test_commit_and_remote_are_those_of_the_workspace():
 
 def test_calls_in_xml_have_their_results():
     record = record_of((CLINE / "task-xml.json").read_bytes())
-    calls = entries_of(record, "tool-call")
+    calls = list_typed(record, "tool-call")
     assert [(call["name"], call["vacr"].get("from")) for call in calls] == [
         ("write_to_file", "text"),
         ("replace_in_file", "text"),
@@ -174,7 +165,7 @@ def test_calls_in_xml_have_their_results():
         ("attempt_completion", "text"),
     ]
     assert calls[0]["input"]["content"] == "\nprint('<content>hello</content>')\n"
-    results = entries_of(record, "tool-result")
+    results = list_typed(record, "tool-result")
     assert [result["call-id"] for result in results] == [call["call-id"] for call in calls[:3]]
     assert [result["status"] for result in results] == ["success"] * 3
     assert independent.record_labels(record).prompts == ["Write a greeting."]
@@ -194,7 +185,7 @@ def test_xml_in_a_session_with_blocks_is_only_text():
         {"role": "assistant", "content": [{"type": "text", "text": quoted}]},
         {"role": "assistant", "content": [call]},
     ]
-    assert len(entries_of(record_of(json.dumps(messages).encode()), "tool-call")) == 1
+    assert len(list_typed(record_of(json.dumps(messages).encode()), "tool-call")) == 1
 
 
 # --- Roo Code ---
@@ -205,7 +196,7 @@ def test_roo_code_is_told_from_cline():
     assert record["session"]["agent-meta"]["cli-name"] == "roo-code"
     ends = [
         (result.get("status"), result.get("vacr", {}).get("exit-code"))
-        for result in entries_of(record, "tool-result")
+        for result in list_typed(record, "tool-result")
     ]
     assert ends == [("success", None), ("error", 2)]
     assert "drift" not in record["vacr"]

@@ -1,5 +1,6 @@
 import pytest
 
+from tests.agents.entries import list_entries, list_events
 from tests.conftest import EXAMPLES, FIXTURES, jsonl, record_of
 
 EXAMPLE = record_of((EXAMPLES / "codex-cli.jsonl").read_bytes())
@@ -7,14 +8,6 @@ BARE = record_of((FIXTURES / "codex" / "bare.jsonl").read_bytes())
 PAGINATED = record_of((FIXTURES / "codex" / "paginated.jsonl").read_bytes())
 FORK = record_of((FIXTURES / "codex" / "fork.jsonl").read_bytes())
 OWN = "019cf2a1-7c40-7d20-9a51-5b1d0c7e4f21"
-
-
-def typed(record, *types):
-    return [entry for entry in record["session"]["entries"] if entry["type"] in types]
-
-
-def events(record, name):
-    return [entry for entry in record["session"]["entries"] if entry.get("event-type") == name]
 
 
 def line(kind, payload, **members):
@@ -64,56 +57,56 @@ def test_the_first_line_is_the_start_of_the_session(record):
     assert [entry.get("event-type") for entry in record["session"]["entries"]].index(
         "session-start"
     ) == 0
-    assert len(events(record, "session-start")) == 1
+    assert len(list_events(record, "session-start")) == 1
 
 
 def test_messages_come_from_response_items_and_echoes_stay_events():
-    assert [entry["type"] for entry in typed(EXAMPLE, "user", "assistant")] == [
+    assert [entry["type"] for entry in list_entries(EXAMPLE, "user", "assistant")] == [
         "user",
         "user",
         "assistant",
     ]
-    (answer,) = typed(EXAMPLE, "assistant")
+    (answer,) = list_entries(EXAMPLE, "assistant")
     assert answer["content"] == [
         {"type": "output_text", "text": "`total()` now says what it takes and gives."}
     ]
     assert answer["payload"] == {"type": "message", "phase": "final_answer"}
     assert answer["vacr"] == {"native": {"type": "response_item"}}
     for name in ("user_message", "agent_message", "agent_reasoning"):
-        (echo,) = events(EXAMPLE, name)
+        (echo,) = list_events(EXAMPLE, name)
         assert echo["vacr"] == {"native": {"type": "event_msg"}, "repeats": True}
 
 
 def test_developer_messages_are_events():
-    (entry,) = events(EXAMPLE, "message")
+    (entry,) = list_events(EXAMPLE, "message")
     assert entry["data"]["role"] == "developer"
 
 
 def test_calls_and_results_are_linked_and_arguments_are_objects():
-    call, patch = typed(EXAMPLE, "tool-call")
+    call, patch = list_entries(EXAMPLE, "tool-call")
     assert call["name"] == "exec_command"
     assert call["input"] == {"cmd": "cat total.py", "workdir": "/home/mira/invoice"}
     assert call["payload"]["arguments"] == '{"cmd":"cat total.py","workdir":"/home/mira/invoice"}'
     assert patch["input"].startswith("*** Begin Patch")
-    assert [entry["call-id"] for entry in typed(EXAMPLE, "tool-call")] == [
-        entry["call-id"] for entry in typed(EXAMPLE, "tool-result")
+    assert [entry["call-id"] for entry in list_entries(EXAMPLE, "tool-call")] == [
+        entry["call-id"] for entry in list_entries(EXAMPLE, "tool-result")
     ]
 
 
 def test_reasoning_has_its_summary_and_its_encrypted_form():
-    (entry,) = typed(EXAMPLE, "reasoning")
+    (entry,) = list_entries(EXAMPLE, "reasoning")
     assert entry["content"] == [{"type": "summary_text", "text": "**Looking at the function**"}]
     assert entry["encrypted"] == "Z0FBQUFBQnB0RXhhbXBsZQ=="
 
 
 def test_answers_have_the_model_of_their_turn():
-    assert typed(EXAMPLE, "assistant")[0]["model-id"] == "gpt-5.5"
-    assert typed(PAGINATED, "assistant")[0]["model-id"] == "gpt-5.5-mini"
+    assert list_entries(EXAMPLE, "assistant")[0]["model-id"] == "gpt-5.5"
+    assert list_entries(PAGINATED, "assistant")[0]["model-id"] == "gpt-5.5-mini"
     assert PAGINATED["session"]["agent-meta"]["models"] == ["gpt-5.5", "gpt-5.5-mini"]
 
 
 def test_tokens_are_counted_once():
-    counts = events(EXAMPLE, "token-count")
+    counts = list_events(EXAMPLE, "token-count")
     assert [("token-usage" in entry, entry["vacr"].get("repeats")) for entry in counts] == [
         (False, None),
         (True, None),
@@ -138,7 +131,7 @@ def test_tokens_are_counted_once():
 
 
 def test_file_evidence_is_kept():
-    (entry,) = events(EXAMPLE, "patch_apply_end")
+    (entry,) = list_events(EXAMPLE, "patch_apply_end")
     assert "/home/mira/invoice/total.py" in entry["data"]["changes"]
 
 
@@ -157,7 +150,7 @@ def test_rollout_without_envelopes_is_read():
         "system-event",
         "assistant",
     ]
-    assert typed(BARE, "tool-call")[1] == {
+    assert list_entries(BARE, "tool-call")[1] == {
         "type": "tool-call",
         "name": "local_shell",
         "input": {"type": "exec", "command": ["pwd"]},
@@ -173,13 +166,13 @@ def test_rollout_without_envelopes_is_read():
 def test_paginated_rollout_is_read():
     assert [entry["ordinal"] for entry in PAGINATED["session"]["entries"]] == list(range(15))
     assert PAGINATED["session"]["format"] == "autonomous"
-    assert [entry["name"] for entry in typed(PAGINATED, "tool-call")] == [
+    assert [entry["name"] for entry in list_entries(PAGINATED, "tool-call")] == [
         "exec",
         "web_search",
         "tool_search",
         "image_generation",
     ]
-    assert typed(PAGINATED, "tool-call")[3]["children"] == [
+    assert list_entries(PAGINATED, "tool-call")[3]["children"] == [
         {
             "type": "tool-result",
             "output": "iVBORw0KGgo=",
@@ -187,8 +180,8 @@ def test_paginated_rollout_is_read():
             "is-error": False,
         }
     ]
-    assert len(typed(PAGINATED, "user")) == 1
-    assert len(events(PAGINATED, "item_completed")) == 2
+    assert len(list_entries(PAGINATED, "user")) == 1
+    assert len(list_events(PAGINATED, "item_completed")) == 2
 
 
 def test_a_fork_is_its_own_session_and_marks_what_it_inherits():
@@ -207,7 +200,10 @@ def test_a_fork_is_its_own_session_and_marks_what_it_inherits():
         entry["token-usage"]["output"] for entry in session["entries"] if "token-usage" in entry
     ] == [20]
     assert session["session-start"] == "2026-03-14T09:57:40.000Z"
-    assert [entry["model-id"] for entry in typed(FORK, "assistant")] == ["gpt-5.5", "gpt-5.5-mini"]
+    assert [entry["model-id"] for entry in list_entries(FORK, "assistant")] == [
+        "gpt-5.5",
+        "gpt-5.5-mini",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -289,7 +285,7 @@ def test_unknown_items_and_members_are_kept_and_counted():
         "members": {"line.extra": 1, "response_item/message.mood": 1},
         "types": {"event_msg/new_event": 1, "new_line": 1, "response_item/new_item": 1},
     }
-    assert events(record, "new_line")[0]["data"] == {"y": 2}
+    assert list_events(record, "new_line")[0]["data"] == {"y": 2}
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.agents.entries import list_entries, list_events
 from tests.conftest import FIXTURES, jsonl, record_of
 from vacr import validate
 from vacr.agents.registry import load_agents
@@ -13,14 +14,6 @@ NEWER = record_of((FOLDER / "events.jsonl").read_bytes())
 OLDER = record_of((FIXTURES / "copilot" / "older.jsonl").read_bytes())
 ODD = record_of((FIXTURES / "copilot" / "odd.jsonl").read_bytes())
 HELPER = "5b0e9a41-0000-4000-8000-00000000a9e7"
-
-
-def typed(record, *types):
-    return [entry for entry in record["session"]["entries"] if entry["type"] in types]
-
-
-def events(record, name):
-    return [entry for entry in record["session"]["entries"] if entry.get("event-type") == name]
 
 
 def line(kind, **data):
@@ -66,14 +59,14 @@ def test_entries_keep_the_chain_of_events():
 
 
 def test_typed_text_is_the_content_and_the_text_for_the_model_stays_beside_it():
-    (prompt, _) = typed(NEWER, "user")
+    (prompt, _) = list_entries(NEWER, "user")
     assert prompt["content"] == "Add the tax to total.py, and test it."
     assert prompt["data"]["transformedContent"].startswith("<current_datetime>")
     assert prompt["data"]["attachments"][0]["displayName"] == "total.py"
 
 
 def test_reasoning_is_a_child_with_its_encrypted_form():
-    (child,) = typed(NEWER, "assistant")[0]["children"]
+    (child,) = list_entries(NEWER, "assistant")[0]["children"]
     assert child == {
         "type": "reasoning",
         "content": "The file first.",
@@ -82,10 +75,10 @@ def test_reasoning_is_a_child_with_its_encrypted_form():
 
 
 def test_calls_and_results_are_linked():
-    calls = [entry["call-id"] for entry in typed(NEWER, "tool-call")]
+    calls = [entry["call-id"] for entry in list_entries(NEWER, "tool-call")]
     assert calls == ["t1", "t2", "t3", "t4", "t5", "t6", "t7", "t8", "t10", "s1"]
-    assert {entry["call-id"] for entry in typed(NEWER, "tool-result")} == set(calls)
-    (result,) = [entry for entry in typed(NEWER, "tool-result") if entry["call-id"] == "t5"]
+    assert {entry["call-id"] for entry in list_entries(NEWER, "tool-result")} == set(calls)
+    (result,) = [entry for entry in list_entries(NEWER, "tool-result") if entry["call-id"] == "t5"]
     assert result["output"] == "No match found"
     assert result["vacr"]["output-from"] == "error"
 
@@ -93,7 +86,7 @@ def test_calls_and_results_are_linked():
 def test_call_that_never_started_is_a_child_of_its_message():
     (call,) = [
         child
-        for entry in typed(NEWER, "assistant")
+        for entry in list_entries(NEWER, "assistant")
         for child in entry.get("children", ())
         if child["type"] == "tool-call"
     ]
@@ -110,24 +103,24 @@ def test_entries_of_a_sub_agent_name_it():
         "tool-call",
         "tool-result",
     ]
-    chains = [agent.chain_of(entry) for entry in typed(OLDER, "tool-call", "assistant")]
+    chains = [agent.chain_of(entry) for entry in list_entries(OLDER, "tool-call", "assistant")]
     assert sorted(set(chains)) == ["", "o5"]
 
 
 def test_tokens_come_from_the_records_of_calls():
-    records = events(NEWER, "session.usage_record")
+    records = list_events(NEWER, "session.usage_record")
     assert records[0]["token-usage"] == {"input": 900, "cached": 0, "output": 40, "reasoning": 12}
     assert [record["model-id"] for record in records] == [*["gpt-5.4"] * 4, "gpt-5.4-mini"]
-    assert [entry.get("token-usage") for entry in typed(NEWER, "assistant")] == [
+    assert [entry.get("token-usage") for entry in list_entries(NEWER, "assistant")] == [
         *[None] * 5,
         {"output": 77},
     ]
-    (end,) = events(NEWER, "session.shutdown")
+    (end,) = list_events(NEWER, "session.shutdown")
     assert "children" not in end
 
 
 def test_totals_of_each_run_add_what_no_message_states():
-    first, second = events(OLDER, "session.shutdown")
+    first, second = list_events(OLDER, "session.shutdown")
     assert [(child["model-id"], child["token-usage"]) for child in first["children"]] == [
         ("claude-opus-4.6", {"input": 41000, "cached": 30000, "output": 0}),
         ("claude-haiku-4.5", {"input": 8000, "cached": 5000, "output": 0}),
@@ -143,7 +136,7 @@ def test_total_of_the_whole_session_counts_its_growth():
 
     message = line("assistant.message", content="x", model="m", outputTokens=10)
     record = read(message, total(1), message, total(2))
-    grown = [end["children"][0]["token-usage"] for end in events(record, "session.shutdown")]
+    grown = [end["children"][0]["token-usage"] for end in list_events(record, "session.shutdown")]
     assert grown == [{"input": 100, "output": 0}] * 2
 
 
@@ -153,7 +146,7 @@ def test_parts_of_one_answer_count_once():
         line("assistant.message", chunkIndex=0, **part),
         line("assistant.message", chunkIndex=1, **part),
     )
-    assert [entry.get("token-usage") for entry in typed(record, "assistant")] == [
+    assert [entry.get("token-usage") for entry in list_entries(record, "assistant")] == [
         {"output": 8},
         None,
     ]
@@ -161,7 +154,8 @@ def test_parts_of_one_answer_count_once():
 
 def test_model_of_older_messages_comes_from_their_calls_or_the_session():
     assert [
-        (entry["model-id"], entry["vacr"]["model-from"]) for entry in typed(OLDER, "assistant")
+        (entry["model-id"], entry["vacr"]["model-from"])
+        for entry in list_entries(OLDER, "assistant")
     ] == [
         ("claude-opus-4.6", "call"),
         ("claude-opus-4.6", "call"),
@@ -184,13 +178,13 @@ def test_resumed_session_states_its_folder():
 
 
 def test_arguments_that_are_a_text_of_json_are_parsed():
-    call = typed(ODD, "tool-call")[1]
+    call = list_entries(ODD, "tool-call")[1]
     assert (call["input"], call["data"]["arguments"]) == ({"query": "x"}, '{"query":"x"}')
-    assert typed(ODD, "tool-call")[0]["input"].startswith("*** Begin Patch")
+    assert list_entries(ODD, "tool-call")[0]["input"].startswith("*** Begin Patch")
 
 
 def test_reasoning_that_a_message_repeats_is_marked():
-    (entry,) = typed(ODD, "reasoning")
+    (entry,) = list_entries(ODD, "reasoning")
     assert entry["vacr"]["repeats"] is True
 
 
@@ -204,7 +198,7 @@ def test_unknown_types_and_members_are_kept_and_counted():
         },
         "types": {"(object)": 1, "bare/user.message": 1, "session.brand_new": 1},
     }
-    (entry,) = events(ODD, "session.brand_new")
+    (entry,) = list_events(ODD, "session.brand_new")
     assert entry["weather"] == "fine"
     assert entry["vacr"]["native"] == {"content": "beside", "vacr": {"own": 1}, "id": 9}
 
@@ -221,7 +215,7 @@ def test_session_without_a_terminal_is_autonomous():
         line("system.message", role="system", content=text), line("user.message", content="Do it.")
     )
     assert record["session"]["format"] == "autonomous"
-    assert typed(record, "user")[0]["vacr"]["speaker"] == "unknown"
+    assert list_entries(record, "user")[0]["vacr"]["speaker"] == "unknown"
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.agents.entries import list_typed
 from tests.attribution.sessions import list_changes, read_records
 from tests.conftest import FIXTURES, jsonl, record_of, records_of
 from vacr import validate
@@ -15,15 +16,6 @@ FOLDER = FIXTURES / "copilot-vscode"
 STORED = record_of((FOLDER / "session.json").read_bytes())
 LOG = record_of((FOLDER / "log.jsonl").read_bytes())
 THIN = record_of((FOLDER / "transcript.jsonl").read_bytes())
-
-
-def typed(record, *types):
-    entries = [
-        child
-        for entry in record["session"]["entries"]
-        for child in (entry, *entry.get("children", ()))
-    ]
-    return [entry for entry in entries if entry["type"] in types]
 
 
 def test_the_session_is_described():
@@ -66,12 +58,12 @@ def test_text_and_thinking_become_blocks_and_other_parts_stay():
     assert [part is None for part in response[:6]] == [False, True, False, True, False, True]
     assert response[2]["value"] == ""
     assert response[4]["kind"] == "inlineReference"
-    (reasoning,) = typed(STORED, "reasoning")
+    (reasoning,) = list_typed(STORED, "reasoning")
     assert reasoning["content"] == "I plan."
 
 
 def test_calls_come_from_the_metadata_and_else_from_the_screen():
-    calls = typed(STORED, "tool-call")
+    calls = list_typed(STORED, "tool-call")
     assert [call["vacr"]["from"] for call in calls] == [*["metadata"] * 6, *["response"] * 2]
     assert calls[0]["input"]["startLine"] == 1
     assert [(call["name"], call["input"]) for call in calls[6:]] == [
@@ -83,7 +75,7 @@ def test_calls_come_from_the_metadata_and_else_from_the_screen():
 def test_outcomes_need_evidence():
     results = [
         (entry.get("status"), entry["vacr"].get("exit-code"))
-        for entry in typed(STORED, "tool-result")
+        for entry in list_typed(STORED, "tool-result")
     ]
     assert results == [
         (None, None),
@@ -93,7 +85,10 @@ def test_outcomes_need_evidence():
         ("error", None),
         ("denied", None),
     ]
-    assert [entry.get("status") for entry in typed(THIN, "tool-result")] == ["success", "error"]
+    assert [entry.get("status") for entry in list_typed(THIN, "tool-result")] == [
+        "success",
+        "error",
+    ]
 
 
 def test_result_is_the_text_of_its_tree():
@@ -111,7 +106,7 @@ def test_log_is_folded_and_every_line_is_kept():
         "initial", "set", "push", "push", "push", "set", "set", "push", "push", "set", "delete",
         "set", "unknown",
     ]  # fmt: skip
-    assert [entry["content"] for entry in typed(LOG, "user")] == [
+    assert [entry["content"] for entry in list_typed(LOG, "user")] == [
         "Thanks.",
         "Write notes.",
         "The same question, in other words.",
@@ -125,7 +120,7 @@ def test_log_is_folded_and_every_line_is_kept():
 def test_request_that_no_line_changes_is_moved_out_of_its_line():
     first, *_ = LOG["session"]["entries"]
     assert (first["data"]["v"]["requests"], first["vacr"]) == ([None], {"moved": True})
-    assert "from" not in typed(LOG, "user")[0]["vacr"]
+    assert "from" not in list_typed(LOG, "user")[0]["vacr"]
     pushed = LOG["session"]["entries"][2]
     assert pushed["data"]["v"][0]["message"]["text"] == "Write notes."
 

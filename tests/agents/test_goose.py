@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.agents import rebuild
-from tests.attribution.sessions import list_changes
+from tests.agents.entries import list_last_lines, list_typed
 from tests.conftest import CORPUS, jsonl, record_of, stranger
 from tests.discovery import homes
 from tests.discovery.goose_database import (
@@ -41,12 +41,6 @@ def goose(tmp_path):
 def read_record(goose, session=SESSION):
     records = [stranger(opened.reading) for opened in read_sessions(goose.path)]
     return next(record for record in records if record["session"]["session-id"] == session)
-
-
-def list_typed(record, kind):
-    entries = record["session"]["entries"]
-    children = [child for entry in entries for child in entry.get("children", ())]
-    return [entry for entry in entries + children if entry["type"] == kind]
 
 
 def check_rows(path):
@@ -199,17 +193,12 @@ def test_call_without_result_is_marked(goose):
 # --- attribution ---
 
 
-def list_lines(record):
-    """Return the lines of the last change of each file whose place is known."""
-    return {path: lines for path, lines, _ in list_changes([record]) if lines}
-
-
 def test_edit_after_a_write(goose):
     written = {"path": "till/tax.py", "content": "RATE = 7\nLOW = 5\n"}
     goose.call("c1", "write", written, "Created till/tax.py (2 lines)")
     edit = {"path": "till/tax.py", "before": "LOW = 5", "after": "LOW = 6"}
     goose.call("c2", "edit", edit, "Edited till/tax.py (1 lines -> 1 lines)")
-    assert list_lines(read_record(goose)) == {"till/tax.py": [[2, 2]]}
+    assert list_last_lines(read_record(goose)) == {"till/tax.py": [[2, 2]]}
 
 
 def test_edit_after_the_shell_showed_the_file(goose):
@@ -217,12 +206,12 @@ def test_edit_after_the_shell_showed_the_file(goose):
     goose.call("c1", "shell", {"command": "cat tax.py"}, shown, structured=ran(0, shown))
     edit = {"path": "tax.py", "before": "LOW = 5", "after": "LOW = 6"}
     goose.call("c2", "edit", edit, "Edited tax.py (1 lines -> 1 lines)")
-    assert list_lines(read_record(goose)) == {"tax.py": [[2, 2]]}
+    assert list_last_lines(read_record(goose)) == {"tax.py": [[2, 2]]}
 
 
 def test_older_editor():
     record = record_of(jsonl(*build_session_file()))
-    assert list_lines(record) == {"tax.py": [[1, 1]], "rates.txt": [[1, 1]]}
+    assert list_last_lines(record) == {"tax.py": [[1, 1]], "rates.txt": [[1, 1]]}
 
 
 def test_replacement_by_another_model_is_not_attributed(goose):
@@ -231,7 +220,7 @@ def test_replacement_by_another_model_is_not_attributed(goose):
     replaced = {"command": "str_replace", "path": TAX, "old_str": "RATE = 7", "new_str": "RATE = 8"}
     told = f"Successfully replaced text in {TAX}."
     goose.call("c2", EDITOR, replaced, for_both(told))
-    assert list_lines(read_record(goose)) == {}
+    assert list_last_lines(read_record(goose)) == {}
 
 
 @pytest.mark.parametrize(
@@ -245,7 +234,7 @@ def test_replacement_by_another_model_is_not_attributed(goose):
 )
 def test_change_without_evidence_is_not_attributed(goose, tool, arguments, blocks, more):
     goose.call("c1", tool, arguments, blocks, **more)
-    assert list_lines(read_record(goose)) == {}
+    assert list_last_lines(read_record(goose)) == {}
 
 
 # --- damage ---

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.agents import rebuild
-from tests.attribution.sessions import list_changes
+from tests.agents.entries import list_last_lines, list_typed
 from tests.conftest import FIXTURES, jsonl, record_of
 from tests.discovery import homes
 from vacr import validate
@@ -30,17 +30,6 @@ def talk(*turns, **more):
     assert validate(record).findings == []
     rebuild.assert_same([record], lines)
     return record
-
-
-def list_typed(record, kind):
-    entries = record["session"]["entries"]
-    children = [child for entry in entries for child in entry.get("children", ())]
-    return [entry for entry in entries + children if entry["type"] == kind]
-
-
-def list_lines(record):
-    """Return the lines of the last change of each file whose place is known."""
-    return {path: lines for path, lines, _ in list_changes([record]) if lines}
 
 
 # --- calls in text ---
@@ -184,18 +173,18 @@ def test_outcome_of_a_call(call, result, expected):
 
 def test_saved_file_is_attributed():
     record = talk(("```save a.py\na = 1\n```", "Saved to a.py"))
-    assert list_lines(record) == {"a.py": [[1, 1]]}
+    assert list_last_lines(record) == {"a.py": [[1, 1]]}
 
 
 def test_patch_after_the_shell_showed_the_file():
     record = talk(SHOW, (PATCH.format("b = 2", "b = 3"), "Patch successfully applied to `a.py`"))
-    assert list_lines(record) == {"a.py": [[2, 2]]}
+    assert list_last_lines(record) == {"a.py": [[2, 2]]}
 
 
 def test_appended_lines_are_attributed():
     turns = [("```save a.py\na = 1\n```", "Saved to a.py")]
     turns.append(("```append a.py\nb = 2\n```", "Appended to a.py"))
-    assert list_lines(talk(*turns)) == {"a.py": [[2, 2]]}
+    assert list_last_lines(talk(*turns)) == {"a.py": [[2, 2]]}
 
 
 @pytest.mark.parametrize(
@@ -210,7 +199,7 @@ def test_appended_lines_are_attributed():
     ],
 )
 def test_change_without_evidence_is_not_attributed(call, results):
-    assert list_lines(talk((call, *results))) == {}
+    assert list_last_lines(talk((call, *results))) == {}
 
 
 # --- recognition ---

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.agents import rebuild
+from tests.agents.entries import list_entries
 from tests.attribution.sessions import list_changes
 from tests.conftest import CORPUS, jsonl, record_of, stranger
 from tests.discovery import homes
@@ -38,10 +39,6 @@ def hermes(tmp_path):
 def read_record(hermes):
     records = [stranger(opened.reading) for opened in read_sessions(hermes.path)]
     return next(record for record in records if record["session"]["session-id"] == SESSION)
-
-
-def list_typed(record, kind):
-    return [entry for entry in record["session"]["entries"] if entry["type"] == kind]
 
 
 def check_rows(path):
@@ -91,7 +88,7 @@ def test_newer_columns_state_the_folder_the_branch_and_the_tokens(tmp_path):
     record = stranger(opened.reading)
     environment = record["session"]["environment"]
     assert environment == {"working-dir": "/w/till", "vcs": {"type": "git", "branch": "main"}}
-    counted = list_typed(record, "assistant")[-1]
+    counted = list_entries(record, "assistant")[-1]
     assert counted["token-usage"] == {"input": 1200, "cached": 300, "output": 40}
     assert counted["vacr"]["usage-of"] == "session"
     assert "drift" not in record["vacr"]
@@ -102,7 +99,7 @@ def test_reasoning_under_two_names_counts_once():
     message = {"role": "assistant", "content": "Hi", "reasoning": "Hm", "reasoning_content": "Hm"}
     data = jsonl(build_session_file() | {"messages": [message]})
     record = record_of(data)
-    (answer,) = list_typed(record, "assistant")
+    (answer,) = list_entries(record, "assistant")
     assert [child["content"] for child in answer["children"]] == ["Hm"]
     rebuild.assert_same([record], [json.loads(data)])
 
@@ -116,7 +113,7 @@ def test_rows_of_real_databases_come_back(path, tmp_path):
 
 def test_times_keep_their_fraction(hermes):
     hermes.message("user", "Hello")
-    (entry,) = list_typed(read_record(hermes), "user")
+    (entry,) = list_entries(read_record(hermes), "user")
     assert (entry["id"], entry["timestamp"]) == ("1", 1785000000750)
     assert entry["vacr"]["native"] == {"id": 1, "timestamp": 1785000000.75}
 
@@ -152,7 +149,7 @@ def test_continued_session_is_of_the_person_and_a_task_of_the_parent(tmp_path):
     for opened in read_sessions(path):
         record = stranger(opened.reading)
         speakers[record["session"]["session-id"]] = [
-            entry["vacr"]["speaker"] for entry in list_typed(record, "user")
+            entry["vacr"]["speaker"] for entry in list_entries(record, "user")
         ]
     assert speakers == {SESSION: ["human", "host"], CHILD: ["parent-agent"], NEXT: ["human"]}
 
@@ -181,13 +178,13 @@ def test_continued_session_is_of_the_person_and_a_task_of_the_parent(tmp_path):
 )
 def test_outcome_of_a_call(hermes, tool, output, expected):
     hermes.call("c1", tool, {}, output)
-    (result,) = list_typed(read_record(hermes), "tool-result")
+    (result,) = list_entries(read_record(hermes), "tool-result")
     assert (result.get("status"), result.get("vacr", {}).get("exit-code")) == expected
 
 
 def test_call_without_result_is_marked(hermes):
     hermes.call("c1", "delegate_task", {"goal": "Find it."}, None)
-    (answer,) = list_typed(read_record(hermes), "assistant")
+    (answer,) = list_entries(read_record(hermes), "assistant")
     assert answer["children"][0]["vacr"]["status"] == "no-result"
 
 

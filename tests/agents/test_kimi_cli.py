@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.agents.entries import list_typed
 from tests.attribution.sessions import list_changes
 from tests.conftest import FIXTURES, record_of
 from vacr.agents.kimi_cli.tools import build_hunk
@@ -18,10 +19,6 @@ def read(name, folder=f"{HASH}/0c9d"):
 
 WIRE = read("wire.jsonl")
 CONTEXT = read("context.jsonl")
-
-
-def entries(record, kind):
-    return [entry for entry in walk_entries(record["session"]["entries"]) if entry["type"] == kind]
 
 
 @pytest.mark.parametrize("record", [WIRE, CONTEXT], ids=["wire", "context"])
@@ -45,7 +42,7 @@ def test_seconds_become_milliseconds_and_are_kept():
 
 
 def test_pieces_of_arguments_are_joined():
-    calls = {call["call-id"]: call for call in entries(WIRE, "tool-call")}
+    calls = {call["call-id"]: call for call in list_typed(WIRE, "tool-call")}
     assert calls["c1"]["input"] == {"path": "/home/nora/till/till.py"}
     assert calls["c7"]["input"] == '{"path": "/home/nora/till/x'
 
@@ -66,7 +63,7 @@ def test_tokens_count_once():
 
 
 def test_thoughts_may_be_encrypted():
-    (thought,) = entries(CONTEXT, "reasoning")
+    (thought,) = list_typed(CONTEXT, "reasoning")
     assert (thought["content"], thought["encrypted"]) == ("First the file.", "c2VhbGVk")
 
 
@@ -87,25 +84,25 @@ OUTCOMES = {
 def test_outcomes_of_a_wire_file():
     ends = {
         result["call-id"]: (result.get("status"), result.get("vacr", {}).get("exit-code"))
-        for result in entries(WIRE, "tool-result")
+        for result in list_typed(WIRE, "tool-result")
     }
     rest = {"c6": "success", "c7": "error", "d1": "success", "c8": "success"}
     assert ends == OUTCOMES | {call: (status, None) for call, status in rest.items()}
-    (glob,) = [call for call in entries(WIRE, "tool-call") if call["call-id"] == "c9"]
+    (glob,) = [call for call in list_typed(WIRE, "tool-call") if call["call-id"] == "c9"]
     assert glob["vacr"]["status"] == "no-result"
 
 
 def test_outcomes_of_a_context_are_unknown_without_the_hosts_words():
     ends = {
         result["call-id"]: (result.get("status"), result.get("vacr", {}).get("exit-code"))
-        for result in entries(CONTEXT, "tool-result")
+        for result in list_typed(CONTEXT, "tool-result")
     }
     assert ends == OUTCOMES | {"c6": (None, None)}
 
 
 def test_each_user_message_has_its_speaker():
-    assert [entry["vacr"]["speaker"] for entry in entries(CONTEXT, "user")] == ["human", "host"]
-    assert [entry["vacr"]["speaker"] for entry in entries(WIRE, "user")] == [
+    assert [entry["vacr"]["speaker"] for entry in list_typed(CONTEXT, "user")] == ["human", "host"]
+    assert [entry["vacr"]["speaker"] for entry in list_typed(WIRE, "user")] == [
         "human",
         "parent-agent",
     ]

@@ -6,6 +6,7 @@ from contextlib import closing
 import pytest
 
 from tests.agents import rebuild
+from tests.agents.entries import list_entries
 from tests.agents.test_pi import HEADER, line, session
 from tests.conftest import jsonl, record_of, stranger
 from tests.discovery.openclaw_database import CHILD, FOLDER, SESSION, OpenClaw, filled
@@ -27,12 +28,8 @@ def read_records(path):
     return {record["session"]["session-id"]: record for record in records}
 
 
-def entries(record, kind):
-    return [entry for entry in record["session"]["entries"] if entry["type"] == kind]
-
-
 def results_of(*calls):
-    return entries(record_of(session(*calls), "openclaw"), "tool-result")
+    return list_entries(record_of(session(*calls), "openclaw"), "tool-result")
 
 
 # --- the database ---
@@ -60,8 +57,8 @@ def test_sessions_of_a_database_are_listed_with_the_persons_words(path):
 
 def test_lines_in_rows_are_entries_like_those_of_a_file(path):
     record = read_records(path)[SESSION]
-    result = entries(record, "tool-result")[1]
-    (prompt,) = entries(record, "user")
+    result = list_entries(record, "tool-result")[1]
+    (prompt,) = list_entries(record, "user")
     assert record["vacr"]["source"]["format"] == "openclaw-sqlite"
     assert prompt["vacr"]["prompt"] == "Round the total of the till."
     assert (result["status"], result["vacr"]["exit-code"]) == ("error", 3)
@@ -78,7 +75,7 @@ def test_compressed_lines_are_read_and_damaged_ones_kept(tmp_path):
     claw.message("user", content="Lost words.", pack=lambda text: b"\x28\xb5" + text[:5])
     claw.close()
     record = read_records(path)[SESSION]
-    assert [entry["content"] for entry in entries(record, "user")] == ["Old words."]
+    assert [entry["content"] for entry in list_entries(record, "user")] == ["Old words."]
     kept = [
         entry["data"]
         for entry in record["session"]["entries"]
@@ -163,7 +160,7 @@ def test_a_request_to_stop_a_process_succeeds():
 )
 def test_the_provenance_of_a_message_names_its_speaker(kind, speaker):
     message = line(1, "user", content="Look at it.", provenance={"kind": kind})
-    (prompt,) = entries(record_of(jsonl(HEADER, message), "openclaw"), "user")
+    (prompt,) = list_entries(record_of(jsonl(HEADER, message), "openclaw"), "user")
     assert (prompt["vacr"]["speaker"], prompt["vacr"]["speaker-basis"]) == speaker
 
 
@@ -171,7 +168,7 @@ def test_the_provenance_of_a_message_names_its_speaker(kind, speaker):
 def test_a_tool_name_of_an_odd_type_is_no_tool(odd):
     details = {"status": "completed", "exitCode": 0}
     result = line(1, "toolResult", content=[], toolCallId="c1", toolName=odd, details=details)
-    (entry,) = entries(record_of(jsonl(HEADER, result), "openclaw"), "tool-result")
+    (entry,) = list_entries(record_of(jsonl(HEADER, result), "openclaw"), "tool-result")
     assert entry["status"] == "success"
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.agents import independent
+from tests.agents.entries import list_entries
 from tests.agents.independent import record_labels
 from tests.attribution.sessions import list_changes, read_records
 from tests.conftest import FIXTURES, jsonl, native_files, read_one, record_of
@@ -47,10 +48,6 @@ def session(*calls):
     return jsonl(*lines)
 
 
-def entries(record, kind):
-    return [entry for entry in record["session"]["entries"] if entry["type"] == kind]
-
-
 def test_the_session_is_described():
     trace = SESSION["session"]
     assert trace["session-id"] == "019f2c11-4b1e-7a60-9d1a-5c0de8a1b001"
@@ -72,7 +69,7 @@ def test_unknown_lines_are_kept_and_counted():
 
 
 def test_usage_includes_the_cache_and_the_cost():
-    answer = entries(SESSION, "assistant")[0]
+    answer = list_entries(SESSION, "assistant")[0]
     assert answer["token-usage"] == {
         "input": 400,
         "output": 40,
@@ -87,7 +84,7 @@ def test_usage_includes_the_cache_and_the_cost():
 def test_a_sealed_thought_is_encrypted():
     (thought,) = [
         child
-        for entry in entries(SESSION, "assistant")
+        for entry in list_entries(SESSION, "assistant")
         for child in entry.get("children", ())
         if child["type"] == "reasoning" and "encrypted" in child
     ]
@@ -121,7 +118,7 @@ def test_labels_agree_with_an_independent_count(folder):
 
 
 def test_each_user_message_has_its_speaker():
-    marks = [entry["vacr"] for entry in entries(SESSION, "user")]
+    marks = [entry["vacr"] for entry in list_entries(SESSION, "user")]
     assert [(mark["speaker"], mark["speaker-basis"]) for mark in marks] == [
         ("human", "inferred"),
         ("human", "stated"),
@@ -129,7 +126,7 @@ def test_each_user_message_has_its_speaker():
         ("human", "inferred"),
     ]
     assert marks[1]["prompt"] == "!git diff --stat"
-    assert [entry["vacr"].get("prompt") for entry in entries(CLAW, "user")] == [
+    assert [entry["vacr"].get("prompt") for entry in list_entries(CLAW, "user")] == [
         None,
         "Count the lines of notes.md",
         "thanks",
@@ -157,7 +154,7 @@ OUTCOMES = [
 @pytest.mark.parametrize(("tool", "text", "details", "flag", "status", "code"), OUTCOMES)
 def test_outcome_follows_the_evidence(tool, text, details, flag, status, code):
     record = record_of(session((tool, {}, text, details, flag)), "pi")
-    (result,) = entries(record, "tool-result")
+    (result,) = list_entries(record, "tool-result")
     assert result.get("status") == status
     assert result["vacr"].get("exit-code") == code
 
@@ -173,7 +170,7 @@ def test_a_file_of_openclaw_is_not_one_of_pi():
 @pytest.mark.parametrize("text", ["[note] 2026-03-09 15:02 is too late", "[a list] of things", ""])
 def test_a_persons_brackets_stay_in_the_prompt(text):
     data = jsonl(*list(independent.values(CLAW_DATA))[:4], line(9, "user", content=text))
-    entry = entries(record_of(data), "user")[0]
+    entry = list_entries(record_of(data), "user")[0]
     assert "prompt" not in entry["vacr"]
 
 
@@ -183,7 +180,7 @@ CLAW_DATA = (FIXTURES / "openclaw" / "session.jsonl").read_bytes()
 def test_a_message_of_an_unknown_role_is_an_event():
     record = record_of(jsonl(HEADER, line(1, "user", content="hi"), line(2, "oracle", content="?")))
     (event,) = [
-        entry for entry in entries(record, "system-event") if entry["event-type"] == "message"
+        entry for entry in list_entries(record, "system-event") if entry["event-type"] == "message"
     ]
     assert event["data"]["message"]["role"] == "oracle"
     assert record["vacr"]["drift"]["types"] == {"message": 1}

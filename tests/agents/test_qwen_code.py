@@ -3,6 +3,7 @@
 import pytest
 
 from tests.agents import independent
+from tests.agents.entries import list_entries
 from tests.agents.independent import record_labels
 from tests.attribution.sessions import find_contributors, list_changes, read_records
 from tests.conftest import FIXTURES, jsonl, native_files, record_of
@@ -43,10 +44,6 @@ def session(*calls):
     return jsonl(*lines)
 
 
-def entries(record, kind):
-    return [entry for entry in record["session"]["entries"] if entry["type"] == kind]
-
-
 def test_the_session_is_described():
     trace = SESSION["session"]
     assert trace["session-id"] == "0b7c9d10-1111-4aaa-8bbb-00000000a001"
@@ -73,7 +70,7 @@ def test_telemetry_does_not_count_as_usage():
         "reasoning": 10,
         "total": 1034,
     }
-    assert entries(REWOUND, "assistant")[-1]["token-usage"]["output"] == 5
+    assert list_entries(REWOUND, "assistant")[-1]["token-usage"]["output"] == 5
 
 
 def test_lines_that_a_rewind_took_back_are_marked():
@@ -85,7 +82,7 @@ def test_a_sub_agent_names_its_parent():
     assert CHILD["vacr"]["parent"] == {"session-id": SESSION["session"]["session-id"]}
     assert CHILD["session"]["session-id"].endswith("/explore-1")
     assert CHILD["session"]["format"] == "autonomous"
-    speakers = [entry["vacr"].get("speaker") for entry in entries(CHILD, "user")]
+    speakers = [entry["vacr"].get("speaker") for entry in list_entries(CHILD, "user")]
     assert speakers == ["parent-agent", None, "host"]
 
 
@@ -108,7 +105,7 @@ def test_labels_agree_with_an_independent_count():
 
 
 def test_each_user_message_has_its_speaker():
-    marks = [entry["vacr"] for entry in entries(SESSION, "user") if "speaker" in entry["vacr"]]
+    marks = [entry["vacr"] for entry in list_entries(SESSION, "user") if "speaker" in entry["vacr"]]
     assert [(mark["speaker"], mark["speaker-basis"], mark.get("prompt")) for mark in marks] == [
         ("human", "inferred", "Round the total. 🧾"),
         ("human", "stated", None),
@@ -137,7 +134,7 @@ def test_each_user_message_has_its_speaker():
 )
 def test_texts_of_the_host_are_not_a_persons(texts, who, prompt):
     data = jsonl(line(1, "user", *[{"text": text} for text in texts]))
-    (entry,) = entries(record_of(data), "user")
+    (entry,) = list_entries(record_of(data), "user")
     assert (entry["vacr"]["speaker"], entry["vacr"].get("prompt")) == (who, prompt)
 
 

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.agents import natives
+from tests.agents.entries import list_typed
 from tests.agents.test_way_back import check, check_all, compact
 from tests.attribution.sessions import list_changes, read_records
 from tests.conftest import FIXTURES, record_of, records_of
@@ -21,26 +22,17 @@ WINDSURF = record_of(TRANSCRIPT)
 FIRST, SECOND = records_of(TRACES)
 
 
-def typed(record, *types):
-    entries = [
-        child
-        for entry in record["session"]["entries"]
-        for child in (entry, *entry.get("children", ()))
-    ]
-    return [entry for entry in entries if entry["type"] in types]
-
-
 # --- Windsurf ---
 
 
 def test_windsurf_messages_and_steps():
-    assert [entry.get("content") for entry in typed(WINDSURF, "user", "assistant")] == [
+    assert [entry.get("content") for entry in list_typed(WINDSURF, "user", "assistant")] == [
         "Name the tax in @[notes.md]",
         "I read the notes.",
         None,
         "The test fails.",
     ]
-    calls = typed(WINDSURF, "tool-call")
+    calls = list_typed(WINDSURF, "tool-call")
     assert [call["name"] for call in calls][:3] == ["view_file", "code_action", "code_action"]
     assert calls[4]["input"] == {"command": "make test", "cwd": "/home/mira/invoice"}
     assert calls[4]["children"][0]["output"] == "failed\n"
@@ -50,7 +42,7 @@ def test_windsurf_messages_and_steps():
 def test_windsurf_outcomes():
     results = [
         (entry.get("status"), entry["vacr"].get("exit-code"))
-        for entry in typed(WINDSURF, "tool-result")
+        for entry in list_typed(WINDSURF, "tool-result")
     ]
     assert results == [
         ("success", None),
@@ -115,7 +107,7 @@ def test_traces_have_a_record_for_each_conversation():
 
 
 def test_spans_become_calls_and_answers():
-    calls = typed(FIRST, "tool-call")
+    calls = list_typed(FIRST, "tool-call")
     assert [call["name"] for call in calls] == [
         "get_file",
         "create_file",
@@ -124,19 +116,19 @@ def test_spans_become_calls_and_answers():
     ]
     assert calls[0]["input"] == {"path": "src/App.cs"}
     assert calls[0]["timestamp"] == 1793610001000
-    (answer,) = typed(FIRST, "assistant")
+    (answer,) = list_typed(FIRST, "assistant")
     assert answer["token-usage"] == {"input": 900, "output": 40}
     assert answer["model-id"] == "gpt-5.5-2026"
 
 
 def test_status_of_a_span_is_the_outcome():
-    assert [entry.get("status") for entry in typed(FIRST, "tool-result")] == [
+    assert [entry.get("status") for entry in list_typed(FIRST, "tool-result")] == [
         None,
         None,
         None,
         "error",
     ]
-    assert [entry.get("status") for entry in typed(SECOND, "tool-result")] == ["success"]
+    assert [entry.get("status") for entry in list_typed(SECOND, "tool-result")] == ["success"]
 
 
 def test_spans_form_a_tree():

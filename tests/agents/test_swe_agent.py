@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.agents import rebuild
+from tests.agents.entries import list_entries
 from tests.attribution.sessions import list_changes
 from tests.conftest import FIXTURES, record_of
 from tests.discovery import homes
@@ -21,14 +22,10 @@ def read(path):
     return record_of(path.read_bytes())
 
 
-def entries_of(record, kind):
-    return [entry for entry in record["session"]["entries"] if entry["type"] == kind]
-
-
 def outcomes(record):
     return [
         (entry["call-id"], entry.get("status"), entry.get("vacr", {}).get("exit-code"))
-        for entry in entries_of(record, "tool-result")
+        for entry in list_entries(record, "tool-result")
     ]
 
 
@@ -43,19 +40,19 @@ def test_command_in_a_fence_is_a_call_and_the_next_observation_its_result():
         ("step-3", "error", 1),
         ("step-4", "timeout", None),
     ]
-    calls = [c for e in entries_of(record, "assistant") for c in e.get("children", ())]
+    calls = [c for e in list_entries(record, "assistant") for c in e.get("children", ())]
     assert calls[-1]["vacr"]["status"] == "no-result"
 
 
 def test_task_of_a_benchmark_has_no_known_speaker():
     speakers = [
-        e["vacr"]["speaker"] for e in entries_of(read(MINI / "mini-text.traj.json"), "user")
+        e["vacr"]["speaker"] for e in list_entries(read(MINI / "mini-text.traj.json"), "user")
     ]
     assert speakers == ["unknown", "host", "host"]
 
 
 def test_person_who_interrupts_is_stated():
-    users = entries_of(read(MINI / "mini-calls.traj.json"), "user")
+    users = list_entries(read(MINI / "mini-calls.traj.json"), "user")
     assert [(e["vacr"]["speaker"], e["vacr"]["speaker-basis"]) for e in users] == [
         ("human", "inferred"),
         ("human", "stated"),
@@ -78,9 +75,9 @@ def read_run(value):
 
 
 def test_prompt_is_the_task_without_the_template_around_it():
-    (prompt,) = entries_of(read_run(build_run()), "user")
+    (prompt,) = list_entries(read_run(build_run()), "user")
     assert prompt["vacr"]["prompt"] == "Round it."
-    (other,) = entries_of(read_run(build_run(template="{{task}}")), "user")
+    (other,) = list_entries(read_run(build_run(template="{{task}}")), "user")
     assert "prompt" not in other["vacr"]
 
 
@@ -88,7 +85,7 @@ def test_tokens_of_a_rejected_answer_count():
     usage = {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}
     extra = {"interrupt_type": "FormatError", "response": {"model": "m-1", "usage": usage}}
     record = read_run(build_run({"role": "user", "content": "No call.", "extra": extra}))
-    (event,) = entries_of(record, "user")[1]["children"]
+    (event,) = list_entries(record, "user")[1]["children"]
     assert (event["event-type"], event["model-id"]) == ("model-usage", "m-1")
     assert event["token-usage"] == {"input": 9, "output": 2, "total": 11}
     assert record["session"]["agent-meta"]["model-id"] == "m-1"
@@ -99,7 +96,7 @@ def test_members_of_an_odd_type_are_kept(odd):
     record = read_run(build_run({"role": odd, "content": "Hm.", "extra": {"timestamp": 5.5}}))
     assert record["session"]["entries"][1]["type"] == "system-event"
     message = {"role": "user", "content": "Hm.", "extra": {"interrupt_type": odd}}
-    assert entries_of(read_run(build_run(message)), "user")[1]["vacr"]["speaker"] == "host"
+    assert list_entries(read_run(build_run(message)), "user")[1]["vacr"]["speaker"] == "host"
 
 
 def test_command_that_submits_succeeded_and_others_after_it_never_ran():
@@ -127,7 +124,7 @@ def test_calls_of_version_2_are_paired_by_id():
         ("call_2", "success", 0),
         ("call_3", "timeout", None),
     ]
-    answer = entries_of(record, "assistant")[0]
+    answer = list_entries(record, "assistant")[0]
     assert [child["type"] for child in answer["children"]] == ["reasoning", "tool-call"]
     assert answer["token-usage"] == {
         "input": 101,
@@ -184,7 +181,7 @@ def test_last_run_is_listed_on_each_system(tmp_path, system, folder):
 
 def test_steps_are_kept_with_their_observations():
     record = read(SWE / "calls.traj")
-    results = entries_of(record, "tool-result")
+    results = list_entries(record, "tool-result")
     assert ["step" in entry for entry in results] == [False, *[True] * 7]
     assert "trajectory" not in record["session"]
     assert record["session"]["environment"]["working-dir"] == "/testbed"
@@ -222,10 +219,10 @@ def test_edits_that_the_editor_confirmed_are_attributed():
 
 def test_action_without_a_call_becomes_one():
     record = read(SWE / "text.traj")
-    (call,) = [c for e in entries_of(record, "assistant") for c in e.get("children", ())]
+    (call,) = [c for e in list_entries(record, "assistant") for c in e.get("children", ())]
     assert (call["input"], call["call-id"]) == ({"command": "ls -a\n"}, "step-1")
     assert outcomes(record) == [("step-1", None, None)]
-    assert [e["vacr"]["speaker"] for e in entries_of(record, "user")] == ["unknown", "host"]
+    assert [e["vacr"]["speaker"] for e in list_entries(record, "user")] == ["unknown", "host"]
 
 
 def test_trajectories_of_the_current_folder_are_listed(tmp_path, monkeypatch):

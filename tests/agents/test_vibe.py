@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.agents import rebuild
-from tests.attribution.sessions import find_contributors, list_changes
+from tests.agents.entries import list_last_lines, list_typed
+from tests.attribution.sessions import find_contributors
 from tests.conftest import FIXTURES, jsonl, limit_examples, record_of, stranger
 from tests.discovery import homes
 from tests.record.value_strategies import JSON
@@ -44,17 +45,6 @@ def talk(*calls):
     assert validate(record).findings == []
     rebuild.assert_same([record], lines)
     return record
-
-
-def list_typed(record, kind):
-    entries = record["session"]["entries"]
-    children = [child for entry in entries for child in entry.get("children", ())]
-    return [entry for entry in entries + children if entry["type"] == kind]
-
-
-def list_lines(record):
-    """Return the lines of the last change of each file whose place is known."""
-    return {path: lines for path, lines, _ in list_changes([record]) if lines}
 
 
 # --- sessions ---
@@ -158,13 +148,13 @@ def test_outcome_of_a_call(tool, result, expected):
 
 
 def test_edit_after_a_read():
-    changes = list_lines(read_folder(FOLDER))
+    changes = list_last_lines(read_folder(FOLDER))
     assert changes == {"till/total.py": [[2, 2]], "NOTES.md": [[1, 1]]}
 
 
 def test_blocks_of_the_older_editor():
     record = record_of(OLD_FILE.read_bytes(), name=OLD_FILE.name)
-    assert list_lines(record) == {"tax.py": [[1, 1]]}
+    assert list_last_lines(record) == {"tax.py": [[1, 1]]}
 
 
 @pytest.mark.parametrize(
@@ -181,13 +171,13 @@ def test_blocks_of_the_older_editor():
     ],
 )
 def test_change_without_evidence_is_not_attributed(tool, arguments, result):
-    assert list_lines(talk((tool, arguments, result))) == {}
+    assert list_last_lines(talk((tool, arguments, result))) == {}
 
 
 def test_edit_of_a_written_file():
     write = ("write_file", {"path": "/w/a.py", "content": "a = 1\n"}, WROTE)
     edit = ("edit", EDIT, "file: /w/a.py\nmessage: The file has been updated")
-    assert list(list_lines(talk(write, edit)).values()) == [[[1, 1]]]
+    assert list(list_last_lines(talk(write, edit)).values()) == [[[1, 1]]]
 
 
 def test_cut_read_shows_a_part():
@@ -195,7 +185,7 @@ def test_cut_read_shows_a_part():
     edit = {"file_path": "/w/a.py", "old_string": "b = 2", "new_string": "b = 3"}
     calls = [("read_file", {"path": "/w/a.py", "offset": 4}, read)]
     calls.append(("edit", edit, "file: /w/a.py\nmessage: ok"))
-    assert list(list_lines(talk(*calls)).values()) == [[[5, 5]]]
+    assert list(list_last_lines(talk(*calls)).values()) == [[[5, 5]]]
 
 
 # --- damage ---

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tests.agents import rebuild
+from tests.agents.entries import list_last_lines, list_typed
 from tests.attribution.sessions import list_changes
 from tests.conftest import jsonl, record_of, stranger
 from tests.discovery import homes
@@ -49,17 +50,6 @@ def talk(zed, *messages, **more):
     """Return the record of a thread."""
     zed.add(thread(user(1, "Go."), *messages, **more))
     return read_records(zed.path)[THREAD]
-
-
-def list_typed(record, kind):
-    entries = record["session"]["entries"]
-    children = [child for entry in entries for child in entry.get("children", ())]
-    return [entry for entry in entries + children if entry["type"] == kind]
-
-
-def list_lines(record):
-    """Return the lines of the last change of each file whose place is known."""
-    return {path: lines for path, lines, _ in list_changes([record]) if lines}
 
 
 # --- the database ---
@@ -213,19 +203,19 @@ def test_new_file_is_recorded(zed):
 )
 def test_edit_without_texts_is_not_attributed(zed, text, more):
     record = talk(zed, call("c1", "edit_file", {"path": TOTAL}, text, **more))
-    assert list_lines(record) == {}
+    assert list_last_lines(record) == {}
 
 
 def test_input_of_older_versions(zed):
     message = call("c1", "write_file", {"path": "till/a.py"}, "Edited", output=edited("", "a\n"))
     message["Agent"]["content"][0]["ToolUse"]["input"] = {"path": "till/a.py"}
-    assert list_lines(talk(zed, message)) == {"a.py": [[1, 1]]}
+    assert list_last_lines(talk(zed, message)) == {"a.py": [[1, 1]]}
 
 
 def test_shell_starts_in_the_named_folder(zed):
     arguments = {"command": "echo a > a.txt", "cd": "till"}
     record = talk(zed, call("c1", "terminal", arguments, "Command executed successfully."))
-    assert list_lines(record) == {"a.txt": [[1, 1]]}
+    assert list_last_lines(record) == {"a.txt": [[1, 1]]}
 
 
 # --- damage ---

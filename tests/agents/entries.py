@@ -1,0 +1,24 @@
+"""The entries of a record that a test of an agent is about."""
+
+from tests.attribution.sessions import list_changes
+from vacr.record import walk_entries
+
+
+def list_entries(record, *types):
+    """Return the entries of some types, without children."""
+    return [entry for entry in record["session"]["entries"] if entry["type"] in types]
+
+
+def list_typed(record, *types):
+    """Return the entries of some types, children included."""
+    return [entry for entry in walk_entries(record["session"]["entries"]) if entry["type"] in types]
+
+
+def list_events(record, name):
+    """Return the events of this name."""
+    return [entry for entry in record["session"]["entries"] if entry.get("event-type") == name]
+
+
+def list_last_lines(record):
+    """Return the lines of the last change of each file whose place is known."""
+    return {path: lines for path, lines, _ in list_changes([record]) if lines}
