@@ -37,7 +37,7 @@ def calls_of(record):
     ]
 
 
-def results_of(record):
+def list_results(record):
     return [
         child["status"]
         for entry in record["session"]["entries"]
@@ -150,7 +150,7 @@ def test_windows_line_ends_are_split_as_others():
 
 def test_edit_that_aider_applied_is_a_success():
     record = run(block("a.py", "x = 1\n", "x = 2\n"), "> Applied edit to a.py  \n")
-    assert (calls_of(record), results_of(record)) == (
+    assert (calls_of(record), list_results(record)) == (
         [("search-replace", "a.py", None)],
         ["success"],
     )
@@ -163,7 +163,7 @@ def test_edit_without_a_word_of_aider_has_no_result():
 
 def test_blocks_that_matched_are_applied_beside_one_that_did_not():
     first, _ = records_of(CHAT.read_bytes())
-    assert results_of(first) == ["success", "success", "error", "success"]
+    assert list_results(first) == ["success", "success", "error", "success"]
 
 
 def test_edit_that_cannot_be_read_has_no_place():

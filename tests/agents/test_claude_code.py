@@ -7,7 +7,7 @@ SHAPES = record_of((FIXTURES / "claude" / "shapes.jsonl").read_bytes())
 EXAMPLE = record_of((EXAMPLES / "claude-code.jsonl").read_bytes())
 
 
-def entries(record, **members):
+def find_entries(record, **members):
     return [
         entry
         for entry in record["session"]["entries"]
@@ -41,7 +41,7 @@ def test_the_session_is_described():
 
 
 def test_message_is_lifted_and_other_members_stay():
-    entry = entries(EXAMPLE, type="user")[0]
+    entry = find_entries(EXAMPLE, type="user")[0]
     assert entry["content"].startswith("The invoice total is off")
     assert entry["timestamp"] == "2026-03-14T09:26:01.250Z"
     assert entry["message"] == {"role": "user"}
@@ -52,12 +52,14 @@ def test_message_is_lifted_and_other_members_stay():
 
 
 def test_children_are_views_of_the_blocks():
-    (entry,) = [entry for entry in entries(EXAMPLE, type="assistant") if "quantize" in str(entry)]
+    (entry,) = [
+        entry for entry in find_entries(EXAMPLE, type="assistant") if "quantize" in str(entry)
+    ]
     block = entry["content"][0]
     assert entry["children"] == [
         {"type": "tool-call", "name": "Edit", "input": block["input"], "call-id": "toolu_02Edit"},
     ]
-    (failed,) = [entry for entry in entries(EXAMPLE, type="user") if "NameError" in str(entry)]
+    (failed,) = [entry for entry in find_entries(EXAMPLE, type="user") if "NameError" in str(entry)]
     assert failed["children"] == [
         {
             "type": "tool-result",
@@ -73,7 +75,7 @@ def test_children_are_views_of_the_blocks():
 def test_usage_is_counted_once_for_an_api_message_with_its_final_numbers():
     split = [
         entry
-        for entry in entries(EXAMPLE, type="assistant")
+        for entry in find_entries(EXAMPLE, type="assistant")
         if entry["message"]["id"] == "msg_01Rounding"
     ]
     assert len(split) == 3
@@ -87,16 +89,16 @@ def test_usage_is_counted_once_for_an_api_message_with_its_final_numbers():
 
 
 def test_known_events_have_the_names_of_the_specification():
-    (entry,) = entries(EXAMPLE, event_type="permission-change")
+    (entry,) = find_entries(EXAMPLE, event_type="permission-change")
     assert entry["data"] == {"permissionMode": "acceptEdits"}
     assert entry["vacr"] == {"native": {"type": "permission-mode"}}
     assert [
-        entry["data"]["operation"] for entry in entries(EXAMPLE, event_type="queue-operation")
+        entry["data"]["operation"] for entry in find_entries(EXAMPLE, event_type="queue-operation")
     ] == ["enqueue", "remove"]
 
 
 def test_other_lines_are_events_under_their_native_type():
-    (entry,) = entries(EXAMPLE, event_type="attachment")
+    (entry,) = find_entries(EXAMPLE, event_type="attachment")
     assert entry["data"]["attachment"]["type"] == "skill_listing"
     assert entry["sessionId"] == "6f0d1c52-8a3e-4b57-9c1d-2e7a90b4d113"
     assert entry["parent-id"]
@@ -105,22 +107,26 @@ def test_other_lines_are_events_under_their_native_type():
 def test_compaction_keeps_its_logical_parent():
     (boundary,) = [
         entry
-        for entry in entries(SHAPES, event_type="system")
+        for entry in find_entries(SHAPES, event_type="system")
         if entry["data"]["subtype"] == "compact_boundary"
     ]
     assert "parent-id" not in boundary
     assert boundary["data"]["logicalParentUuid"]
     assert boundary["data"]["compactMetadata"] == {"trigger": "manual", "preTokens": 15500}
-    (summary,) = [entry for entry in entries(SHAPES, type="user") if entry.get("isCompactSummary")]
+    (summary,) = [
+        entry for entry in find_entries(SHAPES, type="user") if entry.get("isCompactSummary")
+    ]
     assert summary["parent-id"] == boundary["id"]
 
 
 def test_branches_share_a_parent():
     (first,) = [
-        entry for entry in entries(SHAPES, type="assistant") if "First answer." in str(entry)
+        entry for entry in find_entries(SHAPES, type="assistant") if "First answer." in str(entry)
     ]
     (second,) = [
-        entry for entry in entries(SHAPES, type="assistant") if "redacted_thinking" in str(entry)
+        entry
+        for entry in find_entries(SHAPES, type="assistant")
+        if "redacted_thinking" in str(entry)
     ]
     assert first["parent-id"] == second["parent-id"]
 
@@ -128,7 +134,7 @@ def test_branches_share_a_parent():
 def test_sub_agent_messages_in_progress_lines_are_children_of_the_event():
     progress = [
         entry
-        for entry in entries(SHAPES, event_type="progress")
+        for entry in find_entries(SHAPES, event_type="progress")
         if entry["data"]["data"]["type"] == "agent_progress"
     ]
     assert [entry["children"][0]["type"] for entry in progress] == ["user", "assistant", "user"]
@@ -146,7 +152,7 @@ def test_sub_agent_messages_in_progress_lines_are_children_of_the_event():
 
 def test_synthetic_messages_have_no_model():
     (entry,) = [
-        entry for entry in entries(SHAPES, type="assistant") if "529" in str(entry["content"])
+        entry for entry in find_entries(SHAPES, type="assistant") if "529" in str(entry["content"])
     ]
     assert "model-id" not in entry
     assert "token-usage" not in entry
@@ -157,7 +163,7 @@ def test_synthetic_messages_have_no_model():
 def test_encrypted_reasoning_is_kept():
     redacted, thought = [
         entry["children"][0]
-        for entry in entries(SHAPES, type="assistant")
+        for entry in find_entries(SHAPES, type="assistant")
         if "thinking" in str(entry["content"])
     ]
     assert redacted == {"type": "reasoning", "content": "", "encrypted": "UkVEQUNURUQ="}
@@ -245,7 +251,7 @@ def test_unknown_lines_and_members_are_kept_and_counted():
         },
         "types": {"brand-new": 1, "content/hologram": 1},
     }
-    assert entries(record, event_type="brand-new")[0]["data"] == {"x": 1}
+    assert find_entries(record, event_type="brand-new")[0]["data"] == {"x": 1}
 
 
 @pytest.mark.parametrize(

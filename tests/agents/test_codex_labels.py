@@ -48,13 +48,13 @@ def wrap(code, output=""):
     return json.dumps({"output": output, "metadata": {"exit_code": code}}, separators=(",", ":"))
 
 
-def results_of(*lines):
+def list_results(*lines):
     entries = record_of(jsonl(meta(source="cli"), *lines))["session"]["entries"]
     return [entry for entry in entries if entry["type"] == "tool-result"]
 
 
 def outcome(name, output, *events):
-    (result,) = results_of(call(name), *events, answer(output))
+    (result,) = list_results(call(name), *events, answer(output))
     status, code = result.get("status"), result["vacr"].get("exit-code")
     assert result.get("is-error") == {"success": False, "running": None, None: None}.get(
         status, True
@@ -233,23 +233,23 @@ def test_event_beats_an_output_that_says_aborted_by_user(name, reported, expecte
     [HEADER.format(1, ""), FREE.format(0, ""), wrap(1), ABORTED, "patch rejected", "error: x"],
 )
 def test_text_of_a_result_without_its_call_is_not_the_hosts(output):
-    (result,) = results_of(answer(output))
+    (result,) = list_results(answer(output))
     assert "status" not in result
     assert "exit-code" not in result["vacr"]
     end = event("exec_command_end", call_id="c1", exit_code=3)
-    (result,) = results_of(end, answer(output))
+    (result,) = list_results(end, answer(output))
     assert (result["status"], result["vacr"]["exit-code"]) == ("error", 3)
 
 
 def test_tool_of_a_server_may_have_the_name_of_a_tool_of_codex():
     foreign = call("exec_command")
     foreign["payload"]["namespace"] = "mcp__remote__"
-    (result,) = results_of(foreign, answer(HEADER.format(1, "")))
+    (result,) = list_results(foreign, answer(HEADER.format(1, "")))
     assert "status" not in result
 
 
 def test_running_command_is_resolved_by_the_call_that_sees_its_end():
-    first, poll, other, last = results_of(
+    first, poll, other, last = list_results(
         call("exec_command", "c1", cmd="make"),
         answer(RUNNING.format(7), "c1"),
         call("write_stdin", "c2", session_id=7, chars=""),
@@ -266,7 +266,7 @@ def test_running_command_is_resolved_by_the_call_that_sees_its_end():
 
 
 def test_running_script_is_resolved_by_wait():
-    first, last = results_of(
+    first, last = list_results(
         call("exec", "c1"),
         answer("Script running with cell ID 3\nWall time 1.0 seconds\nOutput:\n", "c1"),
         call("wait", "c2", cell_id="3"),
@@ -277,7 +277,7 @@ def test_running_script_is_resolved_by_wait():
 
 
 def test_failed_poll_resolves_nothing():
-    first, _ = results_of(
+    first, _ = list_results(
         call("exec_command", "c1"),
         answer(RUNNING.format(7), "c1"),
         call("write_stdin", "c2", session_id=7),
@@ -290,7 +290,7 @@ def test_failed_poll_resolves_nothing():
 @pytest.mark.parametrize("has_poll", [True, False])
 def test_event_decides_about_a_running_command_that_no_call_resolves(has_poll):
     poll = [call("write_stdin", "c2", session_id=7), answer(HEADER.format(2, ""), "c2")]
-    first, *_ = results_of(
+    first, *_ = list_results(
         call("exec_command", "c1"),
         answer(RUNNING.format(7), "c1"),
         event("exec_command_end", call_id="c1", exit_code=2, status="failed"),
@@ -301,7 +301,7 @@ def test_event_decides_about_a_running_command_that_no_call_resolves(has_poll):
 
 
 def test_events_of_a_repeated_call_id_do_not_swap_outcomes():
-    first, second, third = results_of(
+    first, second, third = list_results(
         call("exec_command"),
         event("exec_command_end", call_id="c1", exit_code=0, status="completed"),
         answer("x"),
@@ -319,7 +319,7 @@ def test_events_of_a_repeated_call_id_do_not_swap_outcomes():
 def test_native_status_moves():
     output = item(type="tool_search_output", call_id="c1", status="completed", tools=[])
     search = item(type="tool_search_call", call_id="c1", arguments={})
-    (result,) = results_of(search, output)
+    (result,) = list_results(search, output)
     assert (result["status"], result["payload"]["status"]) == ("success", "completed")
 
 

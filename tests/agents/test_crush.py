@@ -36,7 +36,7 @@ def main_record(crush, tmp_path):
     return next(r for r in read_records(live) if r["session"]["session-id"] == SESSION)
 
 
-def results_of(record):
+def list_results(record):
     return {
         child["call-id"]: child
         for entry in record["session"]["entries"]
@@ -178,7 +178,7 @@ def test_change_within_a_second_changes_the_mark(crush):
 )
 def test_outcome_of_a_command(tmp_path, crush, output, error, expected):
     crush.call("c1", "bash", {"command": "make"}, output, error=error)
-    result = results_of(main_record(crush, tmp_path))["c1"]
+    result = list_results(main_record(crush, tmp_path))["c1"]
     assert (result.get("status"), result.get("vacr", {}).get("exit-code")) == expected
 
 

@@ -28,7 +28,7 @@ def read_records(path):
     return {record["session"]["session-id"]: record for record in records}
 
 
-def results_of(*calls):
+def list_results(*calls):
     return list_entries(record_of(session(*calls), "openclaw"), "tool-result")
 
 
@@ -99,7 +99,7 @@ def test_a_database_with_an_emptied_table_is_read(path, table):
 def test_a_command_in_the_background_is_resolved_by_the_look_that_saw_its_end():
     running = {"status": "running", "sessionId": "calm-coral"}
     ended = {"status": "failed", "sessionId": "calm-coral", "exitCode": 1}
-    began, looked, saw = results_of(
+    began, looked, saw = list_results(
         ("exec", {"command": "make"}, "Command still running", running, False),
         ("process", {"action": "poll", "sessionId": "calm-coral"}, "", running, False),
         ("process", {"action": "poll", "sessionId": "calm-coral"}, "", ended, False),
@@ -129,13 +129,13 @@ def test_a_command_in_the_background_is_resolved_by_the_look_that_saw_its_end():
     ],
 )
 def test_the_end_of_a_command_is_told_by_details_and_text(details, text, flag, status):
-    (result,) = results_of(("exec", {"command": "make"}, text, details, flag))
+    (result,) = list_results(("exec", {"command": "make"}, text, details, flag))
     assert result.get("status") == status
 
 
 def test_a_request_to_stop_a_process_succeeds():
     text = "Termination requested for session calm-coral."
-    (result,) = results_of(
+    (result,) = list_results(
         (
             "process",
             {"action": "kill", "sessionId": "calm-coral"},

@@ -21,7 +21,7 @@ def read(name):
     return record_of((HANDS / name).read_bytes())
 
 
-def results_of(record):
+def list_results(record):
     return {
         entry["call-id"]: (entry.get("status"), entry.get("vacr", {}).get("exit-code"))
         for entry in record["session"]["entries"]
@@ -76,7 +76,7 @@ def test_folder_with_other_events_is_not_a_conversation(tmp_path):
 
 
 def test_outcomes():
-    assert results_of(read("hands-events.jsonl")) == {
+    assert list_results(read("hands-events.jsonl")) == {
         "c1": ("success", None),
         "c2": ("error", 2),
         "c3": ("success", None),
@@ -115,13 +115,13 @@ def test_only_models_that_were_used_are_named():
 def test_each_task_of_an_output_is_a_session():
     first, second = records_of((HANDS / "hands-output.jsonl").read_bytes())
     assert first["session"]["session-id"] != second["session"]["session-id"]
-    assert results_of(first) == {"action-1": ("success", 0), "action-2": (None, None)}
+    assert list_results(first) == {"action-1": ("success", 0), "action-2": (None, None)}
     assert first["session"]["entries"][0]["vacr"]["speaker"] == "unknown"
 
 
 def test_observation_belongs_to_the_action_that_it_names():
     record = read("hands-list.json")
-    assert results_of(record) == {"event-1": ("error", 1)}
+    assert list_results(record) == {"event-1": ("error", 1)}
     kinds = [entry["type"] for entry in record["session"]["entries"]]
     assert kinds == ["user", "assistant", "tool-result", "system-event", "assistant"]
 
@@ -197,4 +197,4 @@ def test_a_command_that_the_host_stopped_waiting_for_has_no_success(suffix, stat
     seen["metadata"] = {"exit_code": -1, "suffix": suffix}
     answer = {"kind": "ObservationEvent", "source": "environment", "tool_name": "terminal"}
     record = record_of(jsonl(call, answer | {"tool_call_id": "c1", "observation": seen}))
-    assert results_of(record) == {"c1": (status, None)}
+    assert list_results(record) == {"c1": (status, None)}
