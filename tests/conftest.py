@@ -232,7 +232,7 @@ def native_files(agent: str) -> list[Path]:
         if not {"storage", "tool-results"} & set(path.parts) and not path.name.endswith(COMPANIONS)
     ]
     real = sorted((CORPUS / agent).glob("*")) if CORPUS.is_dir() else []
-    # An input history names no program: it is read only beside the chat that it belongs to.
+    # An input history names no program: it is read only next to the chat that it belongs to.
     real = [path for path in real if not path.name.endswith(".input.history")]
     databases = (b"SQLite format 3", b"\x37\x7f\x06")
     return [

@@ -1,3 +1,3 @@
-"""The version of vacr, which records name as that of their recording agent."""
+"""The version of vacr, which records name as the version of their recording agent."""
 
 __version__ = "0.2.0"

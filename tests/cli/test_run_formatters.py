@@ -13,7 +13,7 @@ from vacr.workflows.formatters import FORMATTERS, FormatterRunner, find_formatte
 
 pytestmark = pytest.mark.component
 
-# The formatter of this project is installed beside its Python.
+# The formatter of this project is installed next to its Python.
 PATH = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
 UGLY_PYTHON = "def total( lines ):\n    return sum( l for l in lines )\nname = 'it'\n"
 UGLY = {

@@ -222,7 +222,7 @@ def test_index_options_need_no_paths(run):
 
 
 def test_session_named_for_blame_does_not_change_later_answers(run, tmp_path):
-    """Its claims must not become those of the next session in the index."""
+    """Its claims must not become claims of the next session in the index."""
     home = tmp_path / "home"
     repository = tmp_path / "repository"
     repository.mkdir()

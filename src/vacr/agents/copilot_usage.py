@@ -98,7 +98,7 @@ class _ModelPass:
                 self._note_change(entry)
 
     def _assign_model(self, message: JsonObject) -> None:
-        """Set the model of a message: the stated one, that of its calls, or the current one."""
+        """Set the model of a message: stated, or the model of its calls, or the current one."""
         chain = get_chain(message)
         model = message.get("model-id")
         if model is None:

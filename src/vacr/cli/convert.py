@@ -159,7 +159,7 @@ def _check_output_name(output: str, form: str) -> Path:
     """Return the path of the output file.
 
     Raises:
-        UsageError: its ending is that of the other encoding.
+        UsageError: it has the ending of the other encoding.
     """
     suffix = Path(output).suffix
     if suffix in _FORM_SUFFIXES.values() and suffix != _FORM_SUFFIXES[form]:

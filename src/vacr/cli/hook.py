@@ -1,4 +1,4 @@
-"""`vacr hook`: hooks by which agents report what they do.
+"""`vacr hook`: hooks that report what agents do.
 
 The three verbs change or check the settings files of agents. A change is first shown as a diff, and
 written only if the user agrees:

@@ -1,4 +1,4 @@
-"""`vacr lsp`: the language server, by which an editor shows who wrote a line, and why."""
+"""`vacr lsp`: the language server: an editor asks it who wrote a line, and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`vacr mcp`: the MCP server, by which agents search and check past conversations.
+"""`vacr mcp`: the MCP server: agents use it to search and check past conversations.
 
 >>> from vacr.cli import run_command_line
 >>> run_command_line(["mcp", "install", "--agent", "cursor", "--project", "--dry-run"])

@@ -316,7 +316,7 @@ def _format_session_head(
 ) -> Iterator[TerminalLine]:
     """Yield the title, agent and models, and a line with id, folder and start of a session.
 
-    If `named`, the path of the record comes first. A title that repeats what was asked is left out.
+    If `named`, the path of the record comes first. A title that repeats the prompt is left out.
     """
     if named:
         yield TerminalLine(make_visible_line(recording.path), "dim")

@@ -69,7 +69,7 @@ from vacr.workflows import (
 @click.option(
     "--og",
     is_flag=True,
-    help="Also draw the summary as a picture for a pull request: an SVG file beside the page.",
+    help="Also draw the summary as a picture for a pull request: an SVG file next to the page.",
 )
 @click.option("--open", is_flag=True, help="Open the page in a browser.")
 @voice_options
@@ -131,7 +131,7 @@ def command(
     path = path if path is not None and not is_chosen else selected[0]
     if og and output == STDIN:
         raise UsageError(
-            "--og writes a picture beside the page, and standard output has no place for it",
+            "--og writes a picture next to the page, and standard output has no place for it",
             hint="Write the page to a file: -o page.html",
         )
     options = VerificationOptions(

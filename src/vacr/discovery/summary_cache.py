@@ -1,4 +1,4 @@
-"""Remember what was read from session files, so that the next listing reads only changed files.
+"""Remember the facts read from session files, so that the next listing reads only changed files.
 
 Reading both ends of a large session takes about a millisecond, and a machine may have 10,000
 sessions. The summaries lie in the file of caches in the state folder, which only the owner can

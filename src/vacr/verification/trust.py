@@ -372,7 +372,7 @@ def _check_certified_names(
 def _check_owner_of_key(owner: TrustedParty | None, signer: TrustedSigner) -> None:
     """Check that the party whose certificate this is also owns the key, if the store lists the key.
 
-    `owner` is the party for which the trust store lists the key, or None.
+    `owner` is the party that the trust store lists the key for, or None.
 
     Raises:
         InvalidStatement: another party owns it, and its validity and issuers would not count.

@@ -107,7 +107,7 @@ class Page:
     prices: PriceTable | None = None
     """Prices instead of those of the package."""
     lines: Mapping[str, Any] | None = None
-    """The lines of a range of commits, if they are to be shown."""
+    """The lines of a range of commits, if the page shows them."""
 
     def describe(self) -> dict[str, Any]:
         """Return the description of the page: trust, totals and verdicts, without the records."""
@@ -203,7 +203,7 @@ def render_site_index(
     """Yield the HTML of the index of an archive, piece by piece.
 
     `pages` are the cards of `build_index_card`, and `texts` the texts of each conversation, for the
-    search. `lines` are the lines of a range of commits, if they are to be shown.
+    search. `lines` are the lines of a range of commits, if the page shows them.
     """
     description: dict[str, Any] = {
         "title": make_visible(title),

@@ -196,7 +196,7 @@ def _list_project_places(
 
 
 def _make_no_sessions_error(folders: Sequence[str]) -> UnreadableInput:
-    """Return the error for folders in which no session worked."""
+    """Return the error for folders where no session worked."""
     return UnreadableInput(
         "no sessions of this repository found on this machine",
         where=", ".join(folders),

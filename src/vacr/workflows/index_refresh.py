@@ -63,7 +63,7 @@ ProgressCallback = Callable[[int, int], None]
 
 @dataclass
 class RefreshReport:
-    """What a refresh did, in numbers of sources: transcripts, and sessions of databases."""
+    """The result of a refresh in numbers of sources: transcripts, and sessions of databases."""
 
     added: int = 0
     """New or changed sources that were read."""

@@ -70,7 +70,7 @@ def plan_file_tasks(
     name, the later task names the first one in `clashes_with`.
 
     Raises:
-        UsageError: a name is that of several sessions.
+        UsageError: several sessions have one name.
     """
     tasks = [_plan_named_task(path, folder, options) for path in paths]
     joints = NameJoints(task.output for task in tasks)
@@ -90,7 +90,7 @@ def _plan_named_task(path: str, folder: str, options: RecordingOptions) -> Recor
     A name that neither a file nor a session has is a task that fails.
 
     Raises:
-        UsageError: the name is that of several sessions.
+        UsageError: several sessions have this name.
     """
     place = None
     if path != STDIN and not os.path.lexists(path):

@@ -69,7 +69,7 @@ def find_session_id(name: str, environment: Mapping[str, str] = os.environ) -> s
 def find_session_at(path: str, environment: Mapping[str, str] = os.environ) -> str | None:
     """Return the id of the session that an agent keeps in a file; `None` if no agent does.
 
-    In a database with several sessions, it is the one that was last used.
+    In a database with several sessions, it is the last one that was used.
     """
     place = make_absolute(path)
     found = [

@@ -1,4 +1,4 @@
-"""Trust stores on this machine: the user's own, a project's, and those that a command names.
+"""Trust stores on this machine: the user's own, a project's, and the ones in a command's options.
 
 The user's own store lies in vacr's configuration folder. A project may bring a store, too, but a
 clone could contain anybody's keys: it counts only after the user approved its bytes.

@@ -71,7 +71,7 @@ class WrittenPage:
     size: int
     """The size of the page in bytes."""
     picture: Path | None = None
-    """The picture beside the page, if one was written."""
+    """The picture next to the page, if one was written."""
 
     def describe(self) -> str:
         """Return a line for the terminal: the file, the verdict, the size and the state."""
@@ -121,7 +121,7 @@ class PageRun:
     """The lines of a range of commits, from `build_statistics_page`; an archive shows them in its
     index."""
     draws_pictures: bool = False
-    """Whether to write a picture of the summary beside each page."""
+    """Whether to write a picture of the summary next to each page."""
     selected: tuple[str, ...] = ()
     """Several sessions by path or id, to show as an archive instead of the path."""
     exit_code: int = 0

@@ -1,7 +1,7 @@
 r"""Aider's histories as records: the chat in Markdown, and the log of requests to the model.
 
 A chat history has many runs, and each run is a session. Every segment of it keeps its text, so the
-file can be rebuilt byte by byte. Beside these texts, vacr derives what other agents state: the
+file can be rebuilt byte by byte. vacr also derives from these texts what other agents state: the
 edits in an answer become calls, and Aider's messages about them (`Applied edit to …`) results.
 
 Aider writes the start of a run in local time without a zone, and no other time. Such times stay as
@@ -379,7 +379,7 @@ class _RunReader:
 
 
 def _make_result(call: JsonObject, applied: list[str], failure: str) -> JsonObject | None:
-    """Make the result of an edit, or return None if no message tells how it ended."""
+    """Make the result of an edit, or return None if no message states how it ended."""
     arguments = call["input"]
     path = arguments.get("path")
     if failure:

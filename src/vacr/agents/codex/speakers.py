@@ -201,7 +201,7 @@ def _get_origin(detail: Any) -> str:
 
 
 def _recognise_host_text(text: str) -> str:
-    """Return `host` or `hook` if a text is one that Codex writes, else an empty text."""
+    """Return `host` or `hook` if Codex writes such a text, else an empty text."""
     trimmed = text.strip()
     if trimmed.startswith("<") and trimmed.endswith(">"):
         opening = _OPENING_TAG.match(trimmed, 0, _MAX_TAG_LENGTH)

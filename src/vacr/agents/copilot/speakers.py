@@ -1,8 +1,8 @@
 """Who wrote a user message of Copilot CLI.
 
 The host states the origin of a message that nobody typed: a skill, another agent, or the loop of
-autopilot. In `content` stands what the person typed; what the host adds for the model stands in
-`transformedContent`.
+autopilot. `content` has the text that the person typed, and `transformedContent` the text with the
+additions of the host for the model.
 
     >>> from vacr.agents.copilot.speakers import classify_speaker
     >>> entry = {"type": "user", "content": "Go on.", "data": {"source": "skill-review"}}

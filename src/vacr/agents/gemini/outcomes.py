@@ -15,7 +15,7 @@ the result decides first. Its last lines state the exit code:
     ('error', 1)
 
 A program may print such a line at its end. Newer versions leave out an exit code of zero, so the
-text alone does not tell who wrote the line. The screen does: it shows only the program's output.
+text alone does not show who wrote the line. The screen does: it shows only the program's output.
 Without it, the line counts for nothing, unless all lines of the older versions are there.
 
     >>> end("success", "Exit Code: 1", "Output: Exit Code: 1\nProcess Group PGID: 7")

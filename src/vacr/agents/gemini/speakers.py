@@ -30,7 +30,7 @@ writes. A person may quote it, so the basis is `inferred`:
     >>> say("What does <session_context> mean?")
     Speaker(who='human', basis='inferred', prompt=None)
 
-A hint that a person types while a tool runs reaches the model beside the result of the tool. A
+A hint that a person types while a tool runs reaches the model with the result of the tool. A
 command that a person ran with `!` is that person's as well. In the session of a sub-agent the rest
 is the parent agent's.
 """
@@ -177,7 +177,7 @@ def _strip_added_texts(text: str) -> str:
 
 
 def _recognise_host_text(text: str) -> str:
-    """Return `host` or `hook` if a text is one that Gemini CLI writes, else an empty text."""
+    """Return `host` or `hook` if Gemini CLI writes such a text, else an empty text."""
     if text.startswith("<"):
         element = text[1 : text.find(">", 0, 40)]
         if text.endswith(f"</{element}>") and text.count(f"<{element}>") == 1:

@@ -19,7 +19,7 @@ True
 | `[call]` | the paths of a tool call's members: `id`, `name`, `input` |
 | `[roles]` | word → `user`, `assistant`, `tool` or `system` |
 | `[session]` | facts that the file does not state: `id`, `model`, `folder`, `start`, `agent`, … |
-| `[session-members]` | the paths of facts beside the list of messages: `id`, `model`, … |
+| `[session-members]` | the paths of facts next to the list of messages: `id`, `model`, … |
 
 A path is a text with dots (`log.turns`), or a list of names where a name has a dot itself.
 """

@@ -141,7 +141,7 @@ class ToolEvents(CallReports):
                     self._add(dict_or_empty(value))
 
     def _add(self, event: dict[str, Any]) -> None:
-        """Add an event, if it tells how a call ended."""
+        """Add an event, if it states how a call ended."""
         call_id, outcome = event.get("tool_call_id"), event.get("outcome")
         is_end = event.get("type") == "tool_completed"
         if is_end and type(call_id) is str and type(outcome) is str:

@@ -1,7 +1,7 @@
 r"""How a tool call of OpenClaw ended, and the output of its commands.
 
-OpenClaw rarely sets the flag of a result. A status in `details` tells how the call ended. A command
-that takes long goes on in the background, and `process` looks at it later:
+OpenClaw rarely sets the flag of a result. A status in `details` states how the call ended. A long
+command goes on in the background, and `process` looks at it later:
 
     >>> from vacr.agents.labels import CallResult
     >>> from vacr.agents.openclaw.outcomes import classify_outcome

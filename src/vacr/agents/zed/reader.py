@@ -2,7 +2,7 @@
 
 A message is an object whose one member names its kind: `User`, `Agent` or `Compaction`; so are the
 blocks in it. Texts, mentions and images are the content of its entry. Calls and reasoning become
-children, and so do the results of the calls, which Zed keeps beside the blocks.
+children, and so do the results of the calls, which Zed keeps apart from the blocks.
 
 Messages have no times. External agents in Zed, such as Claude Code, keep their own sessions.
 
@@ -267,7 +267,7 @@ def _make_child(block: Any, session: SessionBuilder) -> JsonObject:
 
 
 def _make_call(use: JsonObject) -> JsonObject:
-    """Turn a call into an entry; newer versions state the type of its input beside it."""
+    """Turn a call into an entry; newer versions state the type of its input next to it."""
     call: JsonObject = {"type": "tool-call"}
     ZED_USE_MOVES.apply(use, call)
     stated = call["input"]
