@@ -189,7 +189,7 @@ def make_file_name(name: bytes) -> bytes:
 
 
 def find_state_folder(environment: "os._Environ[bytes]") -> bytes:
-    """Return the state folder of vacr: as `vacr.files` finds it.
+    """Return the state folder of vacr, as `vacr.files` does.
 
     Here, a relative path in VACR_STATE is ignored: a hook must not fail.
     """
