@@ -1,4 +1,4 @@
-"""The key in a statement: a verifier without any other key can use it."""
+"""The key that a statement carries: found without any other key, and refused in a contradiction."""
 
 import cbor2
 import pytest
