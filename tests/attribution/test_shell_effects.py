@@ -63,6 +63,11 @@ def list_effects(command, output="", *, failed=False):
     ]
 
 
+def may_change_files(command):
+    """Return whether a command may change any file, named or not."""
+    return any(not isinstance(event, ObservedLines) for event in run_shell(make_call(command)))
+
+
 def written(path, text, *, append=False):
     return FileWrite(path, text, append=append, by_shell=True)
 
@@ -239,6 +244,41 @@ def test_script_that_only_reads_changes_no_file(command):
     assert not any(
         event.named for event in run_shell(make_call(command)) if isinstance(event, PossibleChange)
     )
+
+
+@pytest.mark.parametrize(
+    ("read_only", "writing"),
+    [
+        ("dart analyze lib", "dart fix --apply lib"),
+        ("flutter analyze", "flutter pub get"),
+        ("fvm flutter test a.dart", "fvm flutter test --update-goldens a.dart"),
+        ("flutter test", "flutter test --coverage"),
+        ("plutil -lint a.plist", "plutil -convert xml1 a.plist"),
+        ("rtk git diff a.py", "rtk git checkout a.py"),
+        ("rtk read a.py", "rtk ruff format a.py"),
+        ("rtk proxy git status", "rtk proxy git restore a.py"),
+        ("rtk err cat a.py", "rtk err make"),
+        ("rtk test cat a.py", "rtk test sed -i 1d a.py"),
+        ("fish --no-execute a.fish", "fish -c 'rm a.py'"),
+        ("fish -n a.fish", "fish a.fish -n"),
+        ("bash -n a.sh", "bash a.sh -n"),
+        ("node --check a.js", "node a.js --check"),
+        ("go vet ./...", "go vet -vettool=bin/fixer ./..."),
+        ("go list ./...", "go list -mod=mod ./..."),
+        ("go version", "go generate ./..."),
+        ("npx tsc --noEmit -p web", "npx tsc -p web"),
+        ("mypy src", "mypy src --html-report docs"),
+        ("shellcheck a.sh", "shellcheck $FILES"),
+        ("mypy src", "mypy src > a.txt"),
+        ("npm view vacr version", "npm version patch"),
+        ("bd update --help", "./update.sh --help"),
+        ("python --version", "python a.py --version"),
+        ("docker ps", "docker cp app:/a.py a.py"),
+    ],
+)
+def test_only_the_reading_form_of_a_command_changes_no_file(read_only, writing):
+    assert not may_change_files(read_only)
+    assert may_change_files(writing)
 
 
 def test_failed_command_proves_no_effect():

@@ -37,6 +37,7 @@ from vacr.attribution.shell.parser import (
     parse_powershell_script,
     parse_shell_script,
 )
+from vacr.attribution.shell.read_only import READ_ONLY_COMMANDS, is_read_only_command
 from vacr.attribution.shell.rewriters import (
     CommandWords,
     can_rewrite_unnamed_files,
@@ -67,21 +68,6 @@ from vacr.edits import (
     parse_apply_patch,
 )
 
-# Commands that change no file of a project, except with some options and programs.
-_READ_ONLY_NAMES = """
-[ alias awk basename cat cd chmod cmp column command cut date df diff dirname du echo egrep env
-export expr false fd fgrep file find gh git grep head hexdump history id jq kill less locale ls
-lsof md5sum mkdir nl od paste pgrep popd printf ps pushd pwd readlink realpath rg rmdir sed seq
-set sha256sum shasum sleep sort stat strings tail tee test time top touch tr tree true type
-uname uniq unset wait wc which whoami xargs xxd yes yq :
-actionlint ast-grep bat bc cksum cloc comm exa eza fzf glow hadolint host ifconfig ip
-journalctl launchctl lsb_release man mdls netstat nm nslookup objdump otool plutil printenv rga
-scc sg sha1sum sips ss sw_vers systemctl tput tty ulimit vale xcode-select xmllint yamllint
-zipinfo
-Get-Content Get-ChildItem Get-Item Get-Location Select-Object Select-String Measure-Object
-Set-Location Sort-Object Test-Path Where-Object Write-Host Write-Output Format-Table
-"""
-_READ_ONLY_COMMANDS = frozenset(_READ_ONLY_NAMES.split())
 # Verbs of `gh` that fetch files into the folder.
 _GH_WRITING_WORDS = frozenset(["--clone", "checkout", "clone", "download", "sync"])
 
@@ -425,7 +411,7 @@ def _derive_other_events(
     if not words:
         return
     name = words[0]
-    if name not in _READ_ONLY_COMMANDS:
+    if name not in READ_ONLY_COMMANDS:
         yield from (PossibleChange(path, likely=True) for path in find_output_files(words))
     edited, formatter = find_in_place_files(words), is_writing_formatter(words)
     if formatter and reports_no_changes(words, printed):
@@ -446,15 +432,17 @@ def _derive_other_events(
     elif name in _FILE_CHANGING_COMMANDS:
         files = [path.removeprefix("of=") for path in _list_operands(words)]
         yield from _touch_likely_files(files, patterns)
+    elif is_read_only_command(words):
+        return
     elif name in _PROGRAM_RUNNERS:
         yield PossibleChange("", named=find_names_in_program(words, stdin))
     elif name == "gh" and not _GH_WRITING_WORDS.isdisjoint(words):
         yield PossibleChange("")
     elif (written := find_written_files(words)) is not None:
         yield from _touch_likely_files(written)
-        if name not in _READ_ONLY_COMMANDS:
+        if name not in READ_ONLY_COMMANDS:
             yield from _touch_possible_files(words)
-    elif name not in _READ_ONLY_COMMANDS:
+    elif name not in READ_ONLY_COMMANDS:
         yield from _touch_possible_files(words)
 
 

@@ -128,6 +128,9 @@ npx bunx uvx pnpx command sudo doas env nice ionice nohup xvfb-run time caffeina
 unbuffer setsid dotenv rtk
 """
 _COMMAND_WRAPPERS = frozenset(_COMMAND_WRAPPER_NAMES.split())
+# With these verbs, `rtk` runs the command that follows; with others, the command of that name.
+_RTK_RUNNING_VERBS = frozenset(["err", "proxy", "summary", "test"])
+_RTK_READING_VERBS = frozenset(["deps", "gain", "json", "log", "ls", "read", "smart"])
 _WRAPPER_VERBS = {
     "pnpm": ("exec", "dlx"),
     "yarn": ("exec", "dlx", "run"),
@@ -239,12 +242,16 @@ def strip_command_wrappers(words: CommandWords) -> list[str | None]:
     rest = list(words)
     while rest and rest[0] is not None:
         name, second = rest[0], rest[1] if rest[1:] else None
-        if name in _COMMAND_WRAPPERS:
+        if name == "rtk" and second in _RTK_READING_VERBS:
+            break
+        if name == "rtk" and second in _RTK_RUNNING_VERBS:
+            rest = rest[2:]
+        elif name in _COMMAND_WRAPPERS:
             rest = rest[1:]
         elif name == "direnv" and second == "exec":
             rest = rest[3:]
-        elif name in ("fvm", "rtk") and second in ("dart", "flutter", "proxy"):
-            rest = rest[1 + (second == "proxy") :]
+        elif name == "fvm" and second in ("dart", "flutter"):
+            rest = rest[1:]
         elif name in ("timeout", "gtimeout", "chroot", "flock") or second in _WRAPPER_VERBS.get(
             name, ()
         ):
