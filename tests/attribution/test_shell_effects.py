@@ -13,7 +13,7 @@ from tests.conftest import QUICK, slow
 from vacr.agents import CALL_DONE, CALL_FAILED, ToolCall, find_agent
 from vacr.attribution.base_files import BaseFiles
 from vacr.attribution.file_state import EVIDENCE_SHELL
-from vacr.attribution.reconcile import list_line_runs, release_reverted_lines
+from vacr.attribution.reconcile import list_line_runs, unattribute_reverted_lines
 from vacr.attribution.replay import Replay, derive_file_actions
 from vacr.attribution.shell.effects import derive_shell_events
 from vacr.edits.actions import (
@@ -410,7 +410,7 @@ class Tree:
                 continue
             assert path.is_file(), about
             assert encode_file_text(file.file.text) == path.read_bytes(), about
-            release_reverted_lines(file.file)
+            unattribute_reverted_lines(file.file)
             for run in list_line_runs(file.file):
                 if run.fresh and self.replay.makers[-run.maker - 1].kind == "ai":
                     assert all(line.startswith("agent") for line in run.text.splitlines()), about

@@ -5,7 +5,7 @@ import pytest
 from vacr.agents import CALL_DONE, ToolCall, find_agent
 from vacr.attribution.base_files import BaseFiles
 from vacr.attribution.file_state import EVIDENCE_SHELL
-from vacr.attribution.reconcile import align_lines, list_line_runs, release_reverted_lines
+from vacr.attribution.reconcile import align_lines, list_line_runs, unattribute_reverted_lines
 from vacr.attribution.replay import Replay, derive_file_actions
 from vacr.edits.lines import NO_ORIGIN
 
@@ -50,7 +50,7 @@ class Session:
     def list_makers(self):
         """Return the maker and the evidence of each line that the base does not have."""
         tracked = self.replay.files[f"{ROOT}/f.go"]
-        release_reverted_lines(tracked.file)
+        unattribute_reverted_lines(tracked.file)
         makers = self.replay.makers
         return {
             number: (makers[-run.maker - 1].kind, makers[-run.maker - 1].evidence)

@@ -8,7 +8,7 @@ from vacr.blame import Repository, blame_commit
 from vacr.blame.blocks import FileVersion
 from vacr.blame.claims import LineClaim, SessionFacts
 from vacr.blame.git import CommitTimes
-from vacr.blame.locality import Locality, SessionRoots, name_repository, normalize_remote
+from vacr.blame.locality import SessionPlacer, SessionRoots, name_repository, normalize_remote
 from vacr.blame.session_claims import gather_record_claims
 from vacr.workflows.attribute import build_commit_document
 
@@ -120,7 +120,7 @@ def test_path_counts_only_inside_the_repository(path, expected):
 def place_session(repo, **facts):
     found = Repository(repo)
     names = found.list_files(found.resolve_commit("HEAD"))
-    return Locality(found, "HEAD", names).place_session(SessionFacts(**facts))
+    return SessionPlacer(found, "HEAD", names).place_session(SessionFacts(**facts))
 
 
 def test_session_is_tied_by_folder_remote_commit_or_name(repo):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from vacr.attribution.attribute import list_applied_changes as list_applied_changes
     from vacr.attribution.attribute import list_changed_files as list_changed_files
     from vacr.attribution.attribute import replay_records as replay_records
+    from vacr.attribution.attribute import store_file_actions as store_file_actions
     from vacr.attribution.base_files import BaseFiles as BaseFiles
     from vacr.attribution.base_files import find_base_root as find_base_root
     from vacr.attribution.check import ATTRIBUTION_DIFFERS as ATTRIBUTION_DIFFERS
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from vacr.attribution.file_state import TrackedFile as TrackedFile
     from vacr.attribution.reconcile import LineRun as LineRun
     from vacr.attribution.reconcile import list_line_runs as list_line_runs
-    from vacr.attribution.reconcile import release_reverted_lines as release_reverted_lines
+    from vacr.attribution.reconcile import unattribute_reverted_lines as unattribute_reverted_lines
     from vacr.attribution.replay import Replay as Replay
     from vacr.attribution.replay import is_left_running as is_left_running
     from vacr.attribution.session_steps import find_entry_prompts as find_entry_prompts
@@ -53,6 +54,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "list_applied_changes",
             "list_changed_files",
             "replay_records",
+            "store_file_actions",
         ),
         "base_files": (
             "BaseFiles",
@@ -76,7 +78,7 @@ __getattr__, __dir__, __all__ = export_lazily(
         "reconcile": (
             "LineRun",
             "list_line_runs",
-            "release_reverted_lines",
+            "unattribute_reverted_lines",
         ),
         "replay": (
             "Replay",

@@ -19,7 +19,7 @@ in the member `vacr` of the record, by path and range.
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -34,7 +34,7 @@ from vacr.agents import (
 from vacr.attribution.base_files import BaseFiles, find_base_root
 from vacr.attribution.base_moments import find_base_moments
 from vacr.attribution.file_state import EVIDENCE_CONTENT_ONLY, LineMaker, TrackedFile
-from vacr.attribution.reconcile import LineRun, list_line_runs, release_reverted_lines
+from vacr.attribution.reconcile import LineRun, list_line_runs, unattribute_reverted_lines
 from vacr.attribution.replay import Replay, derive_file_actions
 from vacr.attribution.session_steps import find_newest_revision, locate_session_steps
 from vacr.edits import (
@@ -101,6 +101,8 @@ def replay_records(
     for record in records:
         with _name_failed_record(record):
             walked.append(locate_session_steps(record))
+            if base is not None:
+                store_file_actions(record, walked[-1])
             roots.append(find_session_root(record, walked[-1], base))
     replay = make_replay(base, roots)
     try:
@@ -126,26 +128,35 @@ def _name_failed_record(record: dict[str, Any]) -> Iterator[None]:
 # --- the root of a session's paths ---
 
 
+def store_file_actions(record: dict[str, Any], walked: Iterable[SessionStep]) -> None:
+    """Derive the file actions of all calls of a session, and store them in `events` of the calls.
+
+    The root of the session and the replay both need them.
+    """
+    agent = find_record_agent(record)
+    for step in walked:
+        if isinstance(step, ToolCall):
+            step.events = list(derive_file_actions(agent, step))
+
+
 def find_session_root(
-    record: dict[str, Any], walked: Sequence[SessionStep], base: BaseFiles | None
+    record: dict[str, Any], walked: Iterable[SessionStep], base: BaseFiles | None
 ) -> str:
     """Return the folder on the session's machine that corresponds to the root of the base.
 
     Without a base, return the session's own folder. With a base, the files that the calls in
-    `walked` name decide (see `find_base_root`). Then each call's `events` also get its file
-    actions, so that the replay need not derive them again.
+    `walked` name decide (see `find_base_root`); their file actions must be stored in the calls.
     """
-    agent = find_record_agent(record)
-    folder = agent.project_folder(record)
+    folder = find_record_agent(record).project_folder(record)
     if base is None:
         return folder
-    named: set[str] = set()
-    for step in walked:
-        if isinstance(step, ToolCall):
-            step.events = list(derive_file_actions(agent, step))
-            named |= {
-                make_absolute_path(event.path, step.folder) for event in step.events if event.path
-            }
+    named = {
+        make_absolute_path(action.path, step.folder)
+        for step in walked
+        if isinstance(step, ToolCall)
+        for action in step.events or ()
+        if action.path
+    }
     return find_base_root(base, sorted(named), folder)
 
 
@@ -232,7 +243,7 @@ def build_file_attribution(
     content_only = _group_content_only_changes(replay, number)
     for tracked in sorted(replay.files.values(), key=lambda tracked: tracked.path):
         path = make_relative_path(tracked.path, root)
-        release_reverted_lines(tracked.file)
+        unattribute_reverted_lines(tracked.file)
         ranges, proof = _build_ranges(tracked, replay.makers, number)
         content = content_only.get(tracked.path, []) + _list_lost_calls(
             tracked, replay.makers, number

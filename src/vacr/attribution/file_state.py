@@ -34,7 +34,7 @@ from vacr.attribution.chunks import (
     fill_missing_places,
     group_line_ranges,
 )
-from vacr.attribution.reconcile import realign_lines, reformat_line, release_reverted_lines
+from vacr.attribution.reconcile import realign_lines, reformat_line, unattribute_reverted_lines
 from vacr.attribution.redacted_lines import has_redaction, restore_redacted_lines
 from vacr.edits import (
     NO_ORIGIN,
@@ -306,7 +306,7 @@ class FileState:
         if lines:  # Unlike a listing, the whole text shows how the last line ends.
             chunk = self.chunks[0]
             if chunk.lines[-1] != lines[-1]:
-                release_reverted_lines(self, ended=False)
+                unattribute_reverted_lines(self, ended=False)
             if not chunk.makers[-1] and self.base.lines.get(chunk.places[-1]) != lines[-1]:
                 reformat_line(self, chunk, len(lines) - 1, lines[-1])
             self._set_whole_text(text, lines, chunk.makers, chunk.places, chunk.place_next)

@@ -29,7 +29,7 @@ from itertools import takewhile
 
 from vacr.attribution.chunks import Chunk, LineRanges, group_line_ranges
 from vacr.attribution.file_state import FileState
-from vacr.attribution.reconcile import reformat_line, release_reverted_lines
+from vacr.attribution.reconcile import reformat_line, unattribute_reverted_lines
 from vacr.edits import (
     AppliedPatch,
     Edit,
@@ -357,7 +357,7 @@ def apply_patch_hunks(file: FileState, parts: Sequence[PatchHunk], maker: int) -
         places.append(place)
         after = place[0].first + place[1] + len(place[2])
     if file.may_have_moved:
-        release_reverted_lines(file)  # Do so before the layout of lines changes.
+        unattribute_reverted_lines(file)  # Do so before the layout of lines changes.
     written: LineRanges = []
     moved: dict[int, int] = {}
     for chunk, unmoved_at, old, lines in places:
@@ -596,7 +596,7 @@ def anchor_unplaced_edits(
         for edits, maker in reversed(done):
             _redo_edits(copy, edits, maker)
             placed.add(maker)
-        release_reverted_lines(copy, ended=False)
+        unattribute_reverted_lines(copy, ended=False)
         if copy.text == chunk.text:
             _assign_makers(file, chunk, copy.chunks[0].makers if copy.chunks else [], kept)
     return placed

@@ -198,13 +198,14 @@ class LineRun:
     """The agent's call that wrote the lines as they were before their maker changed them."""
 
 
-def release_reverted_lines(file: FileState, *, ended: bool = True) -> None:
-    """Set the maker to 0 for lines that are again as before an agent changed them.
+def unattribute_reverted_lines(file: FileState, *, ended: bool = True) -> None:
+    """Remove the maker of lines that are again as before an agent changed them.
 
-    Line ends are compared only if `ended`: then it is known how the lines end.
+    The base has such a line too, so no call wrote it: its maker becomes 0. Line ends are compared
+    only if `ended`: then it is known how the lines end.
     """
     for chunk in file.chunks:
-        _release_unmoved_lines(file, chunk, ended=ended)
+        _unattribute_unmoved_lines(file, chunk, ended=ended)
         low, at = chunk.place_first - PLACE_SPACING, 0
         ordered = not any(chunk.makers) or all(low < high for low, high in pairwise(chunk.places))
         while at < len(chunk.makers):
@@ -218,14 +219,14 @@ def release_reverted_lines(file: FileState, *, ended: bool = True) -> None:
             # Where lines have moved, their places prove nothing.
             known = file.base.between(low, high) if ordered else file.base.order
             if known:
-                _release_moved_lines(file, chunk, at, stop, known, ended=ended)
+                _unattribute_moved_lines(file, chunk, at, stop, known, ended=ended)
             at = stop
 
 
-def _release_unmoved_lines(file: FileState, chunk: Chunk, *, ended: bool) -> None:
-    """Set the maker to 0 for lines that equal the line of the base at the same place.
+def _unattribute_unmoved_lines(file: FileState, chunk: Chunk, *, ended: bool) -> None:
+    """Remove the maker of lines that equal the line of the base at the same place.
 
-    `ended` has the same meaning as in `release_reverted_lines`.
+    `ended` has the same meaning as in `unattribute_reverted_lines`.
     """
     for i, maker in enumerate(chunk.makers):
         known = file.base.lines.get(chunk.places[i]) if maker else None
@@ -245,13 +246,13 @@ def _is_same_line(known: str, line: str, *, ended: bool) -> bool:
     )
 
 
-def _release_moved_lines(
+def _unattribute_moved_lines(
     file: FileState, chunk: Chunk, at: int, stop: int, known: Sequence[int], *, ended: bool
 ) -> None:
-    """Set the maker to 0 for lines that equal lines of the base at one of the `known` places.
+    """Remove the maker of lines that equal lines of the base at one of the `known` places.
 
     Only the lines with indexes from `at` up to `stop` count. They move to these places. `ended` has
-    the same meaning as in `release_reverted_lines`.
+    the same meaning as in `unattribute_reverted_lines`.
     """
     places = [0] * (stop - at)
     before = normalize_line_ends(file.base.lines[place] for place in known)
@@ -311,8 +312,8 @@ def realign_lines(
     is its maker; if the `whole` file was known, that is each line that it did not have. The shown
     lines are a part of the file, or `everything`.
     """
-    # Release reverted lines first: afterwards their neighbours are different.
-    release_reverted_lines(file, ended=False)
+    # Do this first: afterwards the neighbours of reverted lines are different.
+    unattribute_reverted_lines(file, ended=False)
     fresh = [chunk for chunk in file.chunks if chunk.fresh]
     known = [
         (chunk, i) for chunk in file.chunks if not chunk.fresh for i in range(len(chunk.lines))

@@ -58,7 +58,7 @@ from vacr.blame.git_blame import (
     run_git_blame,
 )
 from vacr.blame.join import BlameByLine, ClaimJoiner, LineBlame
-from vacr.blame.locality import Locality, PlacedSession
+from vacr.blame.locality import PlacedSession, SessionPlacer
 from vacr.blame.moves import ChangedLines, find_moved_lines
 from vacr.edits import decode_file_text, split_keeping_ends, strip_line_end
 from vacr.errors import UnreadableInput
@@ -426,8 +426,8 @@ def gather_placed_claims(
         loaders = {str(record.get("id", "")): partial(dict, record) for record in records}
     tree = repository.list_files(commit) if tree is None else tree
     names = {*tree, *(name for version in versions for name in (version.path, *version.names))}
-    locality = Locality(repository, commit, names)
-    places = [locality.place_session(own.facts) for own in claims]
+    placer = SessionPlacer(repository, commit, names)
+    places = [placer.place_session(own.facts) for own in claims]
     paths = {version.path for version in versions}
     joiner = ClaimJoiner(claims, places, count_repository_lines(repository, tree, paths))
     sessions = [

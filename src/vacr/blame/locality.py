@@ -102,25 +102,23 @@ EVERYWHERE = SessionRoots(roots=("",))
 """The place of a session whose paths are already paths of the repository."""
 
 
-class Locality:
-    """Decides where sessions worked, seen from one repository at one commit."""
+class SessionPlacer:
+    """Finds the folders of sessions that correspond to one repository at one commit."""
 
     def __init__(self, repository: Repository, commit: str, names: Collection[str]) -> None:
         """Prepare for a repository; `names` are the paths of the files of the commit."""
-        self.repository = repository
         self.base = BaseFiles(commit, names, lambda _: b"")
-        self._worktrees: list[str] | None = None
-        self._remotes: set[str] | None = None
+        self.ties = _RepositoryTies(repository)
 
     def place_session(self, facts: SessionFacts) -> SessionRoots | None:
         """Return where a session worked; `None` if it worked in another repository."""
         place = self._find_on_this_machine(facts)
         if place is not None:
             return place
-        is_proven = self._shares_remote(facts) or self._shares_object(facts)
-        if not is_proven and self._has_other_remote(facts):
+        is_proven = self.ties.are_proven_by(facts)
+        if not is_proven and self.ties.has_other_remote(facts):
             return None
-        is_tied = is_proven or self._shares_folder_name(facts)
+        is_tied = is_proven or self.ties.shares_folder_name(facts, self.base.names)
         root = self._find_root(facts)
         prefix = make_relative_path(facts.folder, root) if root and facts.folder else None
         roots = [known for known in dict.fromkeys([root, *facts.worktrees]) if known]
@@ -132,7 +130,7 @@ class Locality:
 
         The session may have begun in a folder of the work tree, or in one around it.
         """
-        worktrees = self._list_work_trees()
+        worktrees = self.ties.list_work_trees()
         folder = facts.folder.rstrip("/")
         if not is_absolute(folder):  # Here, a path of Windows would be in the current folder.
             return None
@@ -160,69 +158,8 @@ class Locality:
         """
         known = [*dict.fromkeys(roots)]
         lost = _list_unlisted_worktrees(facts, known)
-        is_proven = bool(lost) and (self._shares_remote(facts) or self._shares_object(facts))
+        is_proven = bool(lost) and self.ties.are_proven_by(facts)
         return [*known, *lost] if is_proven else known
-
-    def _list_work_trees(self) -> list[str]:
-        """Return the folders of the work trees of the repository."""
-        if self._worktrees is None:
-            self._worktrees = _list_work_trees(self.repository)
-        return self._worktrees
-
-    def _shares_remote(self, facts: SessionFacts) -> bool:
-        """Return whether the session names a remote of the repository."""
-        return not self._list_remotes().isdisjoint(map(normalize_remote, facts.remotes))
-
-    def _shares_folder_name(self, facts: SessionFacts) -> bool:
-        """Return whether the session's folder has the name of the repository, and one of its files.
-
-        The name of the repository is that of its folder, or of a remote. Programs that start agents
-        put work trees into folders of their own, such as `~/.agent/worktrees/app/fix-1`: that has
-        the name `app`, too. A folder that exists on this machine outside of the work trees is
-        another project with this name.
-        """
-        if is_absolute(facts.folder) and is_folder(facts.folder):
-            return False
-        folder = facts.folder.replace("\\", "/").rstrip("/")
-        own = {folder.rpartition("/")[2].lower()}
-        own |= {name.lower() for name in _SHARED_WORKTREE.findall(folder)}
-        names = {remote.rpartition("/")[2] for remote in self._list_remotes()}
-        names |= {posixpath.basename(tree).lower() for tree in self._list_work_trees()}
-        if not (own & names) - {""}:
-            return False
-        return any(make_relative_path(path, folder) in self.base.names for path in facts.named)
-
-    def _has_other_remote(self, facts: SessionFacts) -> bool:
-        """Return whether the session names remotes, and all are of projects with other names."""
-        ours = {remote.rpartition("/")[2] for remote in self._list_remotes()}
-        theirs = {normalize_remote(remote).rpartition("/")[2] for remote in facts.remotes}
-        return bool(ours and theirs) and ours.isdisjoint(theirs)
-
-    def _list_remotes(self) -> set[str]:
-        """Return the normalized addresses of the repository's remotes."""
-        if self._remotes is None:
-            try:
-                output = self.repository.run_git("config", "--get-regexp", r"^remote\..*\.url$")
-            except UnreadableInput:  # There is none.
-                output = b""
-            words = (
-                line.split(maxsplit=1) for line in output.decode("utf-8", "replace").split("\n")
-            )
-            self._remotes = {normalize_remote(parts[1]) for parts in words if len(parts) > 1}
-        return self._remotes
-
-    def _shares_object(self, facts: SessionFacts) -> bool:
-        """Return whether the repository has a commit or files that the session showed.
-
-        One commit is enough. Of files, it needs two, or a large one.
-        """
-        commits = [name for name in (facts.revision, *facts.commits) if name]
-        sizes = dict(facts.blobs)
-        kinds = self.repository.find_object_types([*commits, *sizes])
-        if any(kinds.get(name) == "commit" for name in commits):
-            return True
-        shared = [size for name, size in sizes.items() if kinds.get(name) == "blob"]
-        return len(shared) >= _MIN_SHARED_BLOBS or any(size >= _LARGE_BLOB for size in shared)
 
     def _find_root(self, facts: SessionFacts) -> str:
         """Return the folder on the session's machine that corresponds to the root.
@@ -240,6 +177,80 @@ class Locality:
         voters = [path for path in below if make_relative_path(path, root) in self.base.names]
         is_certain = len(voters) >= _MIN_ROOT_VOTES or len(voters) == len(below)
         return root if is_certain and 2 * len(voters) >= len(below) else home
+
+
+class _RepositoryTies:
+    """What can tie a session to one repository: its remotes, work trees and objects."""
+
+    def __init__(self, repository: Repository) -> None:
+        self.repository = repository
+        self._worktrees: list[str] | None = None
+        self._remotes: set[str] | None = None
+
+    def are_proven_by(self, facts: SessionFacts) -> bool:
+        """Return whether the session names a remote of the repository, or shows its objects."""
+        return self._shares_remote(facts) or self._shares_object(facts)
+
+    def list_work_trees(self) -> list[str]:
+        """Return the folders of the work trees of the repository."""
+        if self._worktrees is None:
+            self._worktrees = _list_work_trees(self.repository)
+        return self._worktrees
+
+    def shares_folder_name(self, facts: SessionFacts, names: Collection[str]) -> bool:
+        """Return whether the session's folder has the name of the repository, and one of its files.
+
+        `names` are the paths of the repository's files. The name of the repository is that of its
+        folder, or of a remote. Programs that start agents put work trees into folders of their own,
+        such as `~/.agent/worktrees/app/fix-1`: that has the name `app`, too. A folder that exists
+        on this machine outside of the work trees is another project with this name.
+        """
+        if is_absolute(facts.folder) and is_folder(facts.folder):
+            return False
+        folder = facts.folder.replace("\\", "/").rstrip("/")
+        own = {folder.rpartition("/")[2].lower()}
+        own |= {name.lower() for name in _SHARED_WORKTREE.findall(folder)}
+        repository_names = {remote.rpartition("/")[2] for remote in self._list_remotes()}
+        repository_names |= {posixpath.basename(tree).lower() for tree in self.list_work_trees()}
+        if not (own & repository_names) - {""}:
+            return False
+        return any(make_relative_path(path, folder) in names for path in facts.named)
+
+    def has_other_remote(self, facts: SessionFacts) -> bool:
+        """Return whether the session names remotes, and all are of projects with other names."""
+        ours = {remote.rpartition("/")[2] for remote in self._list_remotes()}
+        theirs = {normalize_remote(remote).rpartition("/")[2] for remote in facts.remotes}
+        return bool(ours and theirs) and ours.isdisjoint(theirs)
+
+    def _shares_remote(self, facts: SessionFacts) -> bool:
+        """Return whether the session names a remote of the repository."""
+        return not self._list_remotes().isdisjoint(map(normalize_remote, facts.remotes))
+
+    def _shares_object(self, facts: SessionFacts) -> bool:
+        """Return whether the repository has a commit or files that the session showed.
+
+        One commit is enough. Of files, it needs two, or a large one.
+        """
+        commits = [name for name in (facts.revision, *facts.commits) if name]
+        sizes = dict(facts.blobs)
+        kinds = self.repository.find_object_types([*commits, *sizes])
+        if any(kinds.get(name) == "commit" for name in commits):
+            return True
+        shared = [size for name, size in sizes.items() if kinds.get(name) == "blob"]
+        return len(shared) >= _MIN_SHARED_BLOBS or any(size >= _LARGE_BLOB for size in shared)
+
+    def _list_remotes(self) -> set[str]:
+        """Return the normalized addresses of the repository's remotes."""
+        if self._remotes is None:
+            try:
+                output = self.repository.run_git("config", "--get-regexp", r"^remote\..*\.url$")
+            except UnreadableInput:  # There is none.
+                output = b""
+            words = (
+                line.split(maxsplit=1) for line in output.decode("utf-8", "replace").split("\n")
+            )
+            self._remotes = {normalize_remote(parts[1]) for parts in words if len(parts) > 1}
+        return self._remotes
 
 
 def _list_unlisted_worktrees(facts: SessionFacts, roots: Sequence[str]) -> list[str]:

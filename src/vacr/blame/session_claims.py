@@ -41,7 +41,8 @@ from vacr.attribution import (
     find_session_root,
     list_line_runs,
     locate_session_steps,
-    release_reverted_lines,
+    store_file_actions,
+    unattribute_reverted_lines,
 )
 from vacr.blame.claims import (
     BaseLookup,
@@ -163,9 +164,11 @@ def gather_joint_claims(
     `steps` are the steps of each record to replay; `None` for all of them.
     """
     walked = [locate_session_steps(record) for record in records] if steps is None else steps
-    roots = [
-        find_session_root(record, own, base) for record, own in zip(records, walked, strict=True)
-    ]
+    roots = []
+    for record, own in zip(records, walked, strict=True):
+        if base is not None:
+            store_file_actions(record, own)
+        roots.append(find_session_root(record, own, base))
     replay = ClaimReplay(records, base, roots, wanted)
     replay.run(records, walked)
     replay.finish()
@@ -571,7 +574,7 @@ def _copy_without_reverted(file: FileState) -> FileState:
         for chunk in file.chunks
     ]
     copy = replace(file, chunks=chunks, base=file.base.copy(), outside=file.outside.copy())
-    release_reverted_lines(copy, ended=False)
+    unattribute_reverted_lines(copy, ended=False)
     return copy
 
 

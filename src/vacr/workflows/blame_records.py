@@ -277,10 +277,12 @@ class _InputReader:
             else:
                 errors.append(item)
                 self.skipped(path, item)
-        if index is None or not self._add_source(index, path, place, stamp, found, errors):
-            self.found += found
+        handles = None
+        if index is not None:
+            handles = self._add_to_index(index, path, place, stamp, found, errors)
+        self.found += found if handles is None else handles
 
-    def _add_source(
+    def _add_to_index(
         self,
         index: ClaimIndex,
         path: str,
@@ -288,32 +290,34 @@ class _InputReader:
         stamp: SourceStamp | None,
         found: Sequence[InputRecord],
         errors: Sequence[VacrError],
-    ) -> bool:
-        """Add an input to the index, and its records to `found`; return whether that worked.
+    ) -> list[RecordHandle] | None:
+        """Add an input that was read to the index, and return the handles of its records.
 
-        If the input cannot be recognised by its files, the index knows it by its content. Return
-        False, and add nothing, if a file is gone or the index cannot be written.
+        The index knows the input by `stamp`, that of its files before they were read. It knows it
+        by its records instead if the files are not a place, have changed meanwhile, or may be
+        readable the next time. Return `None` if a file is gone or the index cannot be written.
         """
         try:
             records = [(_compute_digest(item), item.record) for item in found]
         except UnreadableInput:
-            return False
+            return None
+        # Errors may pass, except that a file is not a session.
         failure = errors[0].message if errors and isinstance(errors[0], NotASession) else ""
-        is_settled = len(errors) == bool(failure) and stamp == _stamp_place(place)
-        if stamp is None or not is_settled:
+        may_pass = len(errors) > (1 if failure else 0)
+        if stamp is None or may_pass or stamp != _stamp_place(place):
             if not records:
-                return True
+                return []
             stamp = _stamp_content(path, place, [digest for digest, _ in records])
-        known = index.find_source(stamp)
-        added = known.records if known is not None else index.add_source(stamp, records, failure)
-        if added is None:
-            return False
-        self.has_new_sources = self.has_new_sources or known is None
-        self.found += [
-            _make_handle(indexed, partial(_get_input, item))
-            for indexed, item in zip(added, found, strict=True)
+        source = index.find_source(stamp)
+        is_new = source is None
+        indexed = index.add_source(stamp, records, failure) if source is None else source.records
+        if indexed is None:
+            return None
+        self.has_new_sources = self.has_new_sources or is_new
+        return [
+            _make_handle(record, partial(_get_input, item))
+            for record, item in zip(indexed, found, strict=True)
         ]
-        return True
 
 
 def _make_handle(indexed: IndexedRecord, read_input: Callable[[], InputRecord]) -> RecordHandle:
