@@ -31,7 +31,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from vacr.attribution import BaseFiles
 from vacr.blame.additions import (
@@ -72,8 +72,7 @@ _VersionKey = tuple[str, str]
 """A commit, and the path of the file in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class BlamedLine:
+class BlamedLine(NamedTuple):
     """A line, the commit that added it, its path and number in that commit, and who wrote it."""
 
     commit: str

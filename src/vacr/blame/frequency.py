@@ -58,15 +58,19 @@ class LineFrequency:
 
     def __init__(self, files: Mapping[str, Iterable[str]] | None = None) -> None:
         """Count the lines of files, given by path; blanks around a line do not matter."""
-        self._paths: dict[str, set[str]] = {}
+        # Most lines are in one file only. Then its path stands for the set, which takes longer.
+        self._paths: dict[str, str | set[str]] = {}
         for path, lines in (files or {}).items():
             self.add_file(path, lines)
 
     def add_file(self, path: str, lines: Iterable[str]) -> None:
         """Count the lines of one more file."""
         for line in {line.strip() for line in lines}:
-            paths = self._paths.setdefault(line, set())
-            if len(paths) < _MAX_COUNTED_FILES:
+            paths = self._paths.setdefault(line, path)
+            if isinstance(paths, str):
+                if paths != path:
+                    self._paths[line] = {paths, path}
+            elif len(paths) < _MAX_COUNTED_FILES:
                 paths.add(path)
 
     def count_files(self, line: str, path: str) -> int:
@@ -78,6 +82,8 @@ class LineFrequency:
         if _IDIOM.match(bare):
             return _MAX_COUNTED_FILES
         paths = self._paths.get(bare, ())
+        if isinstance(paths, str):
+            return int(paths != path)
         return len(paths) - (path in paths)
 
 

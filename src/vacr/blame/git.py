@@ -377,12 +377,13 @@ class _ObjectReader:
             if header and len(header) != _OBJECT_HEADER_WORDS:
                 return None
             size = int(header[2]) if header else 0
-            data = stdout.read(size + 1)  # A line end follows the object.
+            data = stdout.read(size)
+            end = stdout.read(1)  # A line end follows the object.
         except (OSError, ValueError) as error:
             raise self._make_stop_error() from error
-        if len(data) != size + 1:
+        if len(data) != size or not end:
             raise self._make_stop_error()
-        return data[:-1]
+        return data
 
     def _make_stop_error(self) -> UnreadableInput:
         """Return the error about a git process that ended early."""

@@ -29,6 +29,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import NamedTuple
 
 from vacr.blame.git import Repository, decode_git_name
 from vacr.edits import decode_file_text, strip_line_end
@@ -71,8 +72,7 @@ class BlameSelection:
     """The bytes of the file, instead of those in the work tree."""
 
 
-@dataclass(frozen=True, slots=True)
-class LineOrigin:
+class LineOrigin(NamedTuple):
     """The commit that added a line, the line's path and number there, and its number now."""
 
     commit: str
@@ -107,18 +107,20 @@ def run_git_blame(repository: Repository, path: str, selection: BlameSelection) 
         UsageError: the revision has three dots.
     """
     output = run_porcelain_blame(repository, path, selection, BLAME_PORCELAIN)
+    texts = _decode_blamed_lines(output)
     blame, path_by_commit = GitBlame(paths={path}), dict[str, str]()
     current, number, line_number = "", 0, 0
     expects_header = True
     for line in output.split(b"\n"):
         if line.startswith(b"\t"):
-            text = strip_line_end(decode_file_text(line[1:]))
+            text = next(texts)
             origin = LineOrigin(current, path_by_commit[current], number, line_number, text)
             blame.lines.append(origin)
             expects_header = True
         elif expects_header and line:
-            current, original, final = line.decode().split(" ")[:3]
-            number, line_number, expects_header = int(original), int(final), False
+            commit, original, final = line.split(b" ", 3)[:3]
+            current, number, line_number = commit.decode(), int(original), int(final)
+            expects_header = False
         elif line.startswith(b"filename "):
             path_by_commit[current] = unquote_git_name(line.removeprefix(b"filename "))
             blame.paths.add(path_by_commit[current])
@@ -131,6 +133,17 @@ def run_git_blame(repository: Repository, path: str, selection: BlameSelection) 
             hint="Check the repository with: git fsck",
         )
     return blame
+
+
+def _decode_blamed_lines(output: bytes) -> Iterator[str]:
+    """Yield the lines of the file in the output of `git blame --porcelain`, without their ends."""
+    try:
+        text = output.decode()
+    except UnicodeDecodeError:
+        encoded = (line for line in output.split(b"\n") if line.startswith(b"\t"))
+        return (strip_line_end(decode_file_text(line[1:])) for line in encoded)
+    # To decode everything at once is much faster, and the same for UTF-8.
+    return (strip_line_end(line[1:]) for line in text.split("\n") if line.startswith("\t"))
 
 
 def run_porcelain_blame(

@@ -109,6 +109,18 @@ class _PlacedPiece:
         return self.piece.claim
 
 
+class _FoldedLines(dict[str, str]):
+    """Lines without their layout, in one case; each is computed when it is first looked up.
+
+    The versions of a file have most of their lines in common.
+    """
+
+    def __missing__(self, line: str) -> str:
+        """Compute and keep the folded text of a line."""
+        folded = self[line] = normalize_layout(line).casefold()
+        return folded
+
+
 class ClaimJoiner:
     """Finds the claims about the lines that commits added."""
 
@@ -143,6 +155,7 @@ class ClaimJoiner:
                 self.homes[placed.path].append(number)
         self.max_hashed_bytes = _MAX_HASHED_BYTES
         self.hash_budget = 0
+        self.folded = _FoldedLines()
         # The lines of pieces without layout, and where they are, as far as they were needed.
         self.squeezed: dict[int, list[str]] = {}
         self.own_pieces: dict[frozenset[str], tuple[int, ...]] = {}
@@ -416,10 +429,10 @@ class ClaimJoiner:
             return
         own = self._list_pieces_at_home(frozenset((version.path, *version.names)))
         places = self._index_squeezed_lines(own)
-        if not any(_fold_layout(version.bare[number - 1]) in places for number in open_lines):
+        if not any(self.folded[version.bare[number - 1]] in places for number in open_lines):
             return
         squeezed = replace(version, added=frozenset(open_lines))
-        squeezed.bare = [_fold_layout(line) for line in version.bare]
+        squeezed.bare = [self.folded[line] for line in version.bare]
         texts = [self.squeezed[number] for number in own]
         by_text: dict[tuple[str, ...], list[SharedBlock]] = defaultdict(list)
         for found in find_shared_blocks([squeezed], texts, places):
@@ -457,7 +470,7 @@ class ClaimJoiner:
             places: dict[str, list[PiecePlace]] = defaultdict(list)
             for number, piece in enumerate(own):
                 if piece not in self.squeezed:
-                    self.squeezed[piece] = [_fold_layout(line) for line in self.pieces[piece].bare]
+                    self.squeezed[piece] = [self.folded[line] for line in self.pieces[piece].bare]
                 for offset, line in enumerate(self.squeezed[piece]):
                     places[line].append((number, offset))
             self.squeezed_indexes[own] = dict(places)
@@ -583,11 +596,6 @@ class ClaimJoiner:
                     blame[number] = LineBlame("mixed", claim, JOIN_BY_CONTENT)
             used.add((block.piece, offset))
             number += step
-
-
-def _fold_layout(line: str) -> str:
-    """Return a line without its layout, in one case."""
-    return normalize_layout(line).casefold()
 
 
 def _can_claim(claim: LineClaim, version: FileVersion, number: int) -> bool:

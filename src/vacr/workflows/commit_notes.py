@@ -313,7 +313,7 @@ def add_noted_blame(
     for line in lines:
         claim = noted.get(line.commit, {}).get(line.path, {}).get(line.number)
         if line.blame is None and claim is not None:
-            blamed.append(replace(line, blame=_make_noted_blame(claim)))
+            blamed.append(line._replace(blame=_make_noted_blame(claim)))
         else:
             blamed.append(line)
     return blamed, ignored

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vacr.discovery import (
     NAME_JOINT,
@@ -36,18 +36,12 @@ from vacr.discovery import (
 )
 from vacr.errors import InvalidRecord, NotASession, PluginError, UnreadableInput, VacrError
 from vacr.files import STDIN, is_folder, read_bytes
-from vacr.record import (
-    RecordEncoding,
-    RecordModification,
-    assign_record_id,
-    convert_to_original_version,
-    detect_and_decode,
-    find_record_modification,
-    get_keeping_agent,
-    parse_major_version,
-)
+from vacr.record import assign_record_id, detect_and_decode, get_keeping_agent
 from vacr.workflows.session_names import find_named_session
 from vacr.workflows.statement_files import RECORD_SUFFIXES
+
+if TYPE_CHECKING:
+    from vacr.record import RecordEncoding, RecordModification
 
 _STDIN_STEM = "stdin"
 MODIFIED_RECORD_HINT = (
@@ -299,7 +293,9 @@ def _build_checked_input(
         InvalidRecord: it does not follow its schema, or was modified and `changed` is false.
         UnreadableInput: it follows a schema, but is not the record of a session.
     """
-    from vacr.agents import validate_record  # An index needs no schema.
+    # An index needs no schema, and no other version.
+    from vacr.agents import validate_record
+    from vacr.record import convert_to_original_version, find_record_modification
 
     record, form = decoded
     is_json = form == "json"
@@ -330,6 +326,8 @@ def find_modification_of_invalid(record: Any, *, json: bool) -> RecordModificati
     nothing is known about its id, and None is returned. `json` is True for a record from JSON,
     False for one from CBOR.
     """
+    from vacr.record import find_record_modification, parse_major_version
+
     version = record.get("version") if isinstance(record, dict) else None
     if not isinstance(version, str) or parse_major_version(version) != "3":
         return None
