@@ -80,6 +80,11 @@ def likely(path, **more):
     ("command", "events"),
     [
         ("cat > f <<'EOF'\na\nEOF", [written("f", "a\n")]),
+        ("python3 -c \"open('src/f.c', 'w').write('')\"", [written("src/f.c", "")]),
+        (
+            "python3 - <<'E'\nfrom pathlib import Path\nPath('f.c').write_text('')\nE",
+            [written("f.c", "")],
+        ),
         ("cat <<'EOF' > f\na\n$b\nEOF", [written("f", "a\n$b\n")]),
         ("cat <<EOF >> f\na\nEOF", [written("f", "a\n", append=True)]),
         ("cat > f <<EOF\n$a\nEOF", [likely("f", overwritten=True)]),
@@ -210,8 +215,8 @@ def test_command_has_exactly_these_effects(command, events):
         ("rm() { :; }; echo > f.c", "f.c"),
         ("bash -c 'mv f.c g.c'", "f.c"),
         ("eval 'rm f.c'", "f.c"),
-        ("python3 -c \"open('src/f.c', 'w').write('')\"", "f.c"),
-        ("python3 - <<'E'\nfrom pathlib import Path\nPath('f.c').write_text('')\nE", "f.c"),
+        ("python3 -c \"open('src/f.c', 'w').write(text())\"", "f.c"),
+        ("python3 - <<'E'\nfrom pathlib import Path\nPath('f.c').write_text(text())\nE", "f.c"),
         ("node -e \"fs.writeFileSync('f.c', '')\"", "f.c"),
         ("rm Makefile & wait", "Makefile"),
         ("F=$(pwd)/src/f.c; echo x > $F", "f.c"),
