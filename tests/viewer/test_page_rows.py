@@ -136,6 +136,16 @@ def test_page_builds_the_diffs_of_python(viewer, old, new):
     )
 
 
+def test_page_separates_hunks(viewer):
+    texts = ["\n".join(map(str, numbers)) for numbers in (range(30), [-1, *range(1, 29), -1])]
+    arguments = {"file_path": "/a", "old_string": texts[0], "new_string": texts[1]}
+    call = {"type": "tool_use", "id": "c", "name": "Edit", "input": arguments}
+    record = record_of(jsonl(build_message("user", "go"), build_message("assistant", [call])))
+    [_, row] = viewer.open_records(encode(record))["rows"]
+    [diff] = row["diffs"]
+    assert [at for at, line in enumerate(diff["lines"]) if line == "@@"] == [0, 6]
+
+
 def test_long_numbers_keep_all_digits(viewer):
     call = {
         "type": "tool_use",

@@ -315,6 +315,17 @@ def test_change_that_only_the_result_shows_is_a_diff(old, kind, lines):
     assert [(diff.path, diff.kind, diff.lines) for diff in row.diffs] == [("/w/a.py", kind, lines)]
 
 
+def test_separator_stands_before_each_hunk():
+    old = [f"line {number}" for number in range(1, 31)]
+    new = ["first", *old[1:-1], "last"]
+    arguments = {"file_path": "a.py", "old_string": "\n".join(old), "new_string": "\n".join(new)}
+    [diff] = build_diffs("claude-code", "Edit", arguments)
+    start = ["@@", "-line 1", "+first", " line 2", " line 3", " line 4"]
+    end = ["@@", " line 27", " line 28", " line 29", "-line 30", "+last"]
+    assert diff.lines == [*start, *end]
+    assert (diff.added, diff.removed) == (2, 2)
+
+
 def test_file_that_cline_creates_is_shown():
     created = {"path": "/w/a.py", "new_text": "x = 1\ny = 2\n"}
     [diff] = build_diffs("cline", "editor", created)

@@ -11,15 +11,16 @@ export type Change = [kind: "equal" | "replace" | "delete" | "insert", a1: numbe
 /** In texts with at least this many lines, difflib ignores lines that make up more than 1 % of the text. */
 const POPULAR_FROM = 200;
 
-/** Return the lines of a unified diff, each with its marker, without hunk headers. */
+/** Return the lines of a unified diff, each with its marker, and a line "@@" between two hunks. */
 export function diffLines(a: string[], b: string[], context: number): string[] {
-  return diffChanges(a, b, context).flatMap((group) =>
-    group.flatMap(([kind, a1, a2, b1, b2]) =>
+  return diffChanges(a, b, context).flatMap((group, at) => [
+    ...(at ? ["@@"] : []),
+    ...group.flatMap(([kind, a1, a2, b1, b2]) =>
       kind === "equal"
         ? a.slice(a1, a2).map((line) => ` ${line}`)
         : [...a.slice(a1, a2).map((line) => `-${line}`), ...b.slice(b1, b2).map((line) => `+${line}`)],
     ),
-  );
+  ]);
 }
 
 /** Return the changes that turn one text into the other, in groups with some lines of context. */

@@ -223,7 +223,7 @@ function listEdits(input: Value): [string, string][] {
   return edits;
 }
 
-/** Return "@@" and the lines of a diff of two texts; of very long texts, all old lines and then all new ones. */
+/** Return the lines of a diff of two texts, with "@@" before each hunk; of very long texts, all old lines and then all new ones. */
 function diffTexts(oldText: string, newText: string): string[] {
   let [before, after] = [splitLines(oldText), splitLines(newText)];
   if (before.length * after.length > MAX_COMPARISON) [before, after] = trimCommonLines(before, after);

@@ -134,7 +134,7 @@ class FileDiff:
     kind: str
     """`edit`, `write`, `add`, `delete` or `move`."""
     lines: list[str]
-    """Lines with their marks: `+`, `-`, a blank, or `@` where lines are left out."""
+    """Lines with their marks: `+`, `-` or a blank; a line `@@` where lines are left out."""
 
     @property
     def added(self) -> int:
@@ -775,9 +775,10 @@ def _build_patch_diff(file: FilePatch) -> FileDiff:
 
 
 def _diff_texts(old: str, new: str) -> Iterator[str]:
-    """Yield `@@`, then the lines of a diff of two texts, each with its mark.
+    """Yield the lines of a diff of two texts, each with its mark; `@@` comes before each hunk.
 
-    For very long texts, all old lines come first, then all new ones.
+    It also comes first where the texts are equal. Of very long texts, all old lines come first, and
+    then all new ones.
     """
     yield "@@"
     before, after = old.splitlines(), new.splitlines()
@@ -788,9 +789,8 @@ def _diff_texts(old: str, new: str) -> Iterator[str]:
         yield from (f"+{line}" for line in after)
         return
     diff = difflib.unified_diff(before, after, n=_CONTEXT_LINES, lineterm="")
-    for line in list(diff)[2:]:  # after the two lines of file names
-        if not line.startswith("@@"):
-            yield line
+    for line in list(diff)[3:]:  # after the two lines of file names and the first hunk's header
+        yield "@@" if line.startswith("@@") else line
 
 
 def _trim_common_lines(before: list[str], after: list[str]) -> tuple[list[str], list[str]]:
