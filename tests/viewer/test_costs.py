@@ -200,6 +200,29 @@ def test_a_file_that_is_not_a_price_file_is_refused(text):
     assert caught.value.where == "prices.json"
 
 
+@pytest.mark.parametrize(
+    "day", ["2026-3-14", "14.03.2026", "20260314", "2026-02-30", "2026-03-14T00:00", "", 5, None]
+)
+def test_day_of_a_price_needs_its_form(day):
+    text = price_file({"equals": "m"}, {"input": 1, "from": day})
+    with pytest.raises(UnreadableInput, match=r"'from' is .*not a day .*YYYY-MM-DD"):
+        parse_price_table(text.encode(), "prices.json")
+    text = json.dumps({"date": day, "source": "x", "makers": []})
+    with pytest.raises(UnreadableInput, match=r"'date' is .*not a day .*YYYY-MM-DD"):
+        parse_price_table(text.encode(), "prices.json")
+
+
+@pytest.mark.parametrize(
+    "times",
+    [["8:00", "16:30"], ["08:00", "4pm"], ["08:00", "25:00"], ["08:60", "09:00"], ["08:00"]]
+    + [["08:00", "12:00", "16:00"], ["08:00", 9], ["08:00", "08:00"], "08:00", None],
+)
+def test_times_of_a_price_need_their_form(times):
+    text = price_file({"equals": "m"}, {"input": 1, "between": times})
+    with pytest.raises(UnreadableInput, match=r"'between' is .*not two times .*HH:MM"):
+        parse_price_table(text.encode(), "prices.json")
+
+
 def test_a_price_file_of_ones_own_replaces_the_table():
     document = {
         "date": "2026-02-03",

@@ -25,6 +25,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import reprlib
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -47,6 +48,9 @@ _MAX_DECIMALS = 9
 _UNKNOWN = "unknown"
 _MILLISECONDS_PER_SECOND = 1000
 _TIER_LENGTH = 2
+_SPAN_LENGTH = 2
+_DAY_FORM = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_TIME_FORM = re.compile("([01][0-9]|2[0-3]):[0-5][0-9]")
 _TOKEN_KINDS = frozenset(("input", "cached", "cache-write", "cache-write-1h", "output"))
 
 
@@ -160,7 +164,7 @@ class PriceTable:
         Raises:
             KeyError, TypeError, ValueError, AttributeError: it does not have the form.
         """
-        self.date = str(document["date"])
+        self.date = _check_day(document["date"], "date")
         self.source = str(document["source"])
         self._makers = tuple(_read_maker(maker) for maker in document["makers"])
         self._found: dict[tuple[str, str], ModelPrice | None] = {}
@@ -411,19 +415,54 @@ def _check_price(price: JsonObject) -> JsonObject:
     """Return a price whose members all have the right form.
 
     Raises:
-        ValueError: an amount is not a finite number of at least zero, a day or time is not text, or
-            a member is unknown.
+        ValueError: an amount is not a finite number of at least zero, a day or a time does not have
+            its form, or a member is unknown.
     """
     for name, value in price.items():
         if name == "from":
-            is_valid = type(value) is str
+            _check_day(value, "from")
         elif name == "between":
-            is_valid = type(value) is list and [type(time) for time in value] == [str, str]
-        else:
-            is_valid = name in _TOKEN_KINDS and _is_amount(value)
-        if not is_valid:
+            _check_times(value)
+        elif name not in _TOKEN_KINDS or not _is_amount(value):
             raise ValueError(f"the member {name!r} of a price is unknown, or its value is invalid")
     return price
+
+
+def _check_day(value: Any, name: str) -> str:
+    """Return the value of a member that is a day.
+
+    Days are compared as text, so every day needs the same form.
+
+    Raises:
+        ValueError: it is not an existing day, written as YYYY-MM-DD.
+    """
+    if isinstance(value, str) and _DAY_FORM.fullmatch(value):
+        try:
+            datetime.fromisoformat(value)
+        except ValueError:
+            pass
+        else:
+            return value
+    stated = reprlib.repr(value)
+    raise ValueError(f"{name!r} is {stated}, not a day such as '2026-03-14' (YYYY-MM-DD)")
+
+
+def _check_times(value: Any) -> None:
+    """Check the start and the end of a span in a day.
+
+    Raises:
+        ValueError: it is not a list of two different times, each written as HH:MM.
+    """
+    if (
+        not isinstance(value, list)
+        or len(value) != _SPAN_LENGTH
+        or not all(isinstance(time, str) and _TIME_FORM.fullmatch(time) for time in value)
+        or value[0] == value[1]
+    ):
+        stated = reprlib.repr(value)
+        raise ValueError(
+            f"'between' is {stated}, not two times such as '00:30' and '16:30' (HH:MM)"
+        )
 
 
 def _is_amount(value: Any) -> bool:
