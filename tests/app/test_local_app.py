@@ -175,8 +175,13 @@ def test_conversations_of_all_agents_are_listed(app):
         "windsurf",
     }
     assert answer["count"] == len(answer["conversations"])
-    times = [row["end_ms"] or row["start_ms"] or 0 for row in answer["conversations"]]
+    rows = answer["conversations"]
+    times = [row["last_used_ms"] for row in rows]
     assert times == sorted(times, reverse=True)
+    stated = [row["end_ms"] or row["start_ms"] for row in rows]
+    assert [time for time, own in zip(times, stated, strict=True) if own] == list(
+        filter(None, stated)
+    )
 
 
 def test_sub_agents_have_no_row_of_their_own(app):

@@ -17,6 +17,7 @@ from vacr.archive import (
     ConversationQuery,
     SearchIndex,
     SearchQuery,
+    SourceQuery,
     SourceVersion,
     TotalsQuery,
     build_record_rows,
@@ -24,7 +25,9 @@ from vacr.archive import (
     find_source,
     list_context,
     list_conversations,
+    list_daily_usage,
     list_file_touches,
+    list_sources,
     search_entries,
     split_snippet,
     sum_totals,
@@ -122,6 +125,53 @@ def test_sum_says_that_prices_are_missing(index):
     add(index, record)
     listed = list_conversations(index.connection, ConversationQuery())
     assert listed.totals["is_unpriced"]
+
+
+MARCH, APRIL, MAY = (
+    int(datetime.fromisoformat(f"2026-{month}-01T12:00Z").timestamp()) * 1000
+    for month in ("03", "04", "05")
+)
+
+
+def add_used_sessions(index):
+    """Add sessions used in March, April and May; the times of the last are those of its file."""
+    with index.transaction():
+        for name, end, mtime in (("a", APRIL, MAY), ("b", None, MAY), ("c", MARCH, MAY)):
+            rows = build_record_rows(make_record("hello", session=name))
+            rows.record.update(start_ms=end and MARCH, end_ms=end, failed=1)
+            rows.usage.clear()
+            version = SourceVersion(f"/sessions/{name}.jsonl", "", 0, mtime * 1_000_000, name)
+            index.add_source(version, [rows])
+
+
+@pytest.mark.parametrize(
+    ("span", "expected"),
+    [
+        ({}, "bac"),
+        ({"since_ms": APRIL}, "ba"),
+        ({"since_ms": APRIL + 1}, "b"),
+        ({"until_ms": MAY}, "ac"),
+        ({"until_ms": MAY + 1}, "bac"),
+        ({"until_ms": MARCH}, ""),
+    ],
+)
+def test_all_lists_agree_when_a_session_was_used(index, span, expected):
+    add_used_sessions(index)
+    listed = list_conversations(index.connection, ConversationQuery(**span))
+    sources = list_sources(index.connection, SourceQuery(**span))
+    assert "".join(row["session"] for row in listed.rows) == expected
+    assert listed.count == len(expected)
+    assert [path for path, _ in sources] == [f"/sessions/{name}.jsonl" for name in expected]
+
+
+def test_failures_count_on_the_day_a_session_was_last_used(index):
+    add_used_sessions(index)
+    days = list_daily_usage(index.connection, ConversationQuery())
+    assert [(day["day"], day["failed"], day["tokens"]) for day in days] == [
+        ("2026-03-01", 1, 0),
+        ("2026-04-01", 1, 0),
+        ("2026-05-01", 1, 0),
+    ]
 
 
 def test_value_in_a_result_is_searched_as_json():

@@ -17,6 +17,8 @@ export interface Conversation {
   branch: string;
   start_ms: number | null;
   end_ms: number | null;
+  /** When it was last used: its last time, or when its file was written. */
+  last_used_ms: number;
   duration_ms: number;
   prompts: number;
   calls: number;

@@ -361,7 +361,7 @@ function Groups({ list, open, more, isReady }: GroupsProps) {
 /** Return a conversation for a list. */
 function makeTile(conversation: Conversation): Tile {
   const { session, title, agent, model, calls, failed, added, removed } = conversation;
-  const when = conversation.end_ms ?? conversation.start_ms;
+  const when = conversation.last_used_ms;
   return {
     key: session,
     href: makeRoute(session),
@@ -376,7 +376,7 @@ function makeTile(conversation: Conversation): Tile {
     milliseconds: conversation.duration_ms,
     cost: formatCost(conversation.cost, Boolean(conversation.is_estimated), Boolean(conversation.is_unpriced)),
     when,
-    isRunning: when !== null && Date.now() - when < RUNNING,
+    isRunning: Date.now() - when < RUNNING,
   };
 }
 

@@ -54,11 +54,17 @@ _COLUMNS = (
 )
 _FACETS = {"agent": "agent", "repo": "repo", "project": "project", "model": "model"}
 _MAX_FACET_VALUES = 200
+_RECORDED_ONCE = "NOT is_repeated"
+"""Selects sessions and their sub-agents, without repeated recordings."""
 _ROOTS = (
-    "NOT is_repeated AND (parent = '' OR NOT EXISTS "
+    f"{_RECORDED_ONCE} AND (parent = '' OR NOT EXISTS "
     "(SELECT 1 FROM records AS above WHERE above.session = records.parent))"
 )
 """Selects conversations: no repeated recording, and no sub-agent whose parent is known."""
+_FILE_TIME = "(SELECT mtime / 1000000 FROM sources WHERE sources.source = records.source)"
+_FIRST_USED = f"coalesce(start_ms, {_FILE_TIME})"
+_LAST_USED = f"coalesce(end_ms, start_ms, {_FILE_TIME})"
+"""When a session was first and last used, in milliseconds; without times, when it was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +88,7 @@ class ConversationList:
     """Some conversations, and the sums over all that the query selects."""
 
     rows: list[dict[str, Any]]
-    """Each maps the names of columns of the table `records` to values."""
+    """Each maps names of columns of the table `records` to values, and `last_used_ms`."""
     count: int
     totals: dict[str, Any]
 
@@ -99,8 +105,8 @@ def list_conversations(
         values,
     ).fetchone()
     rows = connection.execute(
-        f"SELECT {', '.join(_COLUMNS)} FROM records WHERE {where} "
-        "ORDER BY ifnull(end_ms, ifnull(start_ms, 0)) DESC, record DESC LIMIT ? OFFSET ?",
+        f"SELECT {', '.join(_COLUMNS)}, {_LAST_USED} AS last_used_ms FROM records WHERE {where} "
+        "ORDER BY last_used_ms DESC, record DESC LIMIT ? OFFSET ?",
         (*values, query.limit, query.offset),
     )
     totals = {
@@ -110,22 +116,24 @@ def list_conversations(
         "is_estimated": bool(estimated),
         "is_unpriced": bool(unpriced),
     }
-    listed = [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
+    listed = [dict(zip((*_COLUMNS, "last_used_ms"), row, strict=True)) for row in rows]
     return ConversationList(listed, count, totals)
 
 
-def _build_conditions(query: ConversationQuery) -> tuple[str, list[Any]]:
-    """Return the condition of a query, and the values that it binds."""
-    conditions, values = [_ROOTS], []
+def _build_conditions(
+    query: ConversationQuery, selected: str = _ROOTS
+) -> tuple[str, list[str | int]]:
+    """Return the condition of a query on the records `selected`, and the values that it binds."""
+    conditions, values = [selected], list[str | int]()
     for column in ("agent", "repo", "project", "model"):
         if value := getattr(query, column):
             conditions.append(f"{column} = ?")
             values.append(value)
     if query.since_ms is not None:
-        conditions.append("ifnull(end_ms, start_ms) >= ?")
+        conditions.append(f"{_LAST_USED} >= ?")
         values.append(query.since_ms)
     if query.until_ms is not None:
-        conditions.append("start_ms < ?")
+        conditions.append(f"{_FIRST_USED} < ?")
         values.append(query.until_ms)
     if query.outcome:
         conditions.append("failed > 0" if query.outcome == "failed" else "failed = 0")
@@ -168,15 +176,9 @@ def list_sources(connection: sqlite3.Connection, query: SourceQuery) -> list[tup
 
     With it is the id of the session if the path has several, or else an empty text.
     """
-    where, values = _build_conditions(ConversationQuery(agent=query.agent))
-    # A session without times has the time of its file.
-    for condition, moment in (
-        ("ifnull(end_ms, ifnull(start_ms, mtime / 1000000)) >= ?", query.since_ms),
-        ("ifnull(start_ms, mtime / 1000000) < ?", query.until_ms),
-    ):
-        if moment is not None:
-            where += f" AND {condition}"
-            values.append(moment)
+    where, values = _build_conditions(
+        ConversationQuery(agent=query.agent, since_ms=query.since_ms, until_ms=query.until_ms)
+    )
     if query.project:
         where += " AND (project = ? OR substr(project, 1, ?) = ?)"
         below = query.project.rstrip("/") + "/"
@@ -186,8 +188,7 @@ def list_sources(connection: sqlite3.Connection, query: SourceQuery) -> list[tup
         values.append(query.repo.lower())
     rows = connection.execute(
         "SELECT path, sources.session FROM records JOIN sources USING (source) "
-        f"WHERE {where} "
-        "ORDER BY ifnull(end_ms, ifnull(start_ms, 0)) DESC, record DESC",
+        f"WHERE {where} ORDER BY {_LAST_USED} DESC, record DESC",
         values,
     )
     return [(decode_name(path), decode_name(session)) for path, session in rows]
@@ -229,31 +230,27 @@ def find_version(connection: sqlite3.Connection, session: str) -> tuple[str, int
 def list_daily_usage(
     connection: sqlite3.Connection, query: ConversationQuery
 ) -> list[dict[str, Any]]:
-    """Return tokens, cost, failed calls and conversations of each day, the oldest day first.
+    """Return tokens, cost, sessions and failed calls of each day in UTC, the oldest day first.
 
-    Sub-agents count as well, so that the sums are those of `vacr stats`.
+    A call's tokens and cost count on its own day, and all failures of a session on the day it was
+    last used. Sub-agents count as well, so that the sums are those of `vacr stats`.
     """
-    where, values = _build_conditions(query)
-    selected = where.replace(_ROOTS, "NOT is_repeated")
-    rows = connection.execute(
-        "SELECT day, sum(usage.input + usage.output), sum(usage.cost), count(DISTINCT record) "
-        f"FROM usage JOIN (SELECT record FROM records WHERE {selected}) USING (record) "
-        "WHERE day <> '' GROUP BY day ORDER BY day",
-        values,
-    )
-    names = ("day", "tokens", "cost", "sessions")
-    days = [dict(zip(names, row, strict=True)) for row in rows]
-    failures = dict(
-        connection.execute(
-            "SELECT date(ifnull(end_ms, start_ms) / 1000, 'unixepoch'), sum(failed) "
-            f"FROM records WHERE {selected} AND failed > 0 GROUP BY 1",
+    where, values = _build_conditions(query, _RECORDED_ONCE)
+    days = {
+        day: {"day": day, "tokens": tokens, "cost": cost, "sessions": sessions, "failed": 0}
+        for day, tokens, cost, sessions in connection.execute(
+            "SELECT day, sum(usage.input + usage.output), sum(usage.cost), count(DISTINCT record) "
+            f"FROM usage JOIN (SELECT record FROM records WHERE {where}) USING (record) "
+            "WHERE day <> '' GROUP BY day",
             values,
         )
+    }
+    failures = connection.execute(
+        f"SELECT date({_LAST_USED} / 1000, 'unixepoch') AS last_day, sum(failed) "
+        f"FROM records WHERE {where} AND failed > 0 GROUP BY last_day HAVING last_day <> ''",
+        values,
     )
-    unused = [
-        dict(zip(names, (day, 0, 0.0, 0), strict=True))
-        for day in failures.keys() - {day["day"] for day in days}
-        if day
-    ]
-    every_day = sorted(days + unused, key=lambda day: str(day["day"]))
-    return [day | {"failed": failures.get(day["day"], 0)} for day in every_day]
+    for day, failed in failures:
+        unused = {"day": day, "tokens": 0, "cost": 0.0, "sessions": 0}
+        days.setdefault(day, unused)["failed"] = failed
+    return [days[day] for day in sorted(days)]
