@@ -191,6 +191,15 @@ def test_existing_files_that_differ_are_kept(vacr, repo, tmp_path):
     assert vacr("replay", session, "--out", repo).returncode == 0, "identical files are no conflict"
 
 
+def test_no_file_is_written_if_one_cannot_be(vacr, repo, tmp_path):
+    session = Agent(repo).write("a.py", "a\n").write("b.py", "b\n").save(tmp_path / "s")
+    tree = tmp_path / "tree"
+    (tree / "b.py").mkdir(parents=True)
+    done = vacr("replay", session, "--out", tree)
+    assert (done.returncode, "b.py" in done.err) == (3, True)
+    assert [path.name for path in tree.iterdir()] == ["b.py"]
+
+
 def test_session_without_changes_is_reported(vacr, repo, tmp_path):
     done = vacr("replay", Agent(repo).asked("Hello").save(tmp_path / "s"))
     assert (done.returncode, "changed no file" in done.err) == (0, True)

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import resource
 import signal
 import stat
 import subprocess
@@ -46,6 +47,31 @@ def test_failed_write_changes_nothing(tmp_path):
             [OutputFile(tmp_path / "a", [b"2"]), OutputFile(tmp_path / "b", pieces())]
         )
     assert [(tmp_path / name).read_bytes() for name in list_names(tmp_path)] == [b"1", b"1"]
+
+
+def test_interrupt_leaves_all_files_or_none(tmp_path, monkeypatch):
+    move = writing._move_into_place
+
+    def interrupt_and_move(temporary, output):
+        os.kill(os.getpid(), signal.SIGINT)
+        move(temporary, output)
+
+    monkeypatch.setattr(writing, "_move_into_place", interrupt_and_move)
+    outputs = [OutputFile(tmp_path / name, [b"1"]) for name in ("a", "b", "c")]
+    with pytest.raises(KeyboardInterrupt):
+        write_files_atomically(outputs)
+    assert list_names(tmp_path) == ["a", "b", "c"]
+
+
+def test_more_files_are_written_than_may_be_open_at_first(tmp_path):
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (100, limits[1]))
+    try:
+        names = [f"{number:03}" for number in range(150)]
+        write_files_atomically([OutputFile(tmp_path / name, [b"1"]) for name in names])
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert list_names(tmp_path) == names
 
 
 def test_new_file_replaces_nothing(tmp_path):

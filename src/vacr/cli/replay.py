@@ -29,7 +29,7 @@ from vacr.blame import (
 from vacr.cli.options import PATH, Verb, voice_options
 from vacr.console import Voice, show_job_progress
 from vacr.errors import UsageError, VacrError
-from vacr.files import has_same_bytes, write_file_atomically
+from vacr.files import OutputFile, has_same_bytes, write_files_atomically
 from vacr.workflows import (
     FormatterRunner,
     build_replay_document,
@@ -229,6 +229,7 @@ def _write_replayed_files(folder: Path, files: dict[str, bytes], *, overwrite: b
     Raises:
         UsageError: a link leads out of the folder, or a file exists with different content and
             `overwrite` is not set.
+        UnreadableInput: a file cannot be written.
     """
     for path, data in files.items():
         target = folder / path
@@ -243,5 +244,4 @@ def _write_replayed_files(folder: Path, files: dict[str, bytes], *, overwrite: b
                 hint="Add --overwrite to replace the file, or write into an empty folder: "
                 "--out FOLDER",
             )
-    for path, data in files.items():
-        write_file_atomically(folder / path, [data])
+    write_files_atomically([OutputFile(folder / path, [data]) for path, data in files.items()])

@@ -23,6 +23,7 @@ import errno
 import hashlib
 import os
 import re
+import signal
 import stat
 import sys
 import tempfile
@@ -37,6 +38,7 @@ from vacr.files.inputs import STDIN, path_exists
 
 if sys.platform != "win32":
     import fcntl
+    import resource
 
 BytePieces = Iterable[bytes | memoryview]
 
@@ -51,6 +53,8 @@ _PUBLIC_FILE_MODE = 0o644
 _LOCK_FILE_MODE = 0o600
 _LOCK_RETRY_SECONDS = 0.002
 _REWRITE_CHUNK_SIZE = 1 << 20
+_SPARE_OPEN_FILES = 128
+"""Files that the rest of the program may have open while many files are written."""
 
 _unfinished_files: set[str] = set()
 """The temporary files that this process is writing."""
@@ -94,17 +98,47 @@ def write_file_atomically(
 def write_files_atomically(outputs: list[OutputFile]) -> None:
     """Write all files under temporary names, and then move each into place.
 
-    If one cannot be written, none is moved.
+    If one cannot be written, none is moved. Ctrl-C counts before the moves or after all of them.
 
     Raises:
         UnreadableInput: a file cannot be written.
         FileExistsError: a file that must be new exists; files before it are already in place.
     """
+    _allow_open_files(len(outputs) + _SPARE_OPEN_FILES)
     with ExitStack() as unfinished:
         written = [(output, _write_temporary_file(output, unfinished)) for output in outputs]
-        for output, temporary in written:
-            if temporary is not None:
-                _move_into_place(temporary, output)
+        with _hold_signals_back():
+            for output, temporary in written:
+                if temporary is not None:
+                    _move_into_place(temporary, output)
+
+
+@contextmanager
+def _hold_signals_back() -> Iterator[None]:
+    """Let Ctrl-C and a request to end wait until the block is done."""
+    if sys.platform == "win32":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _allow_open_files(count: int) -> None:
+    """Raise this process's limit of open files to `count`, as far as the system allows.
+
+    Each temporary file stays open until it is moved, because an open file can hold a lock. The
+    usual limit is 1,024 files, and 256 on macOS.
+    """
+    if sys.platform == "win32":
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = count if hard == resource.RLIM_INFINITY else min(count, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def discard_unfinished_files() -> None:
