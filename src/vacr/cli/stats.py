@@ -16,8 +16,9 @@ In a narrow terminal, the columns that do not fit follow in more tables.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -68,6 +69,7 @@ from vacr.viewer import (
     BY_MODEL,
     COUNTED_TOKENS,
     GROUPINGS,
+    PriceTable,
     SessionGroups,
     Totals,
     format_cost,
@@ -342,63 +344,99 @@ def _show_session_totals(
         UsageError: the grouping is unknown.
         UnreadableInput: the price file cannot be read.
     """
-    by = by or BY_AGENT
-    if by not in GROUPINGS:
-        only_lines = by.partition(",")[0] in LINE_GROUPINGS
-        raise UsageError(
-            f"sessions cannot be grouped by {by}",
-            hint=f"Choose from: {', '.join(GROUPINGS)}"
-            + (". To count lines of commits, add --lines RANGE." if only_lines else ""),
-        )
+    by = _check_session_grouping(by or BY_AGENT)
     table = load_prices(prices)
-    totals, failed = SessionGroups(by, table), []
-    modified, unlabelled = ModifiedRecords(voice), 0
+    read = _read_sessions(paths, by, table, voice)
+    groups, total = read.totals.groups(), read.totals.total()
+    voice.data(_build_sessions_document(by, groups, total, read, table))
+    if groups:
+        for line in _format_stats_table(by, groups, total, table.date):
+            voice.prose(line)
+    _report_left_out_sessions(read, voice)
+    worst = max(
+        (error.exit_code for error in read.failed), default=0 if groups else EXIT_NO_SESSION
+    )
+    return max(worst, read.modified.exit_code)
+
+
+def _check_session_grouping(by: str) -> str:
+    """Return the grouping of sessions.
+
+    Raises:
+        UsageError: it is unknown.
+    """
+    if by in GROUPINGS:
+        return by
+    only_lines = by.partition(",")[0] in LINE_GROUPINGS
+    raise UsageError(
+        f"sessions cannot be grouped by {by}",
+        hint=f"Choose from: {', '.join(GROUPINGS)}"
+        + (". To count lines of commits, add --lines RANGE." if only_lines else ""),
+    )
+
+
+@dataclass
+class _ReadSessions:
+    """The sessions at the paths of the command line, added up."""
+
+    totals: SessionGroups
+    modified: ModifiedRecords
+    unlabelled: int = 0
+    """Records whose entries have no labels, so that prompts and failures are partly unknown."""
+    failed: list[VacrError] = field(default_factory=list)
+
+
+def _read_sessions(
+    paths: tuple[str, ...], by: str, prices: PriceTable, voice: Voice
+) -> _ReadSessions:
+    """Read and add up the sessions at paths, with a warning about each modified record."""
+    read = _ReadSessions(SessionGroups(by, prices), ModifiedRecords(voice))
     items = (item for path in paths for item in _scan_input_path(path))
     with show_job_progress("reading sessions", voice) as progress:
         for number, item in enumerate(items, 1):
             progress(number, 0)
             if isinstance(item, InputRecord):
-                modified.warn(item.path, item.modified)
-                totals.add(item.record, is_modified=bool(item.modified))
-                unlabelled += not has_labels(item.record)
+                read.modified.warn(item.path, item.modified)
+                read.totals.add(item.record, is_modified=bool(item.modified))
+                read.unlabelled += not has_labels(item.record)
             elif isinstance(item, NotASession):
                 voice.notice(f"vacr: {item}", 1)
             else:
-                failed.append(item)
-    groups, total = totals.groups(), totals.total()
-    errors = [
-        {"error": error.message, "where": error.where, "hint": error.hint} for error in failed
-    ]
-    described = {
+                read.failed.append(item)
+    return read
+
+
+def _build_sessions_document(
+    by: str, groups: dict[str, Totals], total: Totals, read: _ReadSessions, prices: PriceTable
+) -> dict[str, Any]:
+    """Return the totals of sessions for JSON output."""
+    return {
         "by": by,
         "groups": [{"key": key, **_build_totals_document(own)} for key, own in groups.items()],
         "total": _build_totals_document(total),
+        "prices": {"date": prices.date, "source": prices.source},
+        "repeated": read.totals.repeated,
+        "modified": read.modified.documents,
+        "unlabelled": read.unlabelled,
+        "errors": [
+            {"error": error.message, "where": error.where, "hint": error.hint}
+            for error in read.failed
+        ],
     }
-    described["prices"] = {"date": table.date, "source": table.source}
-    voice.data(
-        {
-            **described,
-            "repeated": totals.repeated,
-            "modified": modified.documents,
-            "unlabelled": unlabelled,
-            "errors": errors,
-        }
-    )
-    if groups:
-        for line in _format_stats_table(by, groups, total, table.date):
-            voice.prose(line)
-    if totals.repeated:
-        voice.notice(f"vacr: skipped {format_count(totals.repeated, 'duplicate recording')}")
-    if unlabelled:
+
+
+def _report_left_out_sessions(read: _ReadSessions, voice: Voice) -> None:
+    """Print which sessions do not count, or count only partly."""
+    if read.totals.repeated:
+        voice.notice(f"vacr: skipped {format_count(read.totals.repeated, 'duplicate recording')}")
+    if read.unlabelled:
         voice.notice(
-            f"vacr: {format_count(unlabelled, 'record')} without labels, from another program or "
-            "an earlier version: prompts and failures are only partly known. Record the sessions "
-            "again."
+            f"vacr: {format_count(read.unlabelled, 'record')} without labels, from another program "
+            "or an earlier version: prompts and failures are only partly known. Record the "
+            "sessions again."
         )
-    for error in failed:
+    for error in read.failed:
         voice.error(f"vacr: {error}", error.hint)
-    worst = max((error.exit_code for error in failed), default=0 if groups else EXIT_NO_SESSION)
-    return max(worst, modified.exit_code)
 
 
 def _scan_input_path(path: str) -> Iterator[InputRecord | VacrError]:
@@ -472,33 +510,40 @@ def _format_stats_table(
         # The last row, the sum of all groups, has no bar.
         bar = _draw_bar(sum_tokens(totals) / most) if number < len(groups) else ""
         rows.append([shown_key, *cells, bar])
-    lines = _align_to_width(rows, width)
-    for name, counts in (("models, by tokens out", total.models), ("tools", total.tools)):
-        # A table by model has the models already.
-        if counts and not (by == BY_MODEL and counts is total.models):
-            parts = [
-                f"{key} {count:,}{_format_failed_count(total, key) if name == 'tools' else ''}"
-                for key, count in counts.most_common(_MAX_NAMES_SHOWN)
-            ]
-            rest = (
-                f", and {len(counts) - _MAX_NAMES_SHOWN} more"
-                if len(counts) > _MAX_NAMES_SHOWN
-                else ""
-            )
-            lines.append(f"{name}: {', '.join(parts)}{rest}")
-    facts = list_cost_facts(total.cost, price_date)
-    if facts:
-        marks = "; ".join(list_cost_marks(totals.cost for _, totals in shown))
-        lines.append(f"cost: {'; '.join(facts)}{f' ({marks})' if marks else ''}")
+    marks = list_cost_marks(totals.cost for _, totals in shown)
+    return [*_align_to_width(rows, width), *_list_total_facts(by, total, price_date, marks)]
+
+
+def _list_total_facts(by: str, total: Totals, price_date: str, marks: list[str]) -> Iterator[str]:
+    """Yield the lines below a table: models, tools, costs, calls, events and files.
+
+    `marks` explain the marks of costs in the table.
+    """
+    if total.models and by != BY_MODEL:  # A table by model has them already.
+        yield f"models, by tokens out: {_join_counts(total.models)}"
+    if total.tools:
+        yield f"tools: {_join_counts(total.tools, total.failed_tools)}"
+    if facts := list_cost_facts(total.cost, price_date):
+        explained = f" ({'; '.join(marks)})" if marks else ""
+        yield f"cost: {'; '.join(facts)}{explained}"
     others = {name: count for name, count in total.outcomes.items() if name not in _PLAIN_OUTCOMES}
     if others:
-        parts = [f"{count:,} {name}" for name, count in sorted(others.items())]
-        lines.append(f"calls: {', '.join(parts)}")
+        yield f"calls: {', '.join(f'{count:,} {name}' for name, count in sorted(others.items()))}"
     if total.error_events:
-        lines.append(f"events: {format_count(total.error_events, 'error')}")
+        yield f"events: {format_count(total.error_events, 'error')}"
     if total.files:
-        lines.append(f"files: {len(total.files):,} edited (+{total.added:,} -{total.removed:,})")
-    return lines
+        yield f"files: {len(total.files):,} edited (+{total.added:,} -{total.removed:,})"
+
+
+def _join_counts(counts: Counter[str], failed: Counter[str] | None = None) -> str:
+    """Return the names with the highest counts, such as `Edit 2, Bash 1 (1 failed), and 3 more`."""
+    parts = [
+        f"{name} {count:,}" + (f" ({failed[name]:,} failed)" if failed and failed[name] else "")
+        for name, count in counts.most_common(_MAX_NAMES_SHOWN)
+    ]
+    if len(counts) > _MAX_NAMES_SHOWN:
+        parts.append(f"and {len(counts) - _MAX_NAMES_SHOWN} more")
+    return ", ".join(parts)
 
 
 def _align_to_width(rows: list[list[str]], width: int | None) -> list[str]:
@@ -555,11 +600,6 @@ def _format_totals_cells(totals: Totals) -> list[str]:
         format_cost(totals.cost),
         _format_duration(totals.milliseconds // _MILLISECONDS_PER_SECOND),
     ]
-
-
-def _format_failed_count(total: Totals, tool: str) -> str:
-    """Return the number of failed calls of a tool, such as ` (1 failed)`; empty if none did."""
-    return f" ({total.failed_tools[tool]:,} failed)" if total.failed_tools[tool] else ""
 
 
 def _draw_bar(share: float) -> str:
