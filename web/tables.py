@@ -19,6 +19,14 @@ from vacr.agents.tool_calls import (
     PATH_ARGUMENTS,
 )
 from vacr.record import BLOCK_VIEWS, UNTYPED_PART_VIEWS
+from vacr.viewer.call_summaries import (
+    DESCRIPTIVE_ARGUMENTS,
+    FILE_EFFECTS,
+    LIST_ARGUMENTS,
+    PLAN_ARGUMENTS,
+    SEARCH_ARGUMENTS,
+    STEP_ARGUMENTS,
+)
 from vacr.viewer.content import (
     RESPONSE_MEMBERS,
     TEXT_BLOCK_TYPES,
@@ -26,16 +34,8 @@ from vacr.viewer.content import (
     WRAPPER_LABELS,
     WRAPPER_MEMBERS,
 )
+from vacr.viewer.diffs import INSERTION_ARGUMENTS
 from vacr.viewer.exit_codes import EXIT_CODE_MEANINGS
-from vacr.viewer.rows import (
-    DESCRIPTIVE_ARGUMENTS,
-    FILE_EFFECTS,
-    INSERTION_ARGUMENTS,
-    LIST_ARGUMENTS,
-    PLAN_ARGUMENTS,
-    SEARCH_ARGUMENTS,
-    STEP_ARGUMENTS,
-)
 
 TARGET = Path(__file__).parent / "src" / "tables.json"
 

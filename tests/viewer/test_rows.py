@@ -4,7 +4,9 @@ import pytest
 
 import vacr
 from tests.conftest import COMPANIONS, EXAMPLES, FIXTURES
+from vacr.viewer.call_summaries import summarise_tool_call
 from vacr.viewer.content import TextPart
+from vacr.viewer.diffs import FileDiff, build_diffs, format_changes
 from vacr.viewer.rows import (
     ASSISTANT_ROW,
     EVENT_ROW,
@@ -12,12 +14,8 @@ from vacr.viewer.rows import (
     REASONING_ROW,
     TOOL_ROW,
     USER_ROW,
-    FileDiff,
     RowFilter,
-    build_diffs,
     build_rows,
-    format_changes,
-    summarise_tool_call,
 )
 from vacr.viewer.terminal import BRIEF_DETAIL, DETAIL_LEVELS, FULL_DETAIL, RowFormatter
 from vacr.viewer.totals import Totals, count_totals

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from vacr.viewer.costs import list_cost_marks as list_cost_marks
     from vacr.viewer.costs import load_price_table as load_price_table
     from vacr.viewer.costs import parse_price_table as parse_price_table
+    from vacr.viewer.diffs import FileDiff as FileDiff
+    from vacr.viewer.diffs import format_changes as format_changes
     from vacr.viewer.page import Page as Page
     from vacr.viewer.page import PageParty as PageParty
     from vacr.viewer.page import PageRecord as PageRecord
@@ -40,11 +42,9 @@ if TYPE_CHECKING:
     from vacr.viewer.rows import ROW_KINDS as ROW_KINDS
     from vacr.viewer.rows import TOOL_ROW as TOOL_ROW
     from vacr.viewer.rows import USER_ROW as USER_ROW
-    from vacr.viewer.rows import FileDiff as FileDiff
     from vacr.viewer.rows import Row as Row
     from vacr.viewer.rows import RowFilter as RowFilter
     from vacr.viewer.rows import build_rows as build_rows
-    from vacr.viewer.rows import format_changes as format_changes
     from vacr.viewer.rows import is_silent_start as is_silent_start
     from vacr.viewer.rows import list_row_bodies as list_row_bodies
     from vacr.viewer.story import Story as Story
@@ -100,6 +100,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "count_cost",
             "is_inherited",
         ),
+        "diffs": ("FileDiff", "format_changes"),
         "page": (
             "Page",
             "PageParty",
@@ -112,7 +113,6 @@ __getattr__, __dir__, __all__ = export_lazily(
         "rows": (
             "ASSISTANT_ROW",
             "EVENT_ROW",
-            "FileDiff",
             "PROMPTS",
             "REASONING_ROW",
             "ROW_KINDS",
@@ -121,7 +121,6 @@ __getattr__, __dir__, __all__ = export_lazily(
             "TOOL_ROW",
             "USER_ROW",
             "build_rows",
-            "format_changes",
             "is_silent_start",
             "list_row_bodies",
         ),

@@ -21,42 +21,26 @@ the resulting files, see the file attribution.
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from vacr.agents import (
-    COMMAND_ARGUMENTS,
-    CONTENT_ARGUMENTS,
-    HOST,
-    NEW_TEXT_ARGUMENTS,
-    OLD_TEXT_ARGUMENTS,
-    PATCH_ARGUMENTS,
-    PATH_ARGUMENTS,
-    ToolEffect,
-    extract_command,
-    find_agent,
-    find_tool_effect,
-    get_text_argument,
-    parse_requested_edits,
-)
-from vacr.edits import FilePatch, parse_apply_patch
+from vacr.agents import HOST, ToolEffect, extract_command, find_agent, find_tool_effect
 from vacr.model import JsonObject, Timestamp
 from vacr.record import PROMPTING_SPEAKERS, find_side_chain, is_failed_answer, is_host_message
+from vacr.viewer.call_summaries import list_input_texts, shorten_line, summarise_tool_call
 from vacr.viewer.content import (
     ContentPart,
     OtherPart,
     TextPart,
     format_json,
-    format_value,
     has_own_entry,
-    is_shown_diff,
     list_content_parts,
     list_output_parts,
     split_thoughts,
 )
+from vacr.viewer.diffs import FileDiff, build_diffs, build_shown_diffs
 from vacr.viewer.exit_codes import explain_exit_code
 
 USER_ROW = "user"
@@ -74,100 +58,12 @@ _SPEAKER_NAMES = {
     "parent-agent": "Parent agent",
     "unknown": "User (author unknown)",
 }
-MOVE_ARROW = " → "
-"""Separates the old and the new path of a moved file."""
 _NO_RESULT, _DENIED = "no-result", "denied"
 # Members of an error event that may have its message, in the order of trust.
 _REASON_MEMBERS = ("errorMessage", "message", "error", "content", "data")
 _MAX_REASON_DEPTH = 5
 _CHILD_PLACE = re.compile(r"children/([0-9]{1,9})")
 _PLAIN_STATUSES = frozenset(("", "success", "error", "failed", "completed"))
-SEARCH_ARGUMENTS = ("pattern", "query", "url", "search_term", "file_name")
-LIST_ARGUMENTS = ("commands", "files", "paths", "urls", "questions")
-"""Arguments that may have several commands, files, addresses or questions."""
-INSERTION_ARGUMENTS = ("insert_line", "insertLine", "line")
-"""Arguments with the place of a text that is inserted."""
-FILE_EFFECTS = (
-    ToolEffect.READ,
-    ToolEffect.REPLACE,
-    ToolEffect.WRITE,
-    ToolEffect.UNPLACED_EDIT,
-    ToolEffect.DELETE,
-)
-"""Effects of a tool on the one file that its arguments name."""
-PLAN_ARGUMENTS = ("todos", "plan", "todoList", "todo_list", "items", "tasks")
-"""Arguments that may have a plan: a list of steps with their statuses."""
-STEP_ARGUMENTS = ("content", "step", "title", "text", "description", "name")
-"""Members of a step that may have its words."""
-_DONE_STATUSES = frozenset(("completed", "complete", "done"))
-_BEGUN_STATUSES = frozenset(("in_progress", "in-progress", "active"))
-DESCRIPTIVE_ARGUMENTS = (
-    "description",
-    "title",
-    "subject",
-    "prompt",
-    "message",
-    "question",
-    "objective",
-    "skill",
-    "name",
-    "text",
-    "plan",
-    "intent",
-    "summary",
-    "todos",
-    "sql",
-    "glob",
-    "dir_path",
-)
-_MAX_SUMMARY_LENGTH = 200
-_CONTEXT_LINES = 3
-# An edit may have any length, and a diff may compare every old line with every new one.
-_MAX_COMPARED_PAIRS = 4_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class FileDiff:
-    """The change of one file that a call requests."""
-
-    path: str
-    kind: str
-    """`edit`, `write`, `add`, `delete` or `move`."""
-    lines: list[str]
-    """Lines with their marks: `+`, `-` or a blank; a line `@@` where lines are left out."""
-
-    @property
-    def added(self) -> int:
-        """The number of added lines."""
-        return sum(line.startswith("+") for line in self.lines)
-
-    @property
-    def removed(self) -> int:
-        """The number of removed lines."""
-        return sum(line.startswith("-") for line in self.lines)
-
-    @property
-    def is_deletion(self) -> bool:
-        """Whether the call deletes the file."""
-        return self.kind == "delete"
-
-
-def format_changes(diffs: Sequence[FileDiff]) -> str:
-    """Return the changes of diffs together: `+6 -1`, `deleted`, or `+6 -1, 1 deleted`.
-
-    The number of lines in a deleted file is known only if the call contains them. Without diffs,
-    return `+0 -0`.
-    """
-    added, removed = sum(diff.added for diff in diffs), sum(diff.removed for diff in diffs)
-    deleted = sum(diff.is_deletion for diff in diffs)
-    counts = f"+{added:,} -{removed:,}"
-    if not deleted:
-        return counts
-    if len(diffs) == 1:
-        return f"deleted, -{removed:,}" if removed else "deleted"
-    if deleted < len(diffs):
-        return f"{counts}, {deleted:,} deleted"
-    return f"{deleted:,} deleted, -{removed:,}" if removed else f"{deleted:,} deleted"
 
 
 @dataclass(slots=True)
@@ -345,7 +241,7 @@ def is_silent_start(row: Row, previous: Row | None) -> bool:
 def _find_reason(entry: JsonObject) -> str:
     """Return the message of an error event in a line of up to 200 characters, or an empty text."""
     text = _find_message(entry.get("data"), _MAX_REASON_DEPTH)
-    return _shorten_line(text or _find_message(entry, _MAX_REASON_DEPTH))
+    return shorten_line(text or _find_message(entry, _MAX_REASON_DEPTH))
 
 
 def _find_message(value: Any, depth: int) -> str:
@@ -598,209 +494,3 @@ def _list_part_texts(parts: Iterable[ContentPart]) -> Iterator[str]:
             yield part.text
         elif isinstance(part, OtherPart):
             yield format_json(part.value)
-
-
-# Tool calls: a summary in one line, the inputs as texts, the requested changes as diffs
-
-
-def summarise_tool_call(tool: str, arguments: Any, effect: ToolEffect | None = None) -> str:
-    """Return a line of at most 200 characters about a tool call; empty without arguments.
-
-    It is the command, the pattern or the file of the call, or else all its arguments as JSON. The
-    tool of one file, by its effect, has the file; an editor with commands also has the command.
-
-        >>> arguments = {"command": "view", "path": "total.py"}
-        >>> summarise_tool_call("file_editor", arguments, ToolEffect.READ)
-        'view total.py'
-    """
-    path = get_text_argument(arguments, PATH_ARGUMENTS) if effect in FILE_EFFECTS else None
-    if path is not None:
-        command = get_text_argument(arguments, ("command",))
-        return _shorten_line(f"{command} {path}" if command else path)
-    return _shorten_line(_choose_summary(tool, arguments))
-
-
-def _shorten_line(text: str) -> str:
-    """Return a text in one line, cut to 200 characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= _MAX_SUMMARY_LENGTH else f"{line[: _MAX_SUMMARY_LENGTH - 1]}…"
-
-
-def _choose_summary(tool: str, arguments: Any) -> str:
-    """Return the most telling argument of a call in full; empty if it has no arguments."""
-    if "patch" in tool.lower():
-        text = _get_patch_text(arguments)
-        return ", ".join(file.to or file.path for file in parse_apply_patch(text)) or text
-    if isinstance(arguments, str):
-        return arguments
-    if not isinstance(arguments, dict) or not arguments:
-        return ""
-    for names in (COMMAND_ARGUMENTS, SEARCH_ARGUMENTS, PATH_ARGUMENTS):
-        if (argument := get_text_argument(arguments, names)) is not None:
-            return argument
-    for name in COMMAND_ARGUMENTS:
-        if isinstance(arguments.get(name), list):
-            return " ".join(str(word) for word in arguments[name])
-    if listed := _summarise_lists(arguments):
-        return listed
-    if plan := _summarise_plan(arguments):
-        return plan
-    description = get_text_argument(arguments, DESCRIPTIVE_ARGUMENTS)
-    return description if description is not None else format_json(arguments)
-
-
-def _summarise_lists(arguments: JsonObject) -> str:
-    """Return the commands, files, addresses or questions of a call; empty if it lists none."""
-    for name in LIST_ARGUMENTS:
-        items = arguments.get(name)
-        texts = [_name_item(item) for item in items] if isinstance(items, list) else []
-        if texts and all(texts):
-            return ", ".join(texts)
-    return ""
-
-
-def _name_item(item: Any) -> str:
-    """Return a text as it is, or the command, file or question of an object; else empty."""
-    if isinstance(item, str):
-        return item
-    names = (*COMMAND_ARGUMENTS, *PATH_ARGUMENTS, "url", "question")
-    return get_text_argument(item, names) or ""
-
-
-def _summarise_plan(arguments: JsonObject) -> str:
-    """Return how many steps of a plan are done, and the current step; empty without a plan."""
-    plans = [arguments.get(name) for name in PLAN_ARGUMENTS]
-    steps = next((plan for plan in plans if isinstance(plan, list) and plan), [])
-    if not steps or not all(
-        isinstance(step, dict) and isinstance(step.get("status"), str) for step in steps
-    ):
-        return ""
-    done = sum(step["status"] in _DONE_STATUSES for step in steps)
-    open_steps = [step for step in steps if step["status"] not in _DONE_STATUSES]
-    begun = [step for step in open_steps if step["status"] in _BEGUN_STATUSES]
-    current = get_text_argument(next(iter(begun or open_steps), {}), STEP_ARGUMENTS)
-    return f"{done} of {len(steps)} done" + (f": {current}" if current else "")
-
-
-def _get_patch_text(arguments: Any) -> str:
-    """Return the patch in the arguments of a call, or an empty text."""
-    if isinstance(arguments, str):
-        return arguments
-    return get_text_argument(arguments, PATCH_ARGUMENTS) or ""
-
-
-def list_input_texts(arguments: Any) -> Iterator[tuple[str, str]]:
-    """Yield name and text of each argument of a call.
-
-    Arguments that are one value, not an object, have an empty name.
-    """
-    if isinstance(arguments, dict):
-        for name, value in arguments.items():
-            yield format_value(name), format_value(value)
-    elif arguments is not None:
-        yield "", format_value(arguments)
-
-
-def build_diffs(agent: str, tool: str, arguments: Any) -> list[FileDiff]:
-    """Return the changes that a call requests; an empty list if it does not change files.
-
-    `agent` and `tool` decide the meaning of the arguments.
-    """
-    effect = find_tool_effect(agent, tool, arguments)
-    if effect is ToolEffect.PATCH:
-        return [_build_patch_diff(file) for file in parse_apply_patch(_get_patch_text(arguments))]
-    path = get_text_argument(arguments, PATH_ARGUMENTS)
-    if path is None or not isinstance(arguments, dict):
-        return []
-    if effect is ToolEffect.REPLACE:
-        edits = parse_requested_edits(arguments) or ()
-        lines = [line for edit in edits for line in _diff_texts(edit.old, edit.new)]
-        return [FileDiff(path, "edit", lines)] if lines else _build_addition(path, arguments)
-    if effect in (ToolEffect.WRITE, ToolEffect.UNPLACED_EDIT):
-        text = get_text_argument(arguments, CONTENT_ARGUMENTS)
-        if text is None:
-            return _build_addition(path, arguments)
-        return [FileDiff(path, "write", _mark_added(text))]
-    return [FileDiff(path, "delete", [])] if effect is ToolEffect.DELETE else []
-
-
-def build_shown_diffs(output: Any) -> list[FileDiff]:
-    """Return the changes that an output shows by the old and the new text of files."""
-    diffs = []
-    for block in output if isinstance(output, list) else ():
-        if is_shown_diff(block):
-            path, old, new = block["path"], block.get("oldText"), block["newText"]
-            is_edit = isinstance(old, str) and bool(old)
-            lines = list(_diff_texts(old, new)) if is_edit else _mark_added(new)
-            diffs.append(FileDiff(path, "edit" if is_edit else "write", lines))
-    return diffs
-
-
-def _build_addition(path: str, arguments: JsonObject) -> list[FileDiff]:
-    """Return the diff of a call of an editor with a new text and no old one; else empty.
-
-    The text is inserted if the arguments state a line, or else it is the whole file.
-    """
-    text = get_text_argument(arguments, NEW_TEXT_ARGUMENTS)
-    if text is None or get_text_argument(arguments, OLD_TEXT_ARGUMENTS):
-        return []
-    kind = "edit" if _is_insertion(arguments) else "write"
-    return [FileDiff(path, kind, _mark_added(text))]
-
-
-def _is_insertion(arguments: JsonObject) -> bool:
-    """Return whether arguments state the line that a text is inserted at."""
-    return any(type(arguments.get(name)) is int for name in INSERTION_ARGUMENTS)
-
-
-def _mark_added(text: str) -> list[str]:
-    """Return the lines of a text, each with a `+` before it."""
-    return [f"+{line}" for line in text.splitlines()]
-
-
-def _build_patch_diff(file: FilePatch) -> FileDiff:
-    """Return the diff of one file in a patch; a moved file has the path `old → new`."""
-    if file.kind == "add":
-        return FileDiff(file.path, "add", _mark_added(file.text))
-    lines = []
-    for part in file.parts:
-        lines.append(f"@@ {part.anchor}".rstrip())
-        lines += list(_diff_texts("\n".join(part.old), "\n".join(part.new)))[1:]
-    kind = "edit"
-    if file.kind == "delete":
-        kind = "delete"
-    elif file.to and not lines:
-        kind = "move"
-    return FileDiff(f"{file.path}{MOVE_ARROW}{file.to}" if file.to else file.path, kind, lines)
-
-
-def _diff_texts(old: str, new: str) -> Iterator[str]:
-    """Yield the lines of a diff of two texts, each with its mark; `@@` comes before each hunk.
-
-    It also comes first where the texts are equal. Of very long texts, all old lines come first, and
-    then all new ones.
-    """
-    yield "@@"
-    before, after = old.splitlines(), new.splitlines()
-    if len(before) * len(after) > _MAX_COMPARED_PAIRS:
-        before, after = _trim_common_lines(before, after)
-    if len(before) * len(after) > _MAX_COMPARED_PAIRS:
-        yield from (f"-{line}" for line in before)
-        yield from (f"+{line}" for line in after)
-        return
-    diff = difflib.unified_diff(before, after, n=_CONTEXT_LINES, lineterm="")
-    for line in list(diff)[3:]:  # after the two lines of file names and the first hunk's header
-        yield "@@" if line.startswith("@@") else line
-
-
-def _trim_common_lines(before: list[str], after: list[str]) -> tuple[list[str], list[str]]:
-    """Return two lists of lines without the lines that both have at the start and the end.
-
-    Three common lines next to the difference stay, as its context.
-    """
-    shortest = min(len(before), len(after))
-    prefix = next((i for i in range(shortest) if before[i] != after[i]), shortest)
-    rest = shortest - prefix
-    suffix = next((i for i in range(rest) if before[-1 - i] != after[-1 - i]), rest)
-    first, last = max(0, prefix - _CONTEXT_LINES), max(0, suffix - _CONTEXT_LINES)
-    return before[first : len(before) - last], after[first : len(after) - last]

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from vacr.agents import PATH_ARGUMENTS, get_text_argument
 from vacr.record import format_timestamp
+from vacr.viewer.call_summaries import list_input_texts
 from vacr.viewer.content import (
     ContentPart,
     ImagePart,
@@ -28,17 +29,15 @@ from vacr.viewer.content import (
     make_visible,
     make_visible_line,
 )
+from vacr.viewer.diffs import FileDiff, format_changes
 from vacr.viewer.rows import (
     ASSISTANT_ROW,
     EVENT_ROW,
     REASONING_ROW,
     TOOL_ROW,
     USER_ROW,
-    FileDiff,
     Row,
-    format_changes,
     is_silent_start,
-    list_input_texts,
     list_row_bodies,
     make_text_matcher,
 )

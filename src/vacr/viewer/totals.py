@@ -35,7 +35,8 @@ from vacr.record import (
 )
 from vacr.viewer.content import make_visible
 from vacr.viewer.costs import Cost, PriceTable, count_cost, is_inherited
-from vacr.viewer.rows import ASSISTANT_ROW, MOVE_ARROW, TOOL_ROW, Row, build_rows
+from vacr.viewer.diffs import MOVE_ARROW
+from vacr.viewer.rows import ASSISTANT_ROW, TOOL_ROW, Row, build_rows
 
 COUNTED_TOKENS = ("input", "cached", "output", "reasoning", "total")
 VERDICT_VERIFIED = "verified"
