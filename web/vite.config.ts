@@ -63,7 +63,15 @@ function packagePage(): Plugin {
   };
 }
 
+/**
+ * Take `import.meta` out of the script: it is an error in the worker, which is no module. Only Vite's loader has it, for files
+ * beside the page, and this page has none.
+ */
+function removeImportMeta(): Plugin {
+  return { name: "remove-import-meta", renderChunk: (code) => code.replaceAll("import.meta", "({})") };
+}
+
 export default defineConfig({
-  plugins: [viteSingleFile({ removeViteModuleLoader: true }), packagePage()],
+  plugins: [removeImportMeta(), viteSingleFile({ removeViteModuleLoader: true }), packagePage()],
   build: { target: "es2022", modulePreload: false, reportCompressedSize: true },
 });

@@ -67,7 +67,9 @@ def ask(app, path):
 # --- who may read it ---
 
 
-@pytest.mark.parametrize("path", ["/api/state", "/api/conversations", "/api/conversation?record=1"])
+@pytest.mark.parametrize(
+    "path", ["/api/state", "/api/conversations", "/api/overview", "/api/conversation?record=1"]
+)
 @pytest.mark.parametrize("token", [None, "", "guess", "Bearer"])
 def test_data_needs_the_token(app, path, token):
     status, _, body = request(app, path, token=token)
@@ -162,7 +164,7 @@ def test_only_loopback_is_listened_at(app):
 
 def test_conversations_of_all_agents_are_listed(app):
     answer = ask(app, "/api/conversations")
-    agents = {facet["name"] for facet in answer["facets"]["agent"]}
+    agents = {facet["name"] for facet in ask(app, "/api/overview")["facets"]["agent"]}
     assert agents == {
         "claude-code",
         "codex-cli",
@@ -401,7 +403,7 @@ def test_filter_narrows_the_list(browser, app):
 @NEEDS_CHROMIUM
 def test_project_is_chosen_by_its_folder(browser, app):
     page = open_app(browser, app, bypass_csp=True)
-    project = ask(app, "/api/conversations")["facets"]["project"][1]
+    project = ask(app, "/api/overview")["facets"]["project"][1]
     page.select_option("select[aria-label=Project]", project["name"])
     page.wait_for_function(
         "count => document.querySelectorAll('.tile').length === count", arg=project["count"]
@@ -412,6 +414,7 @@ def test_project_is_chosen_by_its_folder(browser, app):
 @NEEDS_CHROMIUM
 def test_facets_have_the_names_that_people_write(browser, app):
     page = open_app(browser, app)
+    page.wait_for_selector("select[aria-label=Agent]")
     agents = page.locator("select[aria-label=Agent] option").all_inner_texts()
     assert any(agent.startswith("GitHub Copilot CLI (") for agent in agents)
     assert not any(agent.startswith("copilot (") for agent in agents)

@@ -41,6 +41,10 @@ export interface ConversationList {
   conversations: Conversation[];
   count: number;
   totals: { input: number; output: number; cost: number; is_estimated: boolean; is_unpriced: boolean };
+}
+
+/** The values to filter by, and the usage of each day by the chosen conversations. */
+export interface ConversationOverview {
   facets: Record<"agent" | "repo" | "project" | "model", Facet[]>;
   days: Day[];
 }

@@ -15,7 +15,7 @@ import { type Jump, RowList } from "./row-list";
 import { isFoldable, isOpenAtFirst, type WrittenLines } from "./row-view";
 import { SummaryCard } from "./summary-card";
 import { Timeline } from "./timeline";
-import { makeVisible } from "./text";
+import { formatNumber, makeVisible } from "./text";
 import { RowCount, Toolbar } from "./toolbar";
 import { buildItems, findTurns, type Item, rowKey, type Turns } from "./turns";
 import { Checks, summarizePage } from "./verdict";
@@ -229,7 +229,7 @@ export function App({ island, worker, openRecords }: { island: Island; worker: W
               Conversation
             </button>
             <button type="button" aria-pressed={tab === "files"} onClick={() => setTab("files")}>
-              Files{overview ? ` (${listFiles(overview).length.toLocaleString("en")})` : ""}
+              Files{overview ? ` (${formatNumber(listFiles(overview).length)})` : ""}
             </button>
             {tab === "conversation" && (
               <button type="button" class="menu" aria-pressed={tools} onClick={() => setTools(!tools)}>

@@ -8,7 +8,7 @@ import { addUpByName } from "./named-counts";
 import { ThemeSwitch } from "./panels";
 import type { Island, Site, SitePage } from "./protocol";
 import { formatCost, HitList, Shelves, type Tile } from "./shelves";
-import { makeVisible, pluralize } from "./text";
+import { formatNumber, makeVisible, pluralize } from "./text";
 import { addUpDays, type Day, UsageChart } from "./usage-chart";
 
 const VERDICT_LABELS = {
@@ -150,7 +150,7 @@ export function ArchiveIndex({ site, title, producer, lines }: Pick<Island, "tit
         {!matches.found.length && (
           <p class="count" role="status">
             {shown.length} of {pluralize(site.pages.length, "conversation")} · {pluralize(sum("prompts"), "prompt")} ·{" "}
-            {pluralize(sum("calls"), "call")}, {sum("failed").toLocaleString("en")} failed · {pluralize(sum("tokens"), "token")}
+            {pluralize(sum("calls"), "call")}, {formatNumber(sum("failed"))} failed · {pluralize(sum("tokens"), "token")}
             {cost ? ` · ${cost}` : ""}
           </p>
         )}

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import type { NamedCount } from "./named-counts";
-import { makeVisible } from "./text";
+import { formatNumber, makeVisible } from "./text";
 
 const MAX_BARS = 6;
 const WIDTH = 100;
@@ -28,8 +28,8 @@ export function Bars({ title, bars, days = false }: { title: string; bars: Named
               </svg>
             </td>
             <td>
-              {bar.value.toLocaleString("en")}
-              {bar.failed ? <span class="bad">, {bar.failed.toLocaleString("en")} failed</span> : null}
+              {formatNumber(bar.value)}
+              {bar.failed ? <span class="bad">, {formatNumber(bar.failed)} failed</span> : null}
             </td>
           </tr>
         ))}
@@ -37,7 +37,7 @@ export function Bars({ title, bars, days = false }: { title: string; bars: Named
       {sorted.length > MAX_BARS && (
         <tfoot>
           <tr>
-            <td colSpan={3}>and {(sorted.length - MAX_BARS).toLocaleString("en")} more</td>
+            <td colSpan={3}>and {formatNumber(sorted.length - MAX_BARS)} more</td>
           </tr>
         </tfoot>
       )}

@@ -4,7 +4,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { Part } from "./content-parts";
 import { prettyJson, type Value } from "./json";
 import { renderMarkdown } from "./markdown";
-import { makeVisible, splitThoughts } from "./text";
+import { formatNumber, makeVisible, splitThoughts } from "./text";
 
 const MAX_LENGTH = 12_000;
 const MAX_LINES = 200;
@@ -33,7 +33,7 @@ function cutText(text: string, lines = MAX_LINES): Cut {
 function ShowMore({ left, onClick }: { left: number; onClick: () => void }) {
   return left > 0 ? (
     <button type="button" class="more" onClick={onClick}>
-      Show {left.toLocaleString("en")} more characters
+      Show {formatNumber(left)} more characters
     </button>
   ) : null;
 }
@@ -76,7 +76,7 @@ function Image({ part }: { part: Part & { is: "image" } }) {
   if (IMAGE_TYPES.test(part.mediaType) && BASE64.test(part.data))
     return <img class="picture" alt={`Image ${name}`} src={`data:${part.mediaType};base64,${part.data}`} />;
   const where = part.data
-    ? `${Math.floor((part.data.length * 3) / 4).toLocaleString("en")} bytes, not shown`
+    ? `${formatNumber(Math.floor((part.data.length * 3) / 4))} bytes, not shown`
     : makeVisible(part.address).slice(0, 500);
   return (
     <div class="note">

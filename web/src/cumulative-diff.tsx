@@ -6,7 +6,7 @@ import type { PageState } from "./page-state";
 import type { AttributedFile, PageRow, Range } from "./protocol";
 import { shownParts } from "./rows";
 import { type Token, tokenizeLines } from "./syntax";
-import { makeVisible, pluralize, truncate } from "./text";
+import { formatNumber, makeVisible, pluralize, truncate } from "./text";
 import type { Turns } from "./turns";
 
 const MAX_LINES = 300;
@@ -100,7 +100,7 @@ function HunkView({ hunk, state, turns, path, attributed, go, layout }: Props & 
 /** Return a call in words, such as "edited in turn 3". */
 function describeCall(row: PageRow | undefined, turn: number | undefined): string {
   const verb = row?.diffs[0]?.what === "write" || row?.diffs[0]?.what === "add" ? "written" : "edited";
-  return turn ? `${verb} in turn ${turn.toLocaleString("en")}` : `${verb} before the first prompt`;
+  return turn ? `${verb} in turn ${formatNumber(turn)}` : `${verb} before the first prompt`;
 }
 
 /** Return the beginning of a prompt in one line. */

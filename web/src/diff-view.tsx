@@ -1,7 +1,7 @@
 /** The change of a file by a call, line by line. */
 
 import { useState } from "preact/hooks";
-import { makeVisible } from "./text";
+import { formatNumber, makeVisible } from "./text";
 import type { FileDiff } from "./tool-calls";
 
 const MAX_LENGTH = 500;
@@ -17,8 +17,8 @@ function countLines(diffs: FileDiff[]): [number, number] {
 export function Changes({ diffs }: { diffs: FileDiff[] }) {
   const [added, removed] = countLines(diffs);
   const deleted = diffs.filter((diff) => diff.what === "delete").length;
-  const word = diffs.length > 1 ? `${deleted.toLocaleString("en")} deleted` : "deleted";
-  const minus = <span class="minus">−{removed.toLocaleString("en")}</span>;
+  const word = diffs.length > 1 ? `${formatNumber(deleted)} deleted` : "deleted";
+  const minus = <span class="minus">−{formatNumber(removed)}</span>;
   if (deleted && deleted === diffs.length)
     return (
       <>
@@ -28,7 +28,7 @@ export function Changes({ diffs }: { diffs: FileDiff[] }) {
     );
   return (
     <>
-      <span class="plus">+{added.toLocaleString("en")}</span> {minus}
+      <span class="plus">+{formatNumber(added)}</span> {minus}
       {deleted > 0 && <span class="minus">, {word}</span>}
     </>
   );
@@ -66,7 +66,7 @@ export function Diff({ diff, maxLines, named }: { diff: FileDiff; maxLines: numb
       ))}
       {hidden > 0 && (
         <button type="button" class="more" onClick={() => setWhole(true)}>
-          Show {hidden.toLocaleString("en")} more {hidden === 1 ? "line" : "lines"}
+          Show {formatNumber(hidden)} more {hidden === 1 ? "line" : "lines"}
         </button>
       )}
     </figure>

@@ -8,7 +8,7 @@ import { CumulativeDiff, type DiffLayout } from "./cumulative-diff";
 import type { FileChange } from "./file-changes";
 import { linesKey, type PageState } from "./page-state";
 import type { AttributedFile, Overview, Range } from "./protocol";
-import { makeVisible, pluralize } from "./text";
+import { formatNumber, makeVisible, pluralize } from "./text";
 import type { Turns } from "./turns";
 
 const LAYOUTS: [DiffLayout, string][] = [
@@ -164,8 +164,8 @@ function File({
           <span class="path">{makeVisible(path)}</span>
           {change && (
             <small>
-              <span class="plus">+{change.added.toLocaleString("en")}</span>{" "}
-              <span class="minus">−{change.removed.toLocaleString("en")}</span> in {pluralize(change.rows.length, "call")}
+              <span class="plus">+{formatNumber(change.added)}</span> <span class="minus">−{formatNumber(change.removed)}</span>{" "}
+              in {pluralize(change.rows.length, "call")}
               {change.isDeleted ? ", deleted" : ""}
             </small>
           )}

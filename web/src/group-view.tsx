@@ -5,7 +5,7 @@ import { shortenPath } from "./file-changes";
 import type { PageState } from "./page-state";
 import type { PageRow } from "./protocol";
 import { describeSpeaker } from "./rows";
-import { makeVisible, pluralize, truncate } from "./text";
+import { formatNumber, makeVisible, pluralize, truncate } from "./text";
 import type { Item } from "./turns";
 
 const MAX_FILES = 3;
@@ -49,8 +49,8 @@ function describeGroup(rows: PageRow[]): ActCount[] {
     const failed = all.filter((row) => row.isError).length;
     const noun = act === "call" ? nameCalls(all) : ACT_NOUNS[act][all.length === 1 ? 0 : 1];
     return {
-      text: `${all.length.toLocaleString("en")} ${noun}`,
-      failed: !failed ? "" : failed === all.length ? " failed" : `, ${failed.toLocaleString("en")} failed`,
+      text: `${formatNumber(all.length)} ${noun}`,
+      failed: !failed ? "" : failed === all.length ? " failed" : `, ${formatNumber(failed)} failed`,
     };
   });
   const thoughts = rows.filter((row) => row.kind === "reasoning" && row.parts.length).length;
@@ -120,7 +120,7 @@ function ContextLine({ rows }: { rows: PageRow[] }) {
   const kinds = [...new Set(rows.map(nameContext))];
   return (
     <>
-      <span class="what">context ({rows.length.toLocaleString("en")})</span>
+      <span class="what">context ({formatNumber(rows.length)})</span>
       <span class="summary">
         {truncate(makeVisible(kinds.slice(0, MAX_KINDS).join(", ")), 120)}
         {kinds.length > MAX_KINDS ? " …" : ""}

@@ -1,13 +1,14 @@
 /** The local app: all conversations on this machine, searched and filtered, live. */
 
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { App } from "./app";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { App } from "./app";
 import {
   type AppState,
   ask,
   type Conversation,
   type ConversationData,
   type ConversationList,
+  type ConversationOverview,
   type ConversationVersion,
   type Facet,
   type Hit,
@@ -16,13 +17,15 @@ import {
 import { nameAgentProgram, nameModel } from "./header";
 import { KeepNotice } from "./keep-notice";
 import { ThemeSwitch } from "./panels";
-import { makeVisible, pluralize } from "./text";
+import { formatNumber, makeVisible, pluralize } from "./text";
 import { explainCost, formatCost, HitList, shortenNumber, Shelves, type Tile, type TileHit } from "./shelves";
 import { UsageChart } from "./usage-chart";
 
 const POLL_MILLISECONDS = 2000;
 const TYPING_MILLISECONDS = 150;
 const PAGE_SIZE = 50;
+/** Conversations that the first picture of the list has: what fits a high screen. The others follow at once. */
+const FIRST_TILES = 20;
 const DAY = 24 * 3600 * 1000;
 /** A conversation with an entry of the last minutes is running. */
 const RUNNING = 3 * 60 * 1000;
@@ -77,6 +80,7 @@ function makeRoute(session: string): string {
 /** One conversation, in the page that `vacr view` makes as well. While it goes on, the page follows it. */
 function OpenConversation({ session, startWorker }: { session: string; startWorker: () => Worker }) {
   const [data, setData] = useState<ConversationData | null>(null);
+  const view = useRef<typeof App | null>(null);
   const [problem, setProblem] = useState("");
   const [isRunning, setRunning] = useState(false);
   const worker = useRef<Worker | null>(null);
@@ -89,6 +93,7 @@ function OpenConversation({ session, startWorker }: { session: string; startWork
       setRunning(now.end_ms !== null && Date.now() - now.end_ms < RUNNING);
       if (now.version === known) return;
       const read = await ask<ConversationData>("/api/conversation", { session });
+      view.current ??= (await import("./app")).App;
       if (isEnded) return;
       // The version was read first, so the next poll sees later changes.
       known = now.version;
@@ -111,11 +116,12 @@ function OpenConversation({ session, startWorker }: { session: string; startWork
     };
   }, []);
   if (problem) return <Problem text={problem} />;
-  if (!data) return <p class="wait">Reading …</p>;
+  const View = view.current;
+  if (!data || !View) return <p class="wait">Reading …</p>;
   worker.current ??= startWorker();
   document.title = data.island.title;
   return (
-    <App
+    <View
       island={{ ...data.island, index: "/", isRunning }}
       worker={worker.current}
       openRecords={() => worker.current!.postMessage({ do: "open", ...data })}
@@ -146,6 +152,7 @@ interface BrowserProps {
 function ConversationBrowser({ choices, setChoices, open }: BrowserProps) {
   const [state, setState] = useState<AppState | null>(null);
   const [list, setList] = useState<ConversationList | null>(null);
+  const [overview, setOverview] = useState<ConversationOverview | null>(null);
   const [result, setResult] = useState<SearchResult | null>(null);
   const [limit, setLimit] = useState(PAGE_SIZE);
   const [problem, setProblem] = useState("");
@@ -175,26 +182,19 @@ function ConversationBrowser({ choices, setChoices, open }: BrowserProps) {
       removeEventListener("keydown", focusSearch);
     };
   }, []);
+  const isPainted = useIsPainted(list !== null);
   // Before the first paint: the reader waits for the list.
   useLayoutEffect(() => {
     let isCurrent = true;
-    const { agent, repo, project, model, outcome } = choices;
-    const since = choices.days ? Date.now() - Number(choices.days) * DAY : null;
+    const chosen = describeChoices(choices);
     const keep =
       <Answer,>(set: (answer: Answer) => void) =>
       (answer: Answer) =>
         isCurrent && set(answer);
     const report = (error: Error) => isCurrent && setProblem(error.message);
     const read = () => {
-      ask<ConversationList>("/api/conversations", { agent, repo, project, model, outcome, since, limit }).then(
-        keep(setList),
-        report,
-      );
-      if (choices.text.trim())
-        ask<SearchResult>("/api/search", { q: choices.text, agent, repo, project, model, outcome, since }).then(
-          keep(setResult),
-          report,
-        );
+      ask<ConversationList>("/api/conversations", { ...chosen, limit }).then(keep(setList), report);
+      if (choices.text.trim()) ask<SearchResult>("/api/search", { ...chosen, q: choices.text }).then(keep(setResult), report);
       else setResult(null);
     };
     let timer: ReturnType<typeof setTimeout>;
@@ -206,8 +206,32 @@ function ConversationBrowser({ choices, setChoices, open }: BrowserProps) {
     };
   }, [choices, limit, changes]);
 
+  // After the first paint: the list does not wait for the chart.
+  useEffect(() => {
+    if (!isPainted) return;
+    let isCurrent = true;
+    ask<ConversationOverview>("/api/overview", describeChoices(choices)).then(
+      (answer) => isCurrent && setOverview(answer),
+      (error: Error) => isCurrent && setProblem(error.message),
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [choices.agent, choices.repo, choices.project, choices.model, choices.days, choices.outcome, changes, isPainted]);
+
+  const isReady = state?.is_ready ?? false;
+  // The state is asked for every other second: the list is drawn again only if it or an age in it changes.
+  const minute = Math.floor(Date.now() / 60_000);
+  const shelves = useMemo(() => {
+    const more = () => setLimit(limit + PAGE_SIZE);
+    return list && <Groups list={list} open={open} more={more} isReady={isReady} limit={isPainted ? Infinity : FIRST_TILES} />;
+  }, [list, limit, isReady, isPainted, minute]);
+  const hasChart = overview !== null || (list !== null && list.count > 1);
+  const chart = useMemo(() => hasChart && <UsageChart days={overview?.days} />, [hasChart, overview]);
+
   if (problem) return <Problem text={problem} />;
   const set = (changed: Partial<Choices>) => setChoices({ ...choices, ...changed });
+  const facets = overview?.facets;
   return (
     <div class="frame site home">
       <header class="top">
@@ -228,16 +252,16 @@ function ConversationBrowser({ choices, setChoices, open }: BrowserProps) {
           <Select
             label="Agent"
             name={nameAgentProgram}
-            facets={list?.facets.agent}
+            facets={facets?.agent}
             value={choices.agent}
             set={(agent) => set({ agent })}
           />
-          <Select label="Repository" facets={list?.facets.repo} value={choices.repo} set={(repo) => set({ repo })} />
-          <Select label="Project" facets={list?.facets.project} value={choices.project} set={(project) => set({ project })} />
+          <Select label="Repository" facets={facets?.repo} value={choices.repo} set={(repo) => set({ repo })} />
+          <Select label="Project" facets={facets?.project} value={choices.project} set={(project) => set({ project })} />
           <Select
             label="Model"
             name={(name) => nameModel(name) || "not recorded"}
-            facets={list?.facets.model}
+            facets={facets?.model}
             value={choices.model}
             set={(model) => set({ model })}
           />
@@ -245,15 +269,28 @@ function ConversationBrowser({ choices, setChoices, open }: BrowserProps) {
           <Options label="Outcome" options={OUTCOMES} value={choices.outcome} set={(outcome) => set({ outcome })} />
         </div>
         {list && <Totals list={list} state={state} />}
-        {list && !result && <UsageChart days={list.days} />}
-        {result ? (
-          <Hits result={result} open={open} />
-        ) : (
-          list && <Groups list={list} open={open} more={() => setLimit(limit + PAGE_SIZE)} isReady={state?.is_ready ?? false} />
-        )}
+        {!result && chart}
+        {result ? <Hits result={result} open={open} /> : shelves}
       </main>
     </div>
   );
+}
+
+/** Return the query that selects the conversations of some choices. */
+function describeChoices({ agent, repo, project, model, outcome, days }: Choices): Record<string, string | number | null> {
+  return { agent, repo, project, model, outcome, since: days ? Date.now() - Number(days) * DAY : null };
+}
+
+/** Return whether the page was painted since `isReady` was first true. */
+function useIsPainted(isReady: boolean): boolean {
+  const [isPainted, setPainted] = useState(false);
+  useEffect(() => {
+    if (!isReady) return;
+    // The callback runs just before the paint, and a message from it just after.
+    const frame = requestAnimationFrame(() => setTimeout(() => setPainted(true)));
+    return () => cancelAnimationFrame(frame);
+  }, [isReady]);
+  return isPainted;
 }
 
 interface SelectProps {
@@ -273,7 +310,7 @@ function Select({ label, facets, value, set, name: nameValue = makeVisible }: Se
       <option value="">{label}: all</option>
       {facets.map(({ name, count }) => (
         <option value={name}>
-          {nameValue(name)} ({count.toLocaleString("en")})
+          {nameValue(name)} ({formatNumber(count)})
         </option>
       ))}
     </select>
@@ -334,10 +371,12 @@ interface GroupsProps {
   open: (session: string) => void;
   more: () => void;
   isReady: boolean;
+  /** How many conversations to draw. */
+  limit: number;
 }
 
 /** The conversations by repository, or by folder where no repository is known; the last used group first. */
-function Groups({ list, open, more, isReady }: GroupsProps) {
+function Groups({ list, open, more, isReady, limit }: GroupsProps) {
   if (!list.conversations.length)
     return (
       <p class="empty">
@@ -348,10 +387,16 @@ function Groups({ list, open, more, isReady }: GroupsProps) {
     );
   return (
     <>
-      <Shelves tiles={list.conversations.map(makeTile)} grouped cut={list.count > list.conversations.length} open={open} />
+      <Shelves
+        tiles={list.conversations.map(makeTile)}
+        grouped
+        cut={list.count > list.conversations.length}
+        limit={limit}
+        open={open}
+      />
       {list.count > list.conversations.length && (
         <button type="button" class="more" onClick={more}>
-          Show more of {list.count.toLocaleString("en")}
+          Show more of {formatNumber(list.count)}
         </button>
       )}
     </>

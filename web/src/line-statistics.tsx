@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { LineCounts, LineGroups, LineStatistics } from "./protocol";
-import { makeVisible, pluralize } from "./text";
+import { formatNumber, makeVisible, pluralize } from "./text";
 
 const KINDS = ["ai", "human", "mixed", "unknown"] as const;
 const MAX_ROWS = 8;
@@ -21,7 +21,7 @@ export function Lines({ lines }: { lines: LineStatistics }) {
       <ul class="legend">
         {KINDS.map((kind) => (
           <li>
-            <i class={kind} /> {total[kind].toLocaleString("en")} {kind} ({formatShare(total[kind], countLines(total))})
+            <i class={kind} /> {formatNumber(total[kind])} {kind} ({formatShare(total[kind], countLines(total))})
           </li>
         ))}
       </ul>
@@ -46,8 +46,7 @@ function Survival({ total }: { total: LineCounts }) {
       <div>
         <dt>Edited before commit</dt>
         <dd>
-          {total.mixed.toLocaleString("en")} of {written.toLocaleString("en")} lines that agents wrote (
-          {formatShare(total.mixed, written)})
+          {formatNumber(total.mixed)} of {formatNumber(written)} lines that agents wrote ({formatShare(total.mixed, written)})
         </dd>
       </div>
       {total.survival.map(({ days, lines, survived, young }) => (
@@ -55,9 +54,9 @@ function Survival({ total }: { total: LineCounts }) {
           <dt>Survived {days} days</dt>
           <dd>
             {lines
-              ? `${survived.toLocaleString("en")} of ${lines.toLocaleString("en")} ai lines (${formatShare(survived, lines)})`
+              ? `${formatNumber(survived)} of ${formatNumber(lines)} ai lines (${formatShare(survived, lines)})`
               : "no ai line is old enough"}
-            {lines && young ? `; ${young.toLocaleString("en")} too young` : ""}
+            {lines && young ? `; ${formatNumber(young)} too young` : ""}
           </dd>
         </div>
       ))}
@@ -98,7 +97,7 @@ function GroupTable({ groups }: { groups: LineGroups }) {
                 <SplitBar counts={row} largest={largest} />
               </td>
               {KINDS.map((kind) => (
-                <td>{row[kind].toLocaleString("en")}</td>
+                <td>{formatNumber(row[kind])}</td>
               ))}
               {row.survival.map(({ lines, survived }) => (
                 <td class="days">{lines ? formatShare(survived, lines) : "–"}</td>
@@ -109,10 +108,10 @@ function GroupTable({ groups }: { groups: LineGroups }) {
       </table>
       {groups.rows.length > shown.length ? (
         <button type="button" class="more" onClick={() => setAll(true)}>
-          Show {(groups.rows.length - shown.length).toLocaleString("en")} more
+          Show {formatNumber(groups.rows.length - shown.length)} more
         </button>
       ) : (
-        hidden > 0 && <p class="note">and {hidden.toLocaleString("en")} more: vacr stats --lines -v</p>
+        hidden > 0 && <p class="note">and {formatNumber(hidden)} more: vacr stats --lines -v</p>
       )}
     </>
   );

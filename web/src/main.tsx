@@ -1,12 +1,11 @@
-/** The start of the script. It runs twice: as the page and, from a blob, as the worker of the page. */
+/**
+ * The start of the script. It runs twice: as the page and, from a blob, as the worker of the page. Each run evaluates only the
+ * parts that it imports, because a list of conversations needs neither Markdown nor signatures.
+ */
 
 import { render } from "preact";
-import { App } from "./app";
 import { takeToken } from "./app-server";
-import { ArchiveIndex } from "./archive-index";
-import { Home } from "./home";
 import type { Island, WorkerReply, WorkerRequest } from "./protocol";
-import { createResponder } from "./worker";
 
 const SCRIPT = "script[type=module]";
 
@@ -29,7 +28,7 @@ function sendRecords(worker: Worker, island: Island): void {
 }
 
 /** Show the page of a record, the index of an archive, or the local app, by the description in the document. */
-function renderPage(): void {
+async function renderPage(): Promise<void> {
   const root = document.getElementById("app")!;
   const description = readText("#vacr-page");
   root.textContent = "";
@@ -40,19 +39,24 @@ function renderPage(): void {
   const island: Island = JSON.parse(description);
   document.title = island.title;
   if (island.app) {
+    const { Home } = await import("./home");
     render(<Home startWorker={startWorker} first={takeToken()} />, root);
     return;
   }
   if (island.site) {
+    const { ArchiveIndex } = await import("./archive-index");
     render(<ArchiveIndex site={island.site} {...island} />, root);
     return;
   }
   const worker = startWorker();
+  const { App } = await import("./app");
   render(<App island={island} worker={worker} openRecords={() => sendRecords(worker, island)} />, root);
 }
 
 if (typeof document === "undefined") {
-  const respond = createResponder((reply: WorkerReply) => self.postMessage(reply));
-  self.onmessage = (event: MessageEvent<WorkerRequest>) => void respond(event.data);
-} else if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", renderPage);
-else renderPage();
+  const responder = import("./worker").then(({ createResponder }) =>
+    createResponder((reply: WorkerReply) => self.postMessage(reply)),
+  );
+  self.onmessage = async (event: MessageEvent<WorkerRequest>) => (await responder)(event.data);
+} else if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", () => void renderPage());
+else void renderPage();

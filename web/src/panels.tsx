@@ -5,7 +5,7 @@ import { KEYS } from "./keyboard";
 import type { PageState } from "./page-state";
 import type { PageRow } from "./protocol";
 import { isPrompt, shownParts } from "./rows";
-import { makeVisible } from "./text";
+import { formatNumber, makeVisible } from "./text";
 import type { Turns } from "./turns";
 
 const MAX_PROMPTS = 1000;
@@ -34,7 +34,7 @@ export function Prompts({
           <li class={state.rows[at].agent ? "inner" : ""}>
             <button type="button" aria-current={at === current ? "true" : undefined} onClick={() => go(at)}>
               <span class="cut">
-                {turns.numbers.has(at) && <span class="turn">{turns.numbers.get(at)!.toLocaleString("en")}</span>}{" "}
+                {turns.numbers.has(at) && <span class="turn">{formatNumber(turns.numbers.get(at)!)}</span>}{" "}
                 {firstText(state.rows[at])}
               </span>
             </button>

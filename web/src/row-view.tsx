@@ -9,7 +9,7 @@ import { shortenPath } from "./file-changes";
 import type { PageRow } from "./protocol";
 import { findSnippet } from "./row-filter";
 import { describeOutcome, describeSpeaker, isBlank, isPrompt, shownParts } from "./rows";
-import { makeVisible, splitThoughts } from "./text";
+import { formatNumber, makeVisible, splitThoughts } from "./text";
 import { formatDuration, formatSince, formatTime, toMilliseconds } from "./time";
 
 const DIFF_LINES = 200;
@@ -176,7 +176,7 @@ function Title({
     <>
       {turn > 0 && (
         <a class="turn" href={`#turn-${turn}`} aria-label={`Link to turn ${turn}`}>
-          {turn.toLocaleString("en")}
+          {formatNumber(turn)}
         </a>
       )}
       <span class="who">{row.kind === "user" ? describeSpeaker(row) : "Event"}</span>

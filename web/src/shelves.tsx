@@ -2,7 +2,7 @@
 
 import { type ComponentChildren, toChildArray } from "preact";
 import { nameAgentProgram, nameModel } from "./header";
-import { makeVisible, pluralize } from "./text";
+import { formatNumber, makeVisible, pluralize } from "./text";
 import { formatDuration } from "./time";
 
 /** A conversation in a list. */
@@ -46,13 +46,16 @@ interface Props {
   grouped: boolean;
   /** Whether more conversations would follow: then nobody knows how many a project has. */
   cut?: boolean;
+  /** How many conversations to draw; all of them count in the headings. */
+  limit?: number;
   /** Opens a conversation without leaving the page; otherwise the link does. */
   open?: (key: string) => void;
 }
 
 /** The conversations by project, the project of the first one first. */
-export function Shelves({ tiles, grouped, cut = false, open }: Props) {
+export function Shelves({ tiles, grouped, cut = false, limit = Infinity, open }: Props) {
   const groups = new Map<string, Tile[]>();
+  const drawn = new Set(tiles.slice(0, limit));
   for (const tile of tiles) {
     const name = grouped ? tile.project || "No project" : "";
     if (!groups.has(name)) groups.set(name, []);
@@ -60,22 +63,26 @@ export function Shelves({ tiles, grouped, cut = false, open }: Props) {
   }
   return (
     <div class="cards">
-      {[...groups].map(([name, group]) => (
-        <section class="shelf" aria-label={makeVisible(name) || "Conversations"}>
-          {name && (
-            <h2 title={makeVisible(name)}>
-              {shortenName(makeVisible(name))} {!cut && <small>{pluralize(group.length, "conversation")}</small>}
-            </h2>
-          )}
-          <ul>
-            {group.map((tile) => (
-              <li>
-                <TileView tile={tile} open={open} />
-              </li>
-            ))}
-          </ul>
-        </section>
-      ))}
+      {[...groups]
+        .filter(([, group]) => drawn.has(group[0]))
+        .map(([name, group]) => (
+          <section class="shelf" aria-label={makeVisible(name) || "Conversations"}>
+            {name && (
+              <h2 title={makeVisible(name)}>
+                {shortenName(makeVisible(name))} {!cut && <small>{pluralize(group.length, "conversation")}</small>}
+              </h2>
+            )}
+            <ul>
+              {group
+                .filter((tile) => drawn.has(tile))
+                .map((tile) => (
+                  <li>
+                    <TileView tile={tile} open={open} />
+                  </li>
+                ))}
+            </ul>
+          </section>
+        ))}
     </div>
   );
 }
@@ -103,14 +110,14 @@ function TileView({ tile, open }: { tile: Tile; open?: (key: string) => void }) 
               {pluralize(calls, "call")}
               {failed > 0 && (
                 <>
-                  , <span class="bad">{failed.toLocaleString("en")} failed</span>
+                  , <span class="bad">{formatNumber(failed)} failed</span>
                 </>
               )}
             </>
           )}
           {added + removed > 0 && (
             <>
-              <span class="plus">+{added.toLocaleString("en")}</span> <span class="minus">−{removed.toLocaleString("en")}</span>
+              <span class="plus">+{formatNumber(added)}</span> <span class="minus">−{formatNumber(removed)}</span>
             </>
           )}
           {tile.milliseconds >= 1000 && formatDuration(tile.milliseconds)}
@@ -139,12 +146,26 @@ function Facts({ children }: { children: ComponentChildren }) {
   );
 }
 
+// A format takes long to make, so each is made once, when it is first used.
+let moments: Intl.DateTimeFormat | undefined;
+let amounts: Intl.NumberFormat | undefined;
+let shortNumbers: Intl.NumberFormat | undefined;
+const MOMENT_PARTS = {
+  year: "numeric",
+  month: "numeric",
+  day: "numeric",
+  hour: "numeric",
+  minute: "numeric",
+  second: "numeric",
+} as const;
+
 /** When a conversation was last used, or that it is running. */
 function When({ tile }: { tile: Tile }) {
   if (tile.when === null) return null;
   const time = new Date(tile.when);
+  moments ??= new Intl.DateTimeFormat(undefined, MOMENT_PARTS);
   return (
-    <time class={tile.isRunning ? "when running" : "when"} dateTime={time.toISOString()} title={time.toLocaleString()}>
+    <time class={tile.isRunning ? "when running" : "when"} dateTime={time.toISOString()} title={moments.format(time)}>
       {tile.isRunning ? "running" : formatAge(tile.when)}
     </time>
   );
@@ -249,12 +270,13 @@ export function explainCost(cost: string): string {
 /** Return a cost with the marks of `vacr stats`: ~ is estimated, ≥ lacks a price, ? is unknown; "" for nothing. */
 export function formatCost(cost: number, isEstimated: boolean, isUnpriced: boolean): string {
   if (!cost) return isUnpriced ? "$?" : "";
-  const amount =
-    cost < 0.01 ? cost.toPrecision(1) : cost.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+  amounts ??= new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+  const amount = cost < 0.01 ? cost.toPrecision(1) : amounts.format(cost);
   return `${isUnpriced ? "≥" : ""}${isEstimated ? "~" : ""}$${amount}`;
 }
 
 /** Return a number in short, such as "1.3M". */
 export function shortenNumber(value: number): string {
-  return new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 }).format(value);
+  shortNumbers ??= new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+  return shortNumbers.format(value);
 }

@@ -6,7 +6,7 @@ import { renderMarkdown } from "./markdown";
 import type { PageState } from "./page-state";
 import type { Island, PageRow } from "./protocol";
 import { isPrompt, shownParts } from "./rows";
-import { makeVisible, pluralize, splitThoughts, truncate } from "./text";
+import { formatNumber, makeVisible, pluralize, splitThoughts, truncate } from "./text";
 import { formatTime } from "./time";
 
 const MAX_LENGTH = 4000;
@@ -52,8 +52,7 @@ export function SummaryCard({ island, state, go, showFile, showFiles, children }
       )}
       {story && story.outcome >= 0 && story.unanswered > 0 && (
         <p class="note">
-          {story.unanswered === 1 ? "1 later prompt has" : `${story.unanswered.toLocaleString("en")} later prompts have`} no
-          answer.
+          {story.unanswered === 1 ? "1 later prompt has" : `${formatNumber(story.unanswered)} later prompts have`} no answer.
         </p>
       )}
       <Figures {...{ island, state, go, showFiles }} />
@@ -62,13 +61,12 @@ export function SummaryCard({ island, state, go, showFile, showFiles, children }
           {overview.changes.slice(0, MAX_FILES).map((file) => (
             <button type="button" class="touch" onClick={() => showFile(file.path)} title={makeVisible(file.path)}>
               <span class="path">{makeVisible(file.path.split("/").pop()!)}</span>{" "}
-              <span class="plus">+{file.added.toLocaleString("en")}</span>{" "}
-              <span class="minus">−{file.removed.toLocaleString("en")}</span>
+              <span class="plus">+{formatNumber(file.added)}</span> <span class="minus">−{formatNumber(file.removed)}</span>
             </button>
           ))}
           {overview.changes.length > MAX_FILES && (
             <button type="button" class="touch" onClick={showFiles}>
-              and {(overview.changes.length - MAX_FILES).toLocaleString("en")} more
+              and {formatNumber(overview.changes.length - MAX_FILES)} more
             </button>
           )}
         </p>
@@ -155,8 +153,8 @@ function Figures({ island, state, go, showFiles }: Pick<Props, "island" | "state
         <li>
           {totals.files ? (
             <button type="button" class="figure" onClick={showFiles}>
-              {pluralize(totals.files, "file")} <span class="plus">+{totals.added.toLocaleString("en")}</span>{" "}
-              <span class="minus">−{totals.removed.toLocaleString("en")}</span>
+              {pluralize(totals.files, "file")} <span class="plus">+{formatNumber(totals.added)}</span>{" "}
+              <span class="minus">−{formatNumber(totals.removed)}</span>
             </button>
           ) : (
             <span class="soft">{unrecorded ? `${pluralize(unrecorded, "edit")}, lines not recorded` : "no file changed"}</span>
@@ -168,7 +166,7 @@ function Figures({ island, state, go, showFiles }: Pick<Props, "island" | "state
           {totals.calls ? pluralize(totals.calls, "tool call") : <span class="soft">no tool call</span>}
           {totals.failed > 0 && (
             <>
-              , <span class="minus">{totals.failed.toLocaleString("en")} failed</span>
+              , <span class="minus">{formatNumber(totals.failed)} failed</span>
             </>
           )}
         </li>

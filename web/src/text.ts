@@ -25,9 +25,18 @@ export function truncate(text: string, length: number): string {
   return characters.length <= length ? text : `${characters.slice(0, length - 1).join("")}…`;
 }
 
+let numbers: Intl.NumberFormat | undefined;
+
+/** Return a number with commas between its thousands, such as "1,200". A format takes long to make, so all numbers share one. */
+export function formatNumber(value: number): string {
+  if (Number.isInteger(value) && value >= 0 && value < 1000) return String(value);
+  numbers ??= new Intl.NumberFormat("en");
+  return numbers.format(value);
+}
+
 /** Return a count with its noun in the singular or plural, such as "1,200 lines". */
 export function pluralize(count: number, noun: string): string {
-  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+  return `${formatNumber(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 /** Return a text with its first letter in upper case. */

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Bucket, Overview, PageRow } from "./protocol";
 import { shownParts } from "./rows";
-import { makeVisible, pluralize, truncate } from "./text";
+import { formatNumber, makeVisible, pluralize, truncate } from "./text";
 import { formatTime } from "./time";
 import type { Turns } from "./turns";
 
@@ -193,7 +193,7 @@ function describeBucket(bucket: Bucket, rows: PageRow[], turns: Turns): string {
     text?.is === "text" ? makeVisible(truncate(text.text.trim().slice(0, 500), MAX_PROMPT)).replaceAll("\n", " ") : "";
   return [
     formatTime(row.time).slice(11, 16),
-    number === undefined ? "" : `turn ${number.toLocaleString("en")}${words ? `: ${words}` : ""}`,
+    number === undefined ? "" : `turn ${formatNumber(number)}${words ? `: ${words}` : ""}`,
     bucket.errors ? pluralize(bucket.errors, "failure") : "",
     bucket.commits ? pluralize(bucket.commits, "commit") : "",
   ]

@@ -4,7 +4,7 @@ import type { Ref } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Detail, DETAILS, type PageState } from "./page-state";
 import { isFiltering, NO_FILTER } from "./row-filter";
-import { makeVisible } from "./text";
+import { formatNumber, makeVisible } from "./text";
 
 const KIND_LABELS = { prompt: "Prompts", assistant: "Answers", reasoning: "Reasoning", tool: "Tools", event: "Events" } as const;
 /** Milliseconds to wait for more letters before searching. */
@@ -87,7 +87,7 @@ export function RowCount({ state, prefiltered }: { state: PageState; prefiltered
   const filtered = isFiltering(filter);
   return (
     <p class="count" role="status">
-      {!state.done ? "Reading …" : `${shown.length.toLocaleString("en")} of ${rows.length.toLocaleString("en")} rows`}
+      {!state.done ? "Reading …" : `${formatNumber(shown.length)} of ${formatNumber(rows.length)} rows`}
       {filtered && state.done && (
         <>
           {" "}

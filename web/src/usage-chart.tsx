@@ -26,11 +26,11 @@ export interface Day {
 type Metric = "tokens" | "cost" | "failed";
 const METRICS: Record<Metric, string> = { tokens: "Tokens", cost: "Cost", failed: "Failures" };
 
-/** The chart, with a switch between the figures; null if there are fewer than two days. */
-export function UsageChart({ days }: { days: Day[] }) {
+/** The chart, with a switch between the figures; null if there are fewer than two days. As long as the days are unknown, its place. */
+export function UsageChart({ days }: { days?: Day[] }) {
   const [metric, setMetric] = useState<Metric>("tokens");
-  const [unit, bars] = divideDays(days);
-  if (bars.length < 2) return null;
+  const [unit, bars] = divideDays(days ?? []);
+  if (days && bars.length < 2) return null;
   const largest = Math.max(...bars.map((bar) => bar[metric]));
   const format = (value: number) => (metric === "cost" ? formatCost(value, false, false) || "$0" : shortenNumber(value));
   return (
@@ -43,9 +43,11 @@ export function UsageChart({ days }: { days: Day[] }) {
             </button>
           ))}
         </span>
-        <span>
-          per {unit} · max {format(largest)}
-        </span>
+        {days && (
+          <span>
+            per {unit} · max {format(largest)}
+          </span>
+        )}
       </figcaption>
       <svg viewBox={`0 0 ${bars.length} 1`} preserveAspectRatio="none" role="img" aria-label={`${METRICS[metric]} per ${unit}`}>
         {bars.map((bar, at) => (
@@ -77,8 +79,8 @@ export function UsageChart({ days }: { days: Day[] }) {
         ))}
       </svg>
       <figcaption>
-        <span>{bars[0].day}</span>
-        <span>{days[days.length - 1].day}</span>
+        <span>{days ? bars[0].day : "\u00a0"}</span>
+        <span>{days?.[days.length - 1].day}</span>
       </figcaption>
     </figure>
   );

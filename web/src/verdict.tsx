@@ -5,7 +5,7 @@
 import { useState } from "preact/hooks";
 import type { PageState } from "./page-state";
 import type { Island, Overview, Session, StoredVerification } from "./protocol";
-import { capitalize, makeVisible, pluralize, quoteWords } from "./text";
+import { capitalize, formatNumber, makeVisible, pluralize, quoteWords } from "./text";
 import type { Check, Verdict } from "./verify";
 
 export interface Headline {
@@ -183,9 +183,7 @@ function RecordFacts({ session, overview }: { session: Session; overview: Overvi
     ["Started", session.start],
     [
       "Tokens",
-      totals && (totals.input || totals.output)
-        ? `${totals.input.toLocaleString("en")} in, ${totals.output.toLocaleString("en")} out`
-        : "",
+      totals && (totals.input || totals.output) ? `${formatNumber(totals.input)} in, ${formatNumber(totals.output)} out` : "",
     ],
     ["Cost", totals?.cost ?? ""],
     ["Errors", totals && totals.errors > totals.failed ? pluralize(totals.errors - totals.failed, "error event") : ""],

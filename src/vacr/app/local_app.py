@@ -247,6 +247,7 @@ class LocalApp:
             return state | {"producer": f"vacr {__version__}"}
         routes: dict[str, Callable[[sqlite3.Connection, Mapping[str, str]], Any]] = {
             "/api/conversations": _answer_conversations,
+            "/api/overview": _answer_overview,
             "/api/search": _answer_search,
             "/api/conversation": _answer_conversation,
             "/api/version": _answer_version,
@@ -265,8 +266,29 @@ class LocalApp:
 
 
 def _answer_conversations(connection: sqlite3.Connection, query: Mapping[str, str]) -> Any:
-    """Return conversations, the sums over them, the facets, and the usage of each day."""
-    chosen = ConversationQuery(
+    """Return conversations, and the sums over all that the query selects."""
+    listed = list_conversations(connection, _build_query(query))
+    return {
+        "conversations": [_make_row_visible(row) for row in listed.rows],
+        "count": listed.count,
+        "totals": listed.totals,
+    }
+
+
+def _answer_overview(connection: sqlite3.Connection, query: Mapping[str, str]) -> Any:
+    """Return the values to filter by, and the usage of each day by the selected conversations.
+
+    The page asks for them when it shows the list: they take longer than the list.
+    """
+    return {
+        "facets": count_facets(connection),
+        "days": list_daily_usage(connection, _build_query(query)),
+    }
+
+
+def _build_query(query: Mapping[str, str]) -> ConversationQuery:
+    """Return the selection of conversations in a request."""
+    return ConversationQuery(
         agent=query.get("agent", ""),
         repo=query.get("repo", ""),
         project=query.get("project", ""),
@@ -277,14 +299,6 @@ def _answer_conversations(connection: sqlite3.Connection, query: Mapping[str, st
         offset=_parse_number(query, "offset") or 0,
         limit=min(_parse_number(query, "limit") or 100, _MAX_LIMIT),
     )
-    listed = list_conversations(connection, chosen)
-    return {
-        "conversations": [_make_row_visible(row) for row in listed.rows],
-        "count": listed.count,
-        "totals": listed.totals,
-        "facets": count_facets(connection),
-        "days": list_daily_usage(connection, chosen),
-    }
 
 
 def _answer_search(connection: sqlite3.Connection, query: Mapping[str, str]) -> Any:
