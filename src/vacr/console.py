@@ -315,7 +315,7 @@ def wrap_to_width(text: str, width: int | None, *, hanging: int = 2) -> list[str
 def truncate_start(text: str, width: int) -> str:
     """Return a text, or `…` and its end if it is too wide: the end of a path matters most.
 
-    `width` counts columns of the screen.
+    A path is cut before one of its parts, if that is near. `width` counts columns of the screen.
     """
     from rich.cells import cell_len
 
@@ -324,6 +324,9 @@ def truncate_start(text: str, width: int) -> str:
     end = text[-width:]
     while cell_len(end) >= width:
         end = end[1:]
+    part = end.find("/")
+    if 0 < part < len(end) // 2 and not text.endswith(f"/{end}"):
+        end = end[part:]
     return f"…{end}"
 
 

@@ -36,6 +36,10 @@ def test_end_of_a_path_is_kept():
     assert truncate_start("/home/nora", 10) == "/home/nora"
     assert truncate_start("/home/nora", 5) == "…nora"
     assert truncate_start("/日本語", 6) == "…本語"
+    assert truncate_start("/home/mira/invoice", 16) == "…/mira/invoice"
+    assert truncate_start("/home/mira/invoice", 13) == "…mira/invoice"
+    assert truncate_start("qwen/coder-30b/long-name", 20) == "…coder-30b/long-name"
+    assert truncate_start("a/very-long-name/b", 12) == "…long-name/b"
 
 
 def test_only_a_terminal_has_a_width(tmp_path):
