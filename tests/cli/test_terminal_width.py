@@ -109,7 +109,7 @@ def test_long_ids_get_lines_of_their_own(tmp_path, width):
     names = [f"019f0000-0000-7000-8000-00000000000{number}" for number in range(3)]
     for number, name in enumerate(names):
         path = tmp_path / "home/.claude/projects/x" / f"{name}.jsonl"
-        homes.claude_session(path, number, cwd=f"/home/nora/{'long-name/' * 9}")
+        homes.claude_session(path, number, cwd=f"/home/nora/{'long-name-' * 9}")
     lines = run_in_terminal(["list"], tmp_path, tmp_path / "home", width)
     assert max(map(len, lines)) <= width
     assert [line for line in lines if line in names] == names[::-1]
