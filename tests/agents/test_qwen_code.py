@@ -7,6 +7,7 @@ from tests.agents.entries import list_entries
 from tests.agents.independent import record_labels
 from tests.attribution.sessions import find_contributors, list_changes, read_records
 from tests.conftest import FIXTURES, jsonl, native_files, record_of
+from vacr.agents.qwen import AGENT
 from vacr.record import find_session_title
 
 FOLDER = FIXTURES / "qwen"
@@ -95,6 +96,11 @@ def test_an_early_chat_is_qwen_codes_own():
         "assistant",
         "system-event",
     ]
+
+
+def test_the_folder_of_an_early_chat_names_no_project():
+    assert AGENT.project_of_store_folder("0f" * 32) == ""
+    assert AGENT.project_of_store_folder("-home-nora-till") == "-home-nora-till"
 
 
 def test_labels_agree_with_an_independent_count():

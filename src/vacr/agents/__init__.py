@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from vacr.agents.agent import SourcePart as SourcePart
     from vacr.agents.agent import pause_garbage_collector as pause_garbage_collector
     from vacr.agents.documents import DatabaseQuery as DatabaseQuery
+    from vacr.agents.documents import FileLister as FileLister
     from vacr.agents.documents import ListedSession as ListedSession
     from vacr.agents.documents import RepairedValue as RepairedValue
     from vacr.agents.documents import SessionDatabase as SessionDatabase
+    from vacr.agents.documents import SessionFolder as SessionFolder
     from vacr.agents.documents import encode_session_rows as encode_session_rows
     from vacr.agents.documents import is_export_head as is_export_head
     from vacr.agents.documents import is_multiline_json as is_multiline_json
@@ -130,9 +132,11 @@ __getattr__, __dir__, __all__ = export_lazily(
         ),
         "documents": (
             "DatabaseQuery",
+            "FileLister",
             "ListedSession",
             "RepairedValue",
             "SessionDatabase",
+            "SessionFolder",
             "encode_session_rows",
             "is_export_head",
             "is_multiline_json",

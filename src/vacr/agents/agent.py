@@ -43,6 +43,7 @@ from vacr.agents.tool_calls import ToolCall, ToolEffect, has_failed
 from vacr.record import get_prompt_text, list_message_texts
 
 if TYPE_CHECKING:
+    from vacr.agents.documents import SessionDatabase, SessionFolder
     from vacr.agents.file_tools import FileReport, RunShell, ShellOutput
     from vacr.agents.lift import Reading
     from vacr.edits import FileAction, Hunk
@@ -464,9 +465,10 @@ class Agent:
     """The ending of the attached file that names the members of a session; empty for none."""
     part_name: re.Pattern[str] | None = None
     """The part of a path that names a file, where the file name alone is ambiguous."""
-    databases: Sequence[Any] = ()
-    folder: Any = None
-    """A session store that keeps each session as a folder of files."""
+    databases: Sequence[SessionDatabase] = ()
+    """The layouts of the agent's databases, one for each format."""
+    folder: SessionFolder | None = None
+    """The layout of a folder that has several files for each session; None without one."""
 
     def belongs_to_session(self, value: Any, sessions: Collection[Any]) -> bool | None:
         """Return whether a sub-agent's value names one of the sessions; None if it names none.

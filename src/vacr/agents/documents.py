@@ -385,7 +385,7 @@ def _describe_problem(problem: JsonProblem) -> str:
     return problem.reason
 
 
-# --- Sessions in databases ---
+# --- Sessions in databases and folders ---
 
 
 class DatabaseQuery(Protocol):
@@ -421,7 +421,10 @@ class ListedSession:
 class SessionDatabase(Protocol):
     """The knowledge of a reader about its agent's database."""
 
-    format_id: str
+    @property
+    def format_id(self) -> str:
+        """The format of an exported session."""
+        ...
 
     def knows(self, tables: frozenset[str]) -> bool:
         """Return whether a database with these tables is this agent's.
@@ -440,6 +443,44 @@ class SessionDatabase(Protocol):
 
     def compute_change_mark(self, query: DatabaseQuery, session_id: str) -> object:
         """Return a value that changes with the session's rows, without reading their content."""
+        ...
+
+
+FileLister = Callable[[str], list[str]]
+"""Returns the paths of a folder's files that match a pattern, in order.
+
+A path ends early where the names below it are not known.
+"""
+
+
+class SessionFolder(Protocol):
+    """The knowledge of a reader about a folder with several files for each session."""
+
+    @property
+    def marks(self) -> frozenset[str]:
+        """The folders that together show such a folder."""
+        ...
+
+    @property
+    def signs(self) -> tuple[str, ...]:
+        """Patterns of files, each of which shows such a folder even without all the marks."""
+        ...
+
+    @property
+    def pieces(self) -> frozenset[str]:
+        """The folders whose files are not sessions of their own."""
+        ...
+
+    def sessions(self, files: FileLister) -> list[str]:
+        """Return the ids of the sessions."""
+        ...
+
+    def glimpse(self, files: FileLister, session_id: str) -> list[str]:
+        """Return the paths of the few files that a summary of a session needs."""
+        ...
+
+    def parts(self, files: FileLister, session_id: str) -> list[str]:
+        """Return the paths of all files of a session; empty if it has none."""
         ...
 
 

@@ -45,13 +45,14 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from vacr.agents import (
     Agent,
     DatabaseQuery,
+    FileLister,
     ListedSession,
     SessionDatabase,
+    SessionFolder,
     Source,
     SourcePart,
     describe_likely_table,
@@ -277,13 +278,13 @@ def _close_cached_database() -> None:
 class FolderStore:
     """A folder where an agent keeps its sessions, with several files for each session."""
 
-    def __init__(self, path: Path, agent: Agent) -> None:
-        """Remember the folder and its agent; nothing is read yet."""
+    def __init__(self, path: Path, agent: Agent, folder: SessionFolder) -> None:
+        """Remember the folder, its agent and its layout; nothing is read yet."""
         self.path = path
         self.agent = agent
         self.listing_errors: list[UnreadableInput] = []
         """Folders that the last call of `sessions` could not list: sessions may be missing."""
-        self._folder: Any = agent.folder
+        self._folder = folder
 
     def sessions(self) -> list[str]:
         """Return the ids of the sessions, and set `listing_errors`.
@@ -294,7 +295,7 @@ class FolderStore:
             OSError: the folder itself cannot be listed.
         """
         self.listing_errors = []
-        sessions: list[str] = self._folder.sessions(self._list_files_noting_errors)
+        sessions = self._folder.sessions(self._list_files_noting_errors)
         self.listing_errors = [
             error for error in self.listing_errors if Path(error.where).name not in sessions
         ]
@@ -305,7 +306,7 @@ class FolderStore:
 
         Links are left out, and so are files in folders that cannot be listed.
         """
-        names: list[str] = self._folder.parts(
+        names = self._folder.parts(
             lambda pattern: self._list_files(pattern, unlisted=[]), session_id
         )
         return [self.path / name for name in names]
@@ -346,7 +347,7 @@ class FolderStore:
 
     def _read_source(
         self,
-        list_names: Callable[..., list[str]],
+        list_names: Callable[[FileLister, str], list[str]],
         session_id: str,
         left_out: list[UnreadableInput] | None = None,
     ) -> Source:
@@ -477,12 +478,12 @@ def find_folder_store(path: Path) -> FolderStore | None:
     Return None if no agent does, or the path is not a folder.
     """
     for agent in load_agents().values():
-        folder: Any = agent.folder
+        folder = agent.folder
         if folder is not None and (
             all(_is_real_folder(path / mark) for mark in folder.marks)
             or _has_sign_file(path, folder.signs)
         ):
-            return FolderStore(path, agent)
+            return FolderStore(path, agent, folder)
     return None
 
 
@@ -525,7 +526,8 @@ def check_not_session_piece(path: Path) -> None:
     folder = path.absolute().parent.parent
     for agent in load_agents().values():
         if (
-            folder.name in getattr(agent.folder, "pieces", ())
+            agent.folder is not None
+            and folder.name in agent.folder.pieces
             and find_folder_store(folder.parent) is not None
         ):
             hint = (

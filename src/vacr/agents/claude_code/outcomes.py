@@ -128,13 +128,13 @@ _DENIAL_LINE = re.compile(
 )
 
 
-def is_refusal(tool: str, output: str, native: Any) -> bool:
-    """Return whether a result says that a tool did not run, even without a flag.
+def is_refusal(tool: str, output: str, tool_use_result: Any) -> bool:
+    """Return whether a result says in Claude Code's own words that the tool did not run.
 
-    The sentences count only for tools of Claude Code that print no text of other programs. `native`
-    is the `toolUseResult`.
+    Such a result may lack the flag `is_error`. A shell and an MCP server print texts of other
+    programs, which may have the same words: for them only the `toolUseResult` counts.
     """
-    if native == _REJECTION:
+    if tool_use_result == _REJECTION:
         return True
     if tool in SHELL_TOOLS or tool.startswith(_MCP_PREFIX):
         return False

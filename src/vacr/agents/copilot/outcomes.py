@@ -55,7 +55,6 @@ _AGENT_STARTED = re.compile(
     r"Agent started in background with agent_id: ([^\s]{1,200}?)\.(?:\s|\Z)"
 )
 _AGENT_ENDED = re.compile(r"Agent (completed|failed)\. agent_id: ([^\s,]{1,200}),")
-_DENIED_TEXT = "Permission denied"
 
 
 class ShellEnd(NamedTuple):
@@ -95,7 +94,7 @@ def classify_outcome(result: CallResult) -> Outcome:
     output = result.entry.get("output")
     text = output if type(output) is str else ""
     if success is False:
-        return _classify_failure(data, text, result.report)
+        return _classify_failure(data, result.report)
     if success is not True:
         return UNKNOWN_OUTCOME
     name = "" if result.call is None else result.call.get("name")
@@ -108,14 +107,12 @@ def classify_outcome(result: CallResult) -> Outcome:
     return Outcome(SUCCESS)
 
 
-def _classify_failure(data: dict[str, Any], text: str, report: dict[str, Any]) -> Outcome:
-    """Return the outcome of a failed call, by the code of its error and a refusal."""
+def _classify_failure(data: dict[str, Any], report: dict[str, Any]) -> Outcome:
+    """Return the outcome of a failed call, by a refusal or the code of its error."""
     if report.get("permission") or data.get("permission"):
         return Outcome(DENIED)
     code = dict_or_empty(data.get("error")).get("code")
     status = ERROR_CODES.get(code, FAILURE) if type(code) is str else FAILURE
-    if status == FAILURE and text.startswith(_DENIED_TEXT) and code == "denied":
-        status = DENIED
     return Outcome(status, exit_code=get_exit_code(data))
 
 

@@ -11,11 +11,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from vacr.agents.agent import (
-    Agent,
     HookLayout,
     HookSettings,
     McpSettings,
@@ -25,18 +24,14 @@ from vacr.agents.agent import (
     load_function,
 )
 from vacr.agents.gemini import reader
-from vacr.agents.tool_calls import CALL_DONE, ToolCall, ToolEffect
+from vacr.agents.gemini_family import GeminiFamily
 
 if TYPE_CHECKING:
-    from vacr.agents.file_tools import FileReport, ShellOutput
     from vacr.agents.labels import CallResult, Outcome, Speaker
     from vacr.agents.lift import Reading
-    from vacr.edits import FileAction, Hunk
-
-_HASHED_FOLDER = re.compile("[0-9a-f]{64}")
 
 
-class Gemini(Agent):
+class Gemini(GeminiFamily):
     """Google's Gemini CLI."""
 
     name = reader.name
@@ -47,30 +42,10 @@ class Gemini(Agent):
     stores: Sequence[SessionStore] = reader.STORES
     sub_sessions: Sequence[str] = reader.SUB_SESSIONS
     part_name: re.Pattern[str] | None = reader.NAMED
-    tools: ClassVar[Mapping[str, ToolEffect]] = {
-        "read_file": ToolEffect.READ,
-        "replace": ToolEffect.REPLACE,
-        "edit": ToolEffect.REPLACE,
-        "edit_file": ToolEffect.REPLACE,
-        "write_file": ToolEffect.WRITE,
-        "run_shell_command": ToolEffect.SHELL,
-        "glob": ToolEffect.NONE,
-        "grep_search": ToolEffect.SEARCH,
-        "search_file_content": ToolEffect.SEARCH,
-        "list_directory": ToolEffect.NONE,
-        "google_web_search": ToolEffect.NONE,
-        "web_fetch": ToolEffect.NONE,
-        "write_todos": ToolEffect.NONE,
-        "read_many_files": ToolEffect.READ_MANY,
-    }
 
     def recognises(self, sample: Sequence[Any]) -> float:
         """Return the share of a sample that is Gemini CLI's, from 0 to 1."""
         return reader.recognises(sample)
-
-    def project_of_store_folder(self, folder: str) -> str:
-        """Return the project; older versions name the folder by a hash, which says nothing."""
-        return "" if _HASHED_FOLDER.fullmatch(folder) else folder
 
     def read(self, source: Source) -> Iterator[Reading]:
         """Yield the records of the conversations in a chat or a log."""
@@ -87,70 +62,6 @@ class Gemini(Agent):
         """Return how a call ended, by the host's report and the status."""
         outcome: Outcome = load_function("vacr.agents.gemini.outcomes", "classify_outcome")(result)
         return outcome
-
-    def file_actions(self, call: ToolCall) -> Iterator[FileAction]:
-        """Yield a call's file actions; a read of many files is Gemini CLI's own form."""
-        from vacr.agents.file_tools import derive_file_actions
-        from vacr.agents.gemini.tools import parse_many_files
-
-        if self.tool_effect(call) is ToolEffect.READ_MANY and call.state == CALL_DONE:
-            yield from parse_many_files(call)
-        else:
-            yield from derive_file_actions(self, call)
-
-    def file_report(self, call: ToolCall) -> FileReport:
-        """Return the report in `resultDisplay` about the file of a call."""
-        from vacr.agents.gemini.tools import build_file_report
-
-        return build_file_report(call)
-
-    def recorded_hunks(self, call: ToolCall, spelled: Sequence[str]) -> list[Hunk]:
-        """Return the hunks of the diff that Gemini CLI shows."""
-        from vacr.agents.gemini.tools import parse_recorded_hunks
-
-        del spelled
-        return parse_recorded_hunks(call)
-
-    def shown_file(self, call: ToolCall, path: str) -> Iterable[FileAction] | None:
-        """Return the file that a read showed, or the part of it that a note names.
-
-        Return None if the read shows numbered lines.
-        """
-        from vacr.agents.gemini.tools import parse_shown_file
-
-        return parse_shown_file(call, path)
-
-    def search_results(self, call: ToolCall) -> Iterable[FileAction]:
-        """Yield the lines of files that a search shows."""
-        from vacr.agents.gemini.tools import parse_search_results
-
-        results = parse_search_results(call)
-        return super().search_results(call) if results is None else results
-
-    def shell_output(self, call: ToolCall) -> ShellOutput:
-        """Return the output of a command, and its exit code where it is known."""
-        from vacr.agents.gemini.tools import parse_shell_output
-
-        return parse_shell_output(call)
-
-    def is_user_modified(self, call: ToolCall) -> bool:
-        """Return whether the user changed the proposal before it was applied."""
-        from vacr.agents.gemini.tools import is_user_modified
-
-        return is_user_modified(call)
-
-    def project_folder(self, record: dict[str, Any]) -> str:
-        """Return the folder of a session; Gemini CLI may record only its SHA-256.
-
-        Then it is the folder above a file of a call with that digest, or empty if none has it.
-        """
-        from vacr.agents.gemini.tools import find_hashed_folder
-
-        session = record["session"]
-        folder, digest = super().project_folder(record), session.get("projectHash")
-        if folder or not isinstance(digest, str):
-            return folder
-        return find_hashed_folder(digest, session.get("entries"))
 
     # --- capture ---
 

@@ -15,12 +15,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from vacr.agents.agent import Agent, SessionStore, Source, load_function
-from vacr.agents.gemini import Gemini
+from vacr.agents.agent import SessionStore, Source, load_function
+from vacr.agents.gemini_family import GeminiFamily
 from vacr.agents.tool_calls import ToolCall, ToolEffect
 
 if TYPE_CHECKING:
-    from vacr.agents.labels import CallResult, Outcome, Speaker
+    from vacr.agents.labels import CallResult, Outcome
     from vacr.agents.lift import Reading
     from vacr.edits import FileAction
 
@@ -38,21 +38,15 @@ def is_iflow_line(value: Any) -> bool:
     return type(session_id) is str and _SESSION_ID.fullmatch(session_id) is not None
 
 
-class IFlow(Gemini):
+class IFlow(GeminiFamily):
     """iFlow CLI, whose tools descend from Gemini CLI's."""
 
     name = name
     title = "iFlow"
-    short_name = ""
     formats = formats
-    separate_call_formats: Sequence[str] = ()
     stores = STORES
-    sub_sessions: Sequence[str] = ()
-    part_name = None
-    hooks = None
-    mcp = None
     tools: ClassVar[Mapping[str, ToolEffect]] = {
-        **Gemini.tools,
+        **GeminiFamily.tools,
         "multi_edit": ToolEffect.REPLACE,
         "ask_user_question": ToolEffect.NONE,
         "exit_plan_mode": ToolEffect.NONE,
@@ -74,10 +68,6 @@ class IFlow(Gemini):
         )
         load_function("vacr.agents.iflow.results", "mark_repeated_calls")(reading.record)
         yield reading
-
-    def speaker(self, entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
-        """Return who wrote a user message, inferred from the session."""
-        return Agent.speaker(self, entry, record)
 
     def outcome(self, result: CallResult) -> Outcome:
         """Return how a call ended, by the status next to its result, and by the result."""

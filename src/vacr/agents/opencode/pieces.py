@@ -182,7 +182,7 @@ class PieceCollector:
 
         A value that belongs to no session goes to the nearest one.
         """
-        self._place_parts()
+        self._add_parts_to_messages()
         for session_id, conversation in self._sessions.items():
             for _, identity in sorted(self._order.get(session_id, ())):
                 message = self._messages[session_id, identity]
@@ -201,14 +201,14 @@ class PieceCollector:
             if session_id or conversation != OpenCodeConversation()
         ]
 
-    def _place_parts(self) -> None:
+    def _add_parts_to_messages(self) -> None:
         """Add each part to its message.
 
         A part that names no session may go to a message of another session that has the id.
         """
         first_messages: dict[str, OpenCodeMessage] = {}
-        for (_, identity), message in self._messages.items():
-            first_messages.setdefault(identity, message)
+        for (_, message_id), message in self._messages.items():
+            first_messages.setdefault(message_id, message)
         for session_id, names_session, part in self._parts:
             owner = self._messages.get((session_id, part["messageID"]))
             if owner is None and not names_session:

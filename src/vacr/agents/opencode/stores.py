@@ -23,7 +23,7 @@ from __future__ import annotations
 import itertools
 import sqlite3
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from zlib import crc32
@@ -33,6 +33,7 @@ from vacr.agents.documents import (
     LISTED_NUMBERS,
     SELECT_TABLE_NAMES,
     DatabaseQuery,
+    FileLister,
     ListedSession,
     RepairedValue,
     build_select,
@@ -69,12 +70,6 @@ _ORDER_COLUMNS = {
 }
 _LISTED_COLUMNS = ("id", "parent_id", "title", "directory", "time_created", "time_updated")
 _UPDATED_COLUMN = "time_updated"
-
-FileLister = Callable[[str], list[str]]
-"""Returns the paths of a folder's files that match a pattern, in order.
-
-A path ends early where the names below it are not known.
-"""
 
 
 # --- The database ---

@@ -26,11 +26,11 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from vacr.agents.agent import SessionStore, Source, pause_garbage_collector
-from vacr.agents.documents import RepairedValue, UndecodableBytes, parse_json_text
+from vacr.agents.documents import FileLister, RepairedValue, UndecodableBytes, parse_json_text
 from vacr.agents.json_sessions import JsonSession, read_json_sessions
 from vacr.agents.labels import get_writable_marks
 from vacr.agents.lift import (
@@ -403,7 +403,6 @@ class EventReader:
 # --- The folder of a conversation ---
 
 _EVENT_FILE = re.compile(r"events/event-(\d{5,})-[0-9a-fA-F-]{8,}\.json\Z")
-FileLister = Callable[[str], list[str]]
 
 
 class _ConversationFolder:

@@ -17,11 +17,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from vacr.agents.agent import Agent, CallReports, SessionStore, Source, load_function
-from vacr.agents.tool_calls import CALL_DONE, ToolCall, ToolEffect, dict_or_empty
+from vacr.agents.agent import CallReports, SessionStore, Source, load_function
+from vacr.agents.gemini_family import GeminiFamily
+from vacr.agents.tool_calls import ToolCall, ToolEffect, dict_or_empty
 
 if TYPE_CHECKING:
-    from vacr.agents.file_tools import FileReport, ShellOutput
+    from vacr.agents.file_tools import FileReport
     from vacr.agents.labels import CallResult, Outcome, Speaker
     from vacr.agents.lift import Reading
     from vacr.edits import FileAction, Hunk
@@ -71,7 +72,7 @@ def _is_early_value(value: Any) -> bool:
     return is_chat or is_early_qwen_value(value)
 
 
-class QwenCode(Agent):
+class QwenCode(GeminiFamily):
     """Qwen Code, a descendant of Gemini CLI."""
 
     name = name
@@ -135,16 +136,6 @@ class QwenCode(Agent):
         """Return the reports about calls: `toolCallResult`, which lies next to a result."""
         return _ToolCallReports(entries)
 
-    def file_actions(self, call: ToolCall) -> Iterator[FileAction]:
-        """Yield a call's file actions; a read of many files has a form of its own."""
-        from vacr.agents.file_tools import derive_file_actions
-        from vacr.agents.gemini.tools import parse_many_files
-
-        if self.tool_effect(call) is ToolEffect.READ_MANY and call.state == CALL_DONE:
-            yield from parse_many_files(call)
-        else:
-            yield from derive_file_actions(self, call)
-
     def file_report(self, call: ToolCall) -> FileReport:
         """Return the report in `resultDisplay` about the file of a call."""
         from vacr.agents.qwen.tools import build_file_report
@@ -163,35 +154,6 @@ class QwenCode(Agent):
         from vacr.agents.qwen.tools import parse_shown_file
 
         return parse_shown_file(call, path)
-
-    def search_results(self, call: ToolCall) -> Iterable[FileAction]:
-        """Yield the lines of files that a search shows."""
-        from vacr.agents.gemini.tools import parse_search_results
-
-        results = parse_search_results(call)
-        return super().search_results(call) if results is None else results
-
-    def shell_output(self, call: ToolCall) -> ShellOutput:
-        """Return the output of a command, and its exit code where it is known."""
-        from vacr.agents.gemini.tools import parse_shell_output
-
-        return parse_shell_output(call)
-
-    def is_user_modified(self, call: ToolCall) -> bool:
-        """Return whether the user changed the proposal before it was applied."""
-        from vacr.agents.gemini.tools import is_user_modified
-
-        return is_user_modified(call)
-
-    def project_folder(self, record: dict[str, Any]) -> str:
-        """Return the folder of a session; an early chat records only its SHA-256."""
-        from vacr.agents.gemini.tools import find_hashed_folder
-
-        session = record["session"]
-        folder, digest = super().project_folder(record), session.get("projectHash")
-        if folder or not isinstance(digest, str):
-            return folder
-        return find_hashed_folder(digest, session.get("entries"))
 
 
 class _ToolCallReports(CallReports):
