@@ -176,6 +176,7 @@ AGENTS = {
 }
 """The folder of each agent's sessions → its example."""
 AGENTS_WITHOUT_EXAMPLE = {
+    "acp": "acp",
     "aider": "aider",
     "amp": "amp",
     "cline": "cline",
@@ -186,6 +187,7 @@ AGENTS_WITHOUT_EXAMPLE = {
     "droid": "droid",
     "goose": "goose",
     "gptme": "gptme",
+    "grok": "grok",
     "hermes": "hermes",
     "iflow": "iflow",
     "kimi": "kimi-code",
@@ -214,6 +216,7 @@ COMPANIONS = (
     "workspace.yaml",
     "index.json",
     "summary.json",
+    "signals.json",
     "config.toml",
 )
 """The ends of names of files that belong to a session, but are none."""

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.agents import rebuild
+from tests.agents import independent, rebuild
 from tests.agents.independent import documents
 from tests.agents.natives import EXTRA, STAMPS, some
 from tests.conftest import FIXTURES, jsonl, limit_examples, stranger
@@ -58,6 +58,13 @@ def open_fixture(name):
 CHAT = open_fixture("any-chat.json")[0]
 BLOCKS = open_fixture("any-blocks.jsonl")[0]
 MANY = open_fixture("any-many.jsonl")
+
+
+@pytest.mark.parametrize("name", ["any-chat.json", "any-blocks.jsonl"])
+def test_entries_agree_with_an_independent_count(name):
+    expected = independent.generic((FOLDER / name).read_bytes())
+    expected.tokens = +expected.tokens
+    assert independent.record(*open_fixture(name)) == expected
 
 
 # --- layouts ---

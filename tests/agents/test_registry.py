@@ -4,10 +4,12 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import vacr
+from tests.agents import independent, rebuild
 from tests.conftest import (
     AGENTS_WITHOUT_EXAMPLE,
     CORPUS,
@@ -314,11 +316,40 @@ def test_a_session_that_starts_with_many_broken_lines_is_recognised():
     assert recognise_agent(Source((SourcePart("x", data),))).name == "claude-code"
 
 
+BUILT_IN = sorted(
+    name for name, agent in load_agents().items() if type(agent).__module__.startswith("vacr.")
+)
+
+
+COMPARED_ROW_BY_ROW = ("cursor-vscdb", "cursor-store", "opencode-sqlite")
+"""Formats of databases that `test_cursor_databases` and `test_opencode_databases` are about."""
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_each_agent_has_tests_of_its_own_and_a_way_back(name):
+    folder = Path(__file__).parent
+    # Roo Code keeps the sessions of Cline, from which it descends.
+    module = "cline" if name == "roo-code" else name.replace("-", "_")
+    assert (folder / f"test_{module}.py").is_file()
+    forms = {*rebuild.LINES, *rebuild.WHOLE, *rebuild.TEXTS, *COMPARED_ROW_BY_ROW}
+    assert set(load_agents()[name].formats) <= forms
+
+
+@pytest.mark.parametrize("folder", [*FOLDERS, "generic"])
+def test_each_agent_has_an_independent_counter(folder):
+    counter = {"continue": "continue_"}.get(folder, folder.replace("-", "_"))
+    assert callable(getattr(independent, counter))
+
+
 OTHERS = (
-    [path for path in sorted(CORPUS.glob("*/*")) if path.parent.name not in (*FOLDERS, "grok")]
+    [path for path in sorted(CORPUS.glob("*/*")) if path.parent.name not in FOLDERS]
     if CORPUS.is_dir()
     else []
 )
+
+
+SIMILAR_AGENTS = {"grok": "claude-code"}
+"""Folder → an agent that recognises one line: Grok's system prompt has members of Claude Code's."""
 
 
 @pytest.mark.parametrize("folder", AGENTS_WITHOUT_EXAMPLE)
@@ -327,9 +358,8 @@ def test_sessions_of_an_agent_are_recognised_by_it_alone(folder):
         source = Source((SourcePart("notes.txt", path.read_bytes()),))
         assert recognise_agent(source).name == AGENTS_WITHOUT_EXAMPLE[folder]
         sample = source.main.sample(16)
-        others = [
-            agent for name, agent in load_agents().items() if name != AGENTS_WITHOUT_EXAMPLE[folder]
-        ]
+        own = {AGENTS_WITHOUT_EXAMPLE[folder], SIMILAR_AGENTS.get(folder)}
+        others = [agent for name, agent in load_agents().items() if name not in own]
         assert not any(agent.recognises(sample) for agent in others), path
 
 

@@ -55,7 +55,7 @@ def test_page_builds_the_rows_of_python(viewer, agent):
     assert count > 10
 
 
-@pytest.mark.parametrize("agent", [*AGENTS_WITHOUT_EXAMPLE, "acp", "grok"])
+@pytest.mark.parametrize("agent", AGENTS_WITHOUT_EXAMPLE)
 def test_page_builds_the_rows_of_python_for_newer_agents(viewer, agent):
     count = 0
     for path in native_files(agent):

@@ -1,5 +1,6 @@
 """Counts from native files, without code of the package, to compare with the entries of records."""
 
+from tests.agents.independent.acp import acp
 from tests.agents.independent.aider import aider, aider_labels
 from tests.agents.independent.chat_documents import (
     mini_swe_agent,
@@ -21,8 +22,10 @@ from tests.agents.independent.counts import (
 from tests.agents.independent.crush import crush, crush_labels
 from tests.agents.independent.cursor_transcripts import cursor, cursor_labels
 from tests.agents.independent.gemini_cli import gemini, gemini_labels
+from tests.agents.independent.generic import generic
 from tests.agents.independent.goose import goose, goose_labels
 from tests.agents.independent.gptme import gptme, gptme_labels
+from tests.agents.independent.grok import grok
 from tests.agents.independent.hermes import hermes, hermes_labels
 from tests.agents.independent.json_sessions import amp, cline, continue_, droid, roo
 from tests.agents.independent.kimi import kimi, kimi_cli, kimi_code, kimi_code_labels
@@ -40,6 +43,7 @@ openclaw, iflow, traex = pi, claude, codex
 __all__ = [
     "Counts",
     "Labels",
+    "acp",
     "aider",
     "aider_labels",
     "amp",
@@ -60,10 +64,12 @@ __all__ = [
     "droid",
     "gemini",
     "gemini_labels",
+    "generic",
     "goose",
     "goose_labels",
     "gptme",
     "gptme_labels",
+    "grok",
     "hermes",
     "hermes_labels",
     "iflow",

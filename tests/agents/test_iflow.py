@@ -1,4 +1,4 @@
-"""Agents that write the format of another: iFlow (transcripts) and TraeX (rollouts)."""
+"""iFlow, which writes the transcripts of Claude Code with the tools of Gemini CLI."""
 
 from tests.attribution.sessions import list_changes
 from tests.conftest import FIXTURES, record_of
@@ -6,17 +6,13 @@ from vacr.agents.registry import find_agent
 from vacr.record import walk_entries
 
 FLOW = record_of((FIXTURES / "iflow" / "session.jsonl").read_bytes())
-TRAE = record_of((FIXTURES / "traex" / "session.jsonl").read_bytes())
 
 
 def entries(record, kind):
     return [entry for entry in walk_entries(record["session"]["entries"]) if entry["type"] == kind]
 
 
-# --- iFlow ---
-
-
-def test_the_session_of_iflow_is_described():
+def test_the_session_is_described():
     meta = FLOW["session"]["agent-meta"]
     assert (meta["cli-name"], meta["model-id"], meta["model-provider"]) == (
         "iflow",
@@ -47,7 +43,7 @@ def test_repeated_calls_are_marked_and_need_no_result():
     ]
 
 
-def test_outcomes_of_iflow():
+def test_outcomes():
     ends = [
         (result["call-id"], result.get("status"), result.get("vacr", {}).get("exit-code"))
         for result in entries(FLOW, "tool-result")
@@ -61,44 +57,15 @@ def test_outcomes_of_iflow():
     ]
 
 
-def test_changes_of_iflow_are_recorded():
+def test_changes_are_recorded():
     assert list_changes([FLOW]) == [("till.py", [[2, 2]], "recorded")]
 
 
-def test_a_prompt_of_iflow_is_a_persons():
+def test_a_prompt_is_a_persons():
     speakers = [entry["vacr"].get("speaker") for entry in entries(FLOW, "user") if "vacr" in entry]
     assert speakers == ["human"]
 
 
-# --- TraeX ---
-
-
-def test_the_session_of_traex_is_described():
-    meta = TRAE["session"]["agent-meta"]
-    assert (meta["cli-name"], meta["model-id"], meta["model-provider"]) == (
-        "traex",
-        "gpt-5-codex",
-        "trae",
-    )
-    assert TRAE["vcs"]["branch"] == "main"
-
-
-def test_usage_of_traex_counts_once():
-    usages = [
-        entry["token-usage"] for entry in TRAE["session"]["entries"] if "token-usage" in entry
-    ]
-    assert [(usage["input"], usage["output"]) for usage in usages] == [(100, 20)]
-
-
-def test_outcomes_and_changes_of_traex():
-    ends = [
-        (result["call-id"], result.get("status"), result.get("vacr", {}).get("exit-code"))
-        for result in entries(TRAE, "tool-result")
-    ]
-    assert ends == [("c1", "success", None), ("c2", "error", 1)]
-    assert list_changes([TRAE]) == [("hello.txt", [[1, 1]], "replayed")]
-
-
-def test_hooks_of_the_other_agents_are_not_installed():
-    for name in ("iflow", "traex"):
-        assert (find_agent(name).hooks, find_agent(name).mcp) == (None, None)
+def test_hooks_of_gemini_cli_are_not_installed():
+    agent = find_agent("iflow")
+    assert (agent.hooks, agent.mcp, agent.retention) == (None, None, None)
