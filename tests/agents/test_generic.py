@@ -1,7 +1,9 @@
 """Conversations of any program: layouts, maps, labels, and nothing lost."""
 
+import contextlib
 import json
 import random
+from collections import Counter
 
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from tests.agents import independent, rebuild
 from tests.agents.independent import documents
 from tests.agents.natives import EXTRA, STAMPS, some
+from tests.agents.rebuild import generic
 from tests.conftest import FIXTURES, jsonl, limit_examples, stranger
 from tests.record.value_strategies import JSON, TEXT
 from vacr import validate
@@ -310,6 +313,12 @@ MAP_ERRORS = {
     "a = 1\nb = [": "chat.map.toml: the map is not TOML",
     "a = 1\nb c\n": "chat.map.toml:2: the map is not TOML",
     "members.rol = 'from'": "chat.map.toml: [members] has no member 'rol'",
+    f"messages = {'1' * 5000}": "chat.map.toml: the map is not TOML: Exceeds the limit",
+    f"messages = 0x{'f' * 6000}": "chat.map.toml:1: 'messages' must be a path, such as "
+    '"data.role"; found a large number',
+    f"time-unit.{'a.' * 3000}b = 1": "chat.map.toml:1: 'time-unit' must be one of iso, s, ms; "
+    "found a table",
+    "[members]\nrole = 2026-01-02": "chat.map.toml:2: 'role' in [members] must be a path",
 }
 
 
@@ -600,6 +609,85 @@ def test_any_values_come_back(member_map):
             assert list(map(normal, found)) == list(map(normal, there))
 
     holds()
+
+
+NAMES = some(
+    *("role", "from", "content", "value", "meta", "text", "id", "messages", "talk", "turns"),
+    *("type", "vacr", "tool_calls", "timestamp", "usage", "name", "children", "a.b", "é\n"),
+)
+PATH = st.lists(NAMES, min_size=1, max_size=3)
+FACTS = ("id", "model", "folder", "start", "agent", "agent-version")
+MAPS = st.fixed_dictionaries(
+    {},
+    optional={
+        "messages": PATH,
+        "time-unit": some("iso", "s", "ms"),
+        "members": st.dictionaries(some(*generic.MEMBERS, "usage", "tool-calls", "is-error"), PATH),
+        "call": st.dictionaries(some("id", "name", "input"), PATH),
+        "roles": st.dictionaries(
+            some("user", "human", "parrot", "assistant"),
+            some("user", "assistant", "tool", "system"),
+        ),
+        "session": st.dictionaries(
+            some("model", "folder", "agent"), some("claude-code", "/w", "é")
+        ),
+        "session-members": st.dictionaries(some(*FACTS), PATH),
+    },
+)
+"""Maps whose paths may overlap, repeat, or lead into other members."""
+TREE = st.deferred(
+    lambda: st.dictionaries(
+        NAMES, WORDS | IDS | STAMPS | CALLS | TREE | st.lists(TREE, max_size=2), max_size=5
+    )
+)
+
+
+def write_map(tables):
+    """Return the TOML of a map; a text of JSON without nulls is one of TOML."""
+    lines = [f"{name} = {json.dumps(v)}" for name, v in tables.items() if type(v) is not dict]
+    for name, table in tables.items():
+        if type(table) is dict:
+            lines.append(f"[{name}]")
+            lines += [f"{json.dumps(member)} = {json.dumps(v)}" for member, v in table.items()]
+    return "\n".join(lines).encode()
+
+
+def count_leaves(*values):
+    """Count the texts, numbers and booleans in values, at any depth."""
+    found, stack = Counter(), list(values)
+    while stack:
+        value = stack.pop()
+        if isinstance(value, dict | list):
+            stack.extend(value.values() if isinstance(value, dict) else value)
+        elif value is not None:
+            found["number" if type(value) in (int, float) else type(value), value] += 1
+    return found
+
+
+def test_any_map_loses_nothing():
+    @settings(max_examples=limit_examples(400), deadline=None)
+    @given(MAPS, st.lists(TREE | OBJECT | LIST, min_size=1, max_size=3))
+    def holds(tables, native):
+        records = records_of(jsonl(*native), write_map(tables))
+        for record in records:
+            assert validate(record).findings == []
+        kept = count_leaves(*([r["session"], r["vacr"].get("native")] for r in records))
+        assert not count_leaves(json.loads(json.dumps(native))) - kept
+
+    holds()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_damaged_map_is_used_or_refused(seed):
+    chance = random.Random(seed)  # noqa: S311 - a seed makes the same damage again
+    pieces = (b"[", b"]", b"{", b'"', b"=", b".", b"1" * 5000, b"0x" + b"f" * 6000, b"\xff", b"nan")
+    for _ in range(20):
+        damaged = bytearray(MANY_MAP)
+        for _ in range(chance.randint(1, 4)):
+            place = chance.randrange(len(damaged))
+            damaged[place : place + chance.randint(0, 6)] = chance.choice(pieces)
+        with contextlib.suppress(UnreadableInput):
+            records_of((FOLDER / "any-many.jsonl").read_bytes(), bytes(damaged))
 
 
 @pytest.mark.parametrize("name", SESSIONS)

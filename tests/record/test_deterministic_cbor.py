@@ -61,6 +61,28 @@ def test_keys_are_in_bytewise_order(value):
     check(decode_cbor(encode_deterministic_cbor(value)))
 
 
+KEYS = st.recursive(
+    TEXT | st.integers(-9, 2**64) | st.floats() | st.floats(width=16) | st.binary(max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=2).map(tuple)
+        | st.dictionaries(inner, inner, max_size=3).map(cbor2.frozendict)
+        | st.builds(cbor2.CBORTag, st.integers(6, 40), inner)
+    ),
+    max_leaves=6,
+)
+
+
+@given(st.dictionaries(KEYS, KEYS, max_size=3), st.booleans())
+def test_maps_with_any_keys_decode_as_the_scanner_does(value, canonical):
+    """Floats, lists, tags and other maps may be keys, and maps in keys may have such keys, too."""
+    data = cbor2.dumps(value, canonical=canonical)
+    scanner = CborScanner(data, MAX_DEPTH)
+    assert decode_or_describe(lambda: decode_cbor(data)) == decode_or_describe(
+        scanner.read_whole_item
+    )
+    assert_deterministic(data)
+
+
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_floats_have_the_shortest_form(value):
     data = encode_deterministic_cbor(value)
@@ -79,6 +101,7 @@ def test_floats_have_the_shortest_form(value):
         (1.5, "f93e00"),
         (2**64, "c249010000000000000000"),
         (-(2**64), "3bffffffffffffffff"),
+        ({cbor2.frozendict({"a": 2, 100000: 1}): 3}, "a1a21a000186a00161610203"),
         (cbor2.CBORTag(18, [b"", {}, None, b""]), "d28440a0f640"),
     ],
 )
@@ -101,6 +124,9 @@ REFUSED = [
     ("not a number", "f97e00", "nan is not a finite number"),
     ("not a number, long", "fb7ff8000000000001", "nan is not a finite number"),
     ("infinity", "f97c00", "inf is not a finite number"),
+    ("not a number as a key", "a1f97e0001", "nan is not a finite number"),
+    ("not a number in a map as a key", "a1a1f97e000101", "nan is not a finite number"),
+    ("infinity as a key", "a1f97c0001", "inf is not a finite number"),
     ("cut off", "a26161", "byte 3"),
     ("text not UTF-8", "61ff", "not UTF-8"),
     ("reserved head", "1c", "a first byte that CBOR reserves"),
@@ -136,7 +162,9 @@ def test_record_tag_is_optional():
     assert decode(tagged) == decode(encode_deterministic_cbor(record)) == record
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, {"a": [-math.inf]}, "\ud800", object()])
+@pytest.mark.parametrize(
+    "value", [math.nan, math.inf, {"a": [-math.inf]}, {math.nan: 1}, "\ud800", object()]
+)
 def test_unencodable_values_are_refused(value):
     with pytest.raises(InvalidRecord):
         encode_deterministic_cbor(value)

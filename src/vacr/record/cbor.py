@@ -237,7 +237,7 @@ _TYPE_ENCODERS: dict[type, Callable[[cbor2.CBOREncoder, Any], Any]] = {
 
 
 def _has_only_text_keys(value: Any, place: ValuePath, depth: int) -> bool:
-    """Return whether all keys of a value's maps are text, and check numbers and depth.
+    """Return whether all keys of a value's maps are text, and check numbers and depth, in keys too.
 
     Raises:
         InvalidRecord: a number is not finite, or the nesting is too deep.
@@ -250,7 +250,7 @@ def _has_only_text_keys(value: Any, place: ValuePath, depth: int) -> bool:
                 hint="Only finite numbers can be in a record.",
             )
         return True
-    if not isinstance(value, dict | list | tuple | cbor2.CBORTag):
+    if not isinstance(value, dict | list | tuple | cbor2.CBORTag | cbor2.frozendict):
         return True
     if depth >= MAX_DEPTH:
         raise InvalidRecord(
@@ -258,9 +258,11 @@ def _has_only_text_keys(value: Any, place: ValuePath, depth: int) -> bool:
         )
     only_text = True
     # Loops, not comprehensions: those would take a second stack frame for each level.
-    if isinstance(value, dict):
+    if isinstance(value, dict | cbor2.frozendict):
         for key, item in value.items():
-            only_text &= type(key) is str
+            if type(key) is not str:
+                only_text = False
+                _has_only_text_keys(key, place, depth + 1)
             only_text &= _has_only_text_keys(item, (place, key), depth + 1)
     elif isinstance(value, cbor2.CBORTag):
         only_text = _has_only_text_keys(value.value, place, depth + 1)
@@ -272,7 +274,7 @@ def _has_only_text_keys(value: Any, place: ValuePath, depth: int) -> bool:
 
 def _encode_item(value: Any) -> bytes:
     """Encode a value whose maps may have keys of any type, in bytewise order of the keys."""
-    if isinstance(value, dict):
+    if isinstance(value, dict | cbor2.frozendict):
         members = sorted((_encode_item(key), _encode_item(item)) for key, item in value.items())
         return _encode_head(_MAP, len(members)) + b"".join(key + item for key, item in members)
     if isinstance(value, list | tuple):
@@ -546,7 +548,7 @@ def _format_on_one_line(value: Any) -> str:
         return _format_byte_string(value)
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, dict):
+    if isinstance(value, dict | cbor2.frozendict):
         members = (
             f"{_format_on_one_line(key)}: {_format_on_one_line(item)}"
             for key, item in value.items()

@@ -54,6 +54,7 @@ _LARGEST_SECONDS = 10**11
 """Without a unit, numbers below this are seconds since 1970; others are milliseconds."""
 _LATEST_SECONDS = 2**43
 _HINT = "Correct the map, and run the command again."
+_MAX_SHOWN_BITS = 64
 _TABLE_LINE = re.compile(r"\s*\[([^\[\]]+)\]")
 
 
@@ -185,7 +186,8 @@ class _MapParser:
         try:
             self.text = self.data.decode().replace("\r\n", "\n")
             document = tomllib.loads(self.text)
-        except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
+            # Python refuses integers of thousands of digits by a plain ValueError.
             line = re.search(r"line (\d+)", str(error))
             where = f"{self.name}:{line[1]}" if line else self.name
             raise UnreadableInput(
@@ -271,7 +273,7 @@ class _MapParser:
         """Return the error about a value that is not the expected one."""
         member = f"{name!r} in [{table}]" if table else repr(name)
         return UnreadableInput(
-            f"{member} must be {expected}; found {found!r}",
+            f"{member} must be {expected}; found {_describe_value(found)}",
             where=self._locate(table, name),
             hint=_HINT,
         )
@@ -289,3 +291,12 @@ class _MapParser:
             if (current == table or is_table_itself) and member_line.match(line):
                 return f"{self.name}:{number}"
         return f"{self.name}:{table_line}" if table_line else self.name
+
+
+def _describe_value(value: Any) -> str:
+    """Return a value of a map for an error; a large or a nested one by its kind."""
+    if isinstance(value, int) and value.bit_length() > _MAX_SHOWN_BITS:
+        return "a large number"
+    if isinstance(value, list | dict):
+        return "an array" if isinstance(value, list) else "a table"
+    return repr(value)
