@@ -380,6 +380,18 @@ TOOL_TREE = some(
 RESPONSE_PART = st.one_of(
     objects({"value": TEXT | JSON}, kind=some("thinking", None, "brand-new", 3), baseUri=JSON),
     objects(
+        {"kind": st.just("inlineReference")},
+        inlineReference=some(
+            {"path": "/w/a.py"},
+            {"uri": {"path": "/C:/w/b.py"}, "range": {"startLineNumber": 3}},
+            {"name": "round", "kind": 11, "location": {"uri": {"path": "/w/c.py"}}},
+            {"path": "/"},
+            3,
+        ),
+        name=TEXT | JSON,
+        text=JSON,
+    ),
+    objects(
         {"kind": some("toolInvocationSerialized", "undoStop", "inlineReference")},
         toolCallId=some("t1", "t2", 3),
         toolId=some("copilot_readFile", 3),

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.agents import rebuild
 from tests.agents.entries import list_typed
 from tests.attribution.sessions import list_changes, read_records
 from tests.conftest import FIXTURES, jsonl, record_of, records_of
@@ -33,6 +34,32 @@ def test_the_session_is_described():
     }
 
 
+@pytest.mark.parametrize(
+    ("reference", "text"),
+    [
+        ({"inlineReference": {"path": "/w/a.py", "scheme": "file"}}, "a.py"),
+        ({"inlineReference": {"path": "/w/a.py"}, "name": "a.py#L3"}, "a.py#L3"),
+        ({"inlineReference": {"uri": {"path": "/C:/w/b.py"}, "range": {}}}, "b.py"),
+        ({"inlineReference": {"name": "round", "location": {"uri": {"path": "/w/c"}}}}, "round"),
+        ({"inlineReference": {"name": 3}, "name": ""}, None),
+        ({"inlineReference": {"path": "/w/a.py"}, "text": "other"}, None),
+    ],
+)
+def test_reference_in_an_answer_is_a_part_of_its_text(reference, text):
+    part = {"kind": "inlineReference"} | reference
+    response = [{"value": "Look at "}, part, {"value": " first."}]
+    request = {"requestId": "r", "message": {"text": "Hi"}, "response": response}
+    chat = {"version": 3, "sessionId": "s", "responderUsername": "x", "requests": [request]}
+    record = record_of(json.dumps(chat).encode())
+    (answer,) = list_typed(record, "assistant")
+    shown = [block["text"] for block in answer["content"]]
+    assert shown == ["Look at ", *([text] if text else []), " first."]
+    assert answer["response"][1] == (None if text else part)
+    if text:
+        assert part.items() <= answer["content"][1].items()
+    rebuild.assert_same([record], [chat])
+
+
 def test_request_is_a_prompt_and_an_answer():
     entries = STORED["session"]["entries"]
     assert [(entry["type"], entry["id"]) for entry in entries] == [
@@ -55,7 +82,8 @@ def test_text_and_thinking_become_blocks_and_other_parts_stay():
     content, response = answer["content"], answer["response"]
     assert content[0] == {"type": "thinking", "thinking": "I plan.", "kind": "thinking", "id": "th"}
     assert (content[1]["type"], content[1]["text"]) == ("text", "I look at ")
-    assert [part is None for part in response[:6]] == [False, True, False, True, False, True]
+    assert [part is None for part in response[:6]] == [False, True, False, True, True, True]
+    assert (content[2]["type"], content[2]["text"]) == ("text", "total.py")
     assert response[2]["value"] == ""
     assert response[4]["kind"] == "inlineReference"
     (reasoning,) = list_typed(STORED, "reasoning")

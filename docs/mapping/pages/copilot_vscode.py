@@ -29,6 +29,7 @@ from vacr.agents.vscode_chat import (
     FROM_RESPONSE,
     MUTATION_NAMES,
     PROMPT_MEMBERS,
+    REFERENCE_KIND,
 )
 
 
@@ -65,6 +66,12 @@ def render_page() -> str:
                         "a part of `response` without `kind`",
                         "a block of type `text` in `content`, and a null in its place",
                         "`text` ← `value`",
+                    ),
+                    (
+                        f"a part of kind {quote(REFERENCE_KIND)}",
+                        "a block of type `text` in `content`, and a null in its place",
+                        "`text` is the name on the screen: `name`, or else that of the symbol or "
+                        "the file; the part's members stay next to it",
                     ),
                     (
                         "a part of kind `thinking`",

@@ -87,6 +87,8 @@ RESPONSE_KINDS = parse_names(
 )
 _BLOCK_MEMBERS = {None: "text", "thinking": "thinking"}
 """Kind of a part → the type of its block, and the member with its text."""
+REFERENCE_KIND = "inlineReference"
+"""The kind of a part that names a file or a symbol in the middle of a text."""
 _TOOL_PARTS = frozenset(("toolInvocationSerialized", "toolInvocation"))
 _CLASHING = CANONICAL_ENTRY_MEMBERS - {"timestamp"}
 _COPILOT_VENDOR = "copilot"
@@ -266,7 +268,7 @@ class _ChatReader:
         return entry
 
     def _take_blocks(self, response: list[Any]) -> list[JsonObject]:
-        """Take the text and the thinking out of a response, as blocks with the usual members.
+        """Take the text, its references and the thinking out of a response, as the usual blocks.
 
         A null stands in the place of each.
         """
@@ -280,6 +282,12 @@ class _ChatReader:
                 self.session.drift.count_type(f"response/{name}")
             if self.session.working_dir is None and "baseUri" in part:
                 self.session.working_dir = get_uri_path(part["baseUri"])
+            if kind == REFERENCE_KIND:
+                name = _find_reference_name(part)
+                if name and "type" not in part and "text" not in part:
+                    blocks.append({"type": "text", "text": name, **part})
+                    response[place] = None
+                continue
             member = _BLOCK_MEMBERS.get(kind) if kind is None or type(kind) is str else None
             value = part.get("value")
             if member is None or type(value) is not str or not value:
@@ -312,6 +320,19 @@ def get_uri_path(uri: Any) -> str | None:
         return None
     path = path[1:] if re.match(r"/[A-Za-z]:", path) else path
     return path.rstrip("/") or path
+
+
+def _find_reference_name(part: JsonObject) -> str:
+    """Return the name that the screen shows for a file or a symbol in a text, or an empty text.
+
+    Without a name, it is that of the file: a reference is a URI, or a place with one.
+    """
+    target = dict_or_empty(part.get("inlineReference"))
+    for name in (part.get("name"), target.get("name")):
+        if type(name) is str and name:
+            return name
+    path = get_uri_path(target) or get_uri_path(target.get("uri")) or ""
+    return path.rpartition("/")[2]
 
 
 def _set_usage(entry: JsonObject, native: JsonObject, metadata: JsonObject) -> None:

@@ -89,6 +89,9 @@ def answer(entry: dict) -> dict:
 def part(block: dict) -> dict:
     """Return a part of a response, with its own names."""
     block = copy.deepcopy(block)
+    if block.get("kind") == "inlineReference":
+        del block["type"], block["text"]
+        return block
     block["value"] = block.pop(block.pop("type"))
     return block
 
