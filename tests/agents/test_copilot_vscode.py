@@ -85,7 +85,7 @@ def test_text_and_thinking_become_blocks_and_other_parts_stay():
     assert [part is None for part in response[:6]] == [False, True, False, True, True, True]
     assert (content[2]["type"], content[2]["text"]) == ("text", "total.py")
     assert response[2]["value"] == ""
-    assert response[4]["kind"] == "inlineReference"
+    assert content[2]["kind"] == "inlineReference"
     (reasoning,) = list_typed(STORED, "reasoning")
     assert reasoning["content"] == "I plan."
 
