@@ -101,6 +101,35 @@ def test_log_of_the_screen_and_the_rewind_points_are_kept_and_count_nothing(tmp_
     assert len(session["entries"]) == len(RECORD["session"]["entries"]) + len(logs)
 
 
+def test_files_about_sub_agents_are_kept_and_are_no_sessions(tmp_path):
+    """The shape of `meta.json` is from the source of another reader, without a real sample."""
+    root = tmp_path / ".grok" / "sessions" / "%2Fhome%2Fnora%2Ftill"
+    folder = root / "019f7000"
+    for name in ("summary.json", HISTORY):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes((CURRENT.parent / name).read_bytes())
+    texts = {}
+    for number, status in enumerate(("completed", "running")):
+        meta = {
+            "subagent_id": f"019f700{number}",
+            "parent_session_id": "019f7000-0000-7000-8000-000000000001",
+            "description": "Count the fast tests",
+            "status": status,
+        }
+        name = f"subagents/019f700{number}/meta.json"
+        texts[name] = json.dumps(meta)
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).write_text(texts[name])
+    (folder / "subagents" / "notes.json").write_text("{}")
+    record = open_session(folder / HISTORY)
+    attached = [entry["data"] for entry in record["session"]["entries"] if "data" in entry]
+    kept = {data["name"]: data["text"] for data in attached if "name" in data}
+    assert {name: text for name, text in kept.items() if name.startswith("sub")} == texts
+    assert validate(record).findings == []
+    (found,) = list_sessions("grok", {"HOME": str(tmp_path)}, "linux")
+    assert found.path.endswith(HISTORY)
+
+
 def test_host_texts_are_not_a_persons():
     users = [entry for entry in RECORD["session"]["entries"] if entry["type"] == "user"]
     found = [(entry["vacr"]["speaker"], entry["vacr"]["speaker-basis"]) for entry in users]

@@ -449,8 +449,8 @@ def _list_pattern_files(
 
     `{stem}` in a pattern stands for the transcript's name without its ending, `{name}` for its name
     without all endings, and `{session}` for each of the `sessions`. The files of one pattern are
-    sorted by name. Only the last name of a pattern may have wildcards. The transcript itself is
-    left out, unless it matches wildcards.
+    sorted by name. The last name of a pattern may have wildcards, and so may the folder above it,
+    as in `parts/*/meta.json`. The transcript itself is left out, unless it matches wildcards.
     """
     # This runs for every file of a large folder, so it avoids the slower Path.
     stem, own_name, parent = path.stem, path.name.partition(".")[0], str(path.parent)
@@ -459,6 +459,8 @@ def _list_pattern_files(
         for session in session_ids:
             filled = pattern.format(stem=stem, name=own_name, session=session)
             folder, _, name = filled.rpartition("/")
+            if folder.endswith("/*"):
+                folder, name = folder[:-2], f"*/{name}"
             place = join_path(parent, folder) if folder else parent
             if "*" not in name:
                 file = join_path(place, name)

@@ -48,6 +48,7 @@ class Grok(Agent):
         "usage.json",
         "updates.jsonl",
         "rewind_points.jsonl",
+        "subagents/*/meta.json",
     )
     described_by = "summary.json"
     part_name = re.compile(r"[0-9a-f-]{36}/chat_history\.jsonl$")
