@@ -49,6 +49,7 @@ _TIMEOUT_START = "Command killed by timeout ("
 _REJECTED_START = "The tool call is rejected by the user."
 _INTERRUPTED_TEXTS = frozenset(("Interrupted by user", "Command cancelled by user"))
 _BACKGROUND_STATUS = re.compile(r"(?:\A|\n)task_id: [^\n]+\n(?:[^\n]*\n){0,6}status: running\n")
+_RUNNING_STATUS = "\nstatus: running\n"
 _SYSTEM_TEXT = re.compile(r"<system>(.*?)</system>\n?", re.DOTALL)
 _ERROR_START = "ERROR: "
 _REJECTIONS = frozenset(("reject", "rejected"))
@@ -96,7 +97,7 @@ def classify_outcome(result: CallResult) -> Outcome:
     if is_error is None:
         return UNKNOWN_OUTCOME
     if not is_error:
-        return Outcome(RUNNING) if _BACKGROUND_STATUS.search(output) else SUCCEEDED
+        return Outcome(RUNNING) if _is_running(output) else SUCCEEDED
     if line := _EXIT_MESSAGE.fullmatch(message):
         return Outcome(FAILURE, int(line[1]))
     if message.startswith(_TIMEOUT_START):
@@ -108,8 +109,14 @@ def parse_shell_output(call: ToolCall) -> ShellOutput:
     """Return the output of a command, and the exit code that the host's message states."""
     is_error, message, output = split_result(call.native)
     line = _EXIT_MESSAGE.fullmatch(message) if is_error else None
-    is_running = _BACKGROUND_STATUS.search(output) is not None
-    return ShellOutput(output, code=int(line[1]) if line else None, ended=not is_running)
+    code = int(line[1]) if line else None
+    return ShellOutput(output, code=code, ended=not _is_running(output))
+
+
+def _is_running(output: str) -> bool:
+    """Return whether an output is the host's note about a command that runs on."""
+    # Most outputs lack the status: finding that out is far cheaper than the search.
+    return _RUNNING_STATUS in output and _BACKGROUND_STATUS.search(output) is not None
 
 
 def parse_shown_file(call: ToolCall, path: str) -> list[FileAction]:
