@@ -182,30 +182,31 @@ class _Trajectory(JsonSession):
     def add_facts(self, entry: JsonObject, extra: JsonObject, content: Any) -> None:
         """Add the model and the usage of a response, and the calls that its text makes."""
         response = dict_or_empty(extra.get("response"))
-        self.add_usage(entry, extra)
+        self.add_usage(entry, extra, response)
         created = seconds_to_milliseconds(response.get("created"))
         if created is not None:
             entry["timestamp"] = created
-        if any(child["type"] == "tool-call" for child in entry.get("children", ())):
+        children = entry.get("children", [])
+        if children and any(child["type"] == "tool-call" for child in children):
             return
         calls = [self.make_call(command) for command in _list_commands(extra, content)]
         if calls:
-            entry["children"] = [*entry.get("children", ()), *calls]
+            entry["children"] = [*children, *calls]
         self.waiting = [call["call-id"] for call in calls]
 
     def add_rejected_answer(self, entry: JsonObject, extra: JsonObject) -> None:
         """Add the usage of an answer that has no message: the host could not read a call in it."""
         event: JsonObject = {"type": "system-event", "event-type": MINI_USAGE_EVENT}
-        self.add_usage(event, extra)
+        self.add_usage(event, extra, dict_or_empty(extra.get("response")))
         if "token-usage" in event:
             event["vacr"] = {"usage-from": USAGE_FROM_RESPONSE}
             entry["children"] = [*entry.get("children", ()), event]
 
-    def add_usage(self, entry: JsonObject, extra: JsonObject) -> None:
+    def add_usage(self, entry: JsonObject, extra: JsonObject, response: JsonObject) -> None:
         """Add the model and the usage of a response to the entry that counts them."""
-        response = dict_or_empty(extra.get("response"))
-        usage = build_chat_usage(response.get("usage"))
-        cost = extra.get("cost", dict_or_empty(response.get("usage")).get("cost"))
+        stated = response.get("usage")
+        usage = build_chat_usage(stated)
+        cost = extra["cost"] if "cost" in extra else dict_or_empty(stated).get("cost")
         if type(cost) in (int, float):
             usage["cost"] = cost
         model = response.get("model")
