@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from datetime import UTC, datetime
 from urllib.parse import parse_qs, quote, urlsplit
 from urllib.request import Request, urlopen
@@ -209,6 +210,17 @@ def test_search_marks_the_words(app):
     }
     assert {"type", "hints"} & words
     assert ask(app, "/api/search?q=%22hints+type%22")["count"] == 0
+
+
+def test_search_shows_the_first_hits_of_every_conversation(app):
+    answer = ask(app, "/api/search?q=the&limit=200")
+    assert len({hit["record"] for hit in answer["hits"]}) == answer["conversations"] > 3
+    assert sum({hit["record"]: hit["count"] for hit in answer["hits"]}.values()) == answer["count"]
+    assert max(Counter(hit["record"] for hit in answer["hits"]).values()) == 3
+    assert answer["count"] > len(answer["hits"])
+    fewer = ask(app, "/api/search?q=the&limit=1")
+    assert (fewer["conversations"], len(fewer["hits"])) == (answer["conversations"], 3)
+    assert fewer["hits"] == answer["hits"][:3]
 
 
 def test_search_keeps_to_the_chosen_model_and_outcome(app):

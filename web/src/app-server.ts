@@ -62,6 +62,8 @@ export interface Hit {
   agent: string;
   project: string;
   snippet: { text: string; isWord: boolean }[];
+  /** How many hits its conversation has; the answer has only the first. */
+  count: number;
 }
 
 export interface SearchResult {

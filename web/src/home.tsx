@@ -194,7 +194,8 @@ function ConversationBrowser({ choices, setChoices, open }: BrowserProps) {
     const report = (error: Error) => isCurrent && setProblem(error.message);
     const read = () => {
       ask<ConversationList>("/api/conversations", { ...chosen, limit }).then(keep(setList), report);
-      if (choices.text.trim()) ask<SearchResult>("/api/search", { ...chosen, q: choices.text }).then(keep(setResult), report);
+      if (choices.text.trim())
+        ask<SearchResult>("/api/search", { ...chosen, q: choices.text, limit }).then(keep(setResult), report);
       else setResult(null);
     };
     let timer: ReturnType<typeof setTimeout>;
@@ -222,9 +223,10 @@ function ConversationBrowser({ choices, setChoices, open }: BrowserProps) {
   const isReady = state?.is_ready ?? false;
   // The state is asked for every other second: the list is drawn again only if it or an age in it changes.
   const minute = Math.floor(Date.now() / 60_000);
+  const more = () => setLimit(limit + PAGE_SIZE);
   const shelves = useMemo(() => {
-    const more = () => setLimit(limit + PAGE_SIZE);
-    return list && <Groups list={list} open={open} more={more} isReady={isReady} limit={isPainted ? Infinity : FIRST_TILES} />;
+    const limitNow = isPainted ? Infinity : FIRST_TILES;
+    return list && <Groups list={list} open={open} more={more} isReady={isReady} limit={limitNow} />;
   }, [list, limit, isReady, isPainted, minute]);
   const hasChart = overview !== null || (list !== null && list.count > 1);
   const chart = useMemo(() => hasChart && <UsageChart days={overview?.days} />, [hasChart, overview]);
@@ -270,7 +272,7 @@ function ConversationBrowser({ choices, setChoices, open }: BrowserProps) {
         </div>
         {list && <Totals list={list} state={state} />}
         {!result && chart}
-        {result ? <Hits result={result} open={open} /> : shelves}
+        {result ? <Hits result={result} open={open} more={more} /> : shelves}
       </main>
     </div>
   );
@@ -426,14 +428,30 @@ function makeTile(conversation: Conversation): Tile {
 }
 
 /** The hits of a search, by conversation. */
-function Hits({ result, open }: { result: SearchResult; open: (session: string, entry?: string) => void }) {
-  const groups = new Map<string, { tile: Tile; hits: TileHit[] }>();
+function Hits({
+  result,
+  open,
+  more,
+}: {
+  result: SearchResult;
+  open: (session: string, entry?: string) => void;
+  more: () => void;
+}) {
+  const groups = new Map<number, { tile: Tile; hits: TileHit[]; total: number }>();
   for (const hit of result.hits) {
-    if (!groups.has(hit.session)) groups.set(hit.session, { tile: makeHitTile(hit), hits: [] });
+    if (!groups.has(hit.record)) groups.set(hit.record, { tile: makeHitTile(hit), hits: [], total: hit.count });
     const { place, snippet } = hit;
-    groups.get(hit.session)!.hits.push({ place, snippet, label: hit.tool || nameSpeaker(hit.kind), isError: hit.is_error });
+    groups.get(hit.record)!.hits.push({ place, snippet, label: hit.tool || nameSpeaker(hit.kind), isError: hit.is_error });
   }
-  return <HitList count={result.count} conversations={result.conversations} groups={[...groups.values()]} open={open} />;
+  return (
+    <HitList
+      count={result.count}
+      conversations={result.conversations}
+      groups={[...groups.values()]}
+      open={open}
+      more={groups.size < result.conversations ? more : undefined}
+    />
+  );
 }
 
 /** Return the conversation of a hit for a list. */

@@ -177,12 +177,21 @@ interface HitsProps {
   count: number;
   /** The conversations with hits, and how many. */
   conversations: number;
-  groups: { tile: Tile; hits: TileHit[] }[];
+  groups: HitGroupData[];
   open?: (key: string, place: string) => void;
+  /** Asks for more conversations; absent if all are here. */
+  more?: () => void;
+}
+
+interface HitGroupData {
+  tile: Tile;
+  hits: TileHit[];
+  /** How many hits the conversation has, if they are not all here. */
+  total?: number;
 }
 
 /** The hits of a search by conversation; a click leads to the entry. */
-export function HitList({ count, conversations, groups, open }: HitsProps) {
+export function HitList({ count, conversations, groups, open, more }: HitsProps) {
   if (!count) return <p class="empty">No matches.</p>;
   return (
     <section class="shelf hits" aria-label="Matches">
@@ -196,12 +205,17 @@ export function HitList({ count, conversations, groups, open }: HitsProps) {
           </li>
         ))}
       </ul>
+      {more && (
+        <button type="button" class="more" onClick={more}>
+          Show more of {pluralize(conversations, "conversation")}
+        </button>
+      )}
     </section>
   );
 }
 
 /** A conversation with its first hits. */
-function HitGroup({ tile, hits, open }: { tile: Tile; hits: TileHit[]; open?: HitsProps["open"] }) {
+function HitGroup({ tile, hits, total = hits.length, open }: HitGroupData & { open?: HitsProps["open"] }) {
   return (
     <>
       <div class="tile">
@@ -211,7 +225,7 @@ function HitGroup({ tile, hits, open }: { tile: Tile; hits: TileHit[]; open?: Hi
           <Facts>
             {nameAgentProgram(tile.agent)}
             {shortenName(makeVisible(tile.project))}
-            {hits.length > MAX_HITS && `${hits.length} hits`}
+            {total > MAX_HITS && pluralize(total, "hit")}
           </Facts>
         </span>
       </div>

@@ -64,6 +64,7 @@ _HOST = "127.0.0.1"
 _LOCAL_NAMES = ("127.0.0.1", "localhost")
 _REFRESH_SECONDS = 3.0
 _MAX_LIMIT = 500
+_HITS_OF_CONVERSATION = 3
 _MAX_DIGITS = 18
 _SECURITY_HEADERS = {
     "Cache-Control": "no-store",
@@ -302,7 +303,11 @@ def _build_query(query: Mapping[str, str]) -> ConversationQuery:
 
 
 def _answer_search(connection: sqlite3.Connection, query: Mapping[str, str]) -> Any:
-    """Return the newest hits of a search; each snippet is a list of texts, every second marked."""
+    """Return the newest hits of a search, and the first of each conversation.
+
+    Each snippet is a list of texts, of which the found words are marked. `limit` is the number of
+    conversations.
+    """
     words = query.get("q", "")
     is_phrase = len(words) > 1 and words.startswith('"') and words.endswith('"')
     search = SearchQuery(
@@ -316,13 +321,15 @@ def _answer_search(connection: sqlite3.Connection, query: Mapping[str, str]) -> 
         until_ms=_parse_number(query, "until"),
         only_errors=query.get("outcome") == "failed",
         without_failures=query.get("outcome") == "clean",
-        limit=min(_parse_number(query, "limit") or 50, _MAX_LIMIT),
+        limit=min(_parse_number(query, "limit") or 50, _MAX_LIMIT) * _HITS_OF_CONVERSATION,
+        limit_per_record=_HITS_OF_CONVERSATION,
     )
     result = search_entries(connection, search)
     hits = [
         {
             **asdict(hit),
             "title": make_visible(hit.title),
+            "count": result.counts[hit.record],
             "snippet": [
                 {"text": make_visible(text), "isWord": is_word}
                 for text, is_word in split_snippet(hit.snippet)

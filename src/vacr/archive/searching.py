@@ -24,7 +24,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +71,9 @@ class SearchQuery:
     without_failures: bool = False
     """Whether only conversations count in which no call failed."""
     limit: int = 20
+    """The most hits."""
+    limit_per_record: int | None = None
+    """The most hits of one conversation, so that no conversation hides the others; None for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,14 @@ class SearchResult:
     hits: list[SearchHit]
     count: int
     record_count: int
+    counts: dict[int, int] = field(default_factory=dict)
+    """How many hits each conversation has, by the number of its record.
+
+    Only those of `hits` are here, and only if the query limits the hits of one conversation.
+    """
+
+
+_TIME_ORDER = "ifnull(time_ms, 0) DESC"
 
 
 def search_entries(connection: sqlite3.Connection, query: SearchQuery) -> SearchResult:
@@ -134,14 +145,26 @@ def search_entries(connection: sqlite3.Connection, query: SearchQuery) -> Search
         f"SELECT count(*), count(DISTINCT record) {found}",
         values,
     ).fetchone()
+    counts = {}
+    if query.limit_per_record is not None:
+        # First choose the entries: FTS5 makes no snippets in a query that ranks rows.
+        chosen = connection.execute(
+            "SELECT entry, record, total FROM (SELECT entry, record, n, time_ms, "
+            "count(*) OVER (PARTITION BY record) AS total, row_number() OVER ("
+            f"PARTITION BY record ORDER BY {_TIME_ORDER}, n DESC) AS position {found}) "
+            f"WHERE position <= ? ORDER BY {_TIME_ORDER}, record DESC, n DESC LIMIT ?",
+            (*values, query.limit_per_record, query.limit),
+        ).fetchall()
+        counts = {record: total for _, record, total in chosen}
+        found += f" AND entry IN ({', '.join(str(int(entry)) for entry, _, _ in chosen)})"
     rows = connection.execute(
         f"SELECT record, n, place, kind, speaker, tool, time_ms, is_error, {snippet}, "
         "records.session, agent, title, project, repo, source_path, "
         f"{'text' if not indexed else 'NULL'} {found} "
-        "ORDER BY ifnull(time_ms, 0) DESC, record DESC, n DESC LIMIT ?",
+        f"ORDER BY {_TIME_ORDER}, record DESC, n DESC LIMIT ?",
         (*values, query.limit),
     ).fetchall()
-    return SearchResult([_build_hit(row, plain) for row in rows], count, records)
+    return SearchResult([_build_hit(row, plain) for row in rows], count, records, counts)
 
 
 def _build_hit(row: Sequence[Any], plain: Sequence[str]) -> SearchHit:
