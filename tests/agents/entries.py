@@ -1,7 +1,13 @@
 """The entries of a record that a test of an agent is about."""
 
 from tests.attribution.sessions import list_changes
+from vacr.discovery.opening import read_sessions
 from vacr.record import walk_entries
+
+
+def read_place(path, **options):
+    """Return the records of all sessions in a file or a folder."""
+    return [opened.reading.record for opened in read_sessions(path, **options)]
 
 
 def list_entries(record, *types):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.agents.test_cline import entries_of
+from tests.agents.entries import list_typed
 from tests.attribution.sessions import list_changes
 from tests.conftest import CORPUS, FIXTURES, record_of
 from vacr.agents.agent import Source, SourcePart
@@ -22,7 +22,7 @@ def record():
 def test_outcomes_follow_from_the_runs(record):
     ends = {
         result["call-id"]: (result.get("status"), result.get("vacr", {}).get("exit-code"))
-        for result in entries_of(record, "tool-result")
+        for result in list_typed(record, "tool-result")
     }
     assert ends == {
         "c1": ("success", None),
@@ -71,7 +71,7 @@ def test_times_come_from_prompts_and_usage(record):
 def test_thread_of_a_sub_agent_names_its_parent():
     record = record_of((FOLDER / "drifted.json").read_bytes())
     assert record["vacr"]["parent"] == {"session-id": THREAD.stem}
-    assert entries_of(record, "user")[0]["vacr"]["speaker"] == "parent-agent"
+    assert list_typed(record, "user")[0]["vacr"]["speaker"] == "parent-agent"
     assert record["vacr"]["drift"]["members"] == {"message.mood": 1, "thread.mood": 1}
 
 

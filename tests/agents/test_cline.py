@@ -6,21 +6,16 @@ import shutil
 import pytest
 
 from tests.agents import independent
-from tests.agents.entries import list_typed
+from tests.agents.entries import list_typed, read_place
 from tests.conftest import CORPUS, FIXTURES, read_one, record_of
 from vacr.agents.agent import Source, SourcePart
 from vacr.agents.registry import load_agents, recognise_agent
-from vacr.discovery.opening import read_sessions
 
 CLINE = FIXTURES / "cline"
 SESSION = "1790000000000_till0"
 FORK = "1790000100000_till1"
 TASK = CLINE / "tasks" / "1790000000123" / "api_conversation_history.json"
 ROO = FIXTURES / "roo" / "tasks" / "0f1e2d3c-0000-4000-8000-00000000cafe"
-
-
-def read_place(path, **options):
-    return [opened.reading.record for opened in read_sessions(path, **options)]
 
 
 def sdk_file(session):

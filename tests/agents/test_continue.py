@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.agents.test_cline import entries_of
+from tests.agents.entries import list_typed
 from tests.attribution.sessions import list_changes, read_records
 from tests.conftest import CORPUS, FIXTURES, record_of
 from vacr import validate
@@ -27,7 +27,7 @@ def record():
 def test_outcomes_follow_from_status_and_text(record):
     ends = {
         result["call-id"]: (result.get("status"), result.get("vacr", {}).get("exit-code"))
-        for result in entries_of(record, "tool-result")
+        for result in list_typed(record, "tool-result")
     }
     assert ends == {
         "c1": ("success", None),
@@ -41,7 +41,7 @@ def test_outcomes_follow_from_status_and_text(record):
     }
     unanswered = [
         call["call-id"]
-        for call in entries_of(record, "tool-call")
+        for call in list_typed(record, "tool-call")
         if call.get("vacr", {}).get("status") == "no-result"
     ]
     assert unanswered == ["c9", "c10"]
@@ -56,7 +56,7 @@ def test_a_command_without_a_word_about_its_exit_code_has_no_outcome(output, sta
     item = {"message": {"role": "assistant", "content": ""}, "toolCallStates": [state]}
     state["output"] = [{"content": output}]
     session = {"sessionId": "s", "workspaceDirectory": "/w", "history": [item]}
-    (result,) = entries_of(record_of(json.dumps(session).encode()), "tool-result")
+    (result,) = list_typed(record_of(json.dumps(session).encode()), "tool-result")
     assert result.get("status") == status
 
 
@@ -76,13 +76,13 @@ def test_note_of_a_timeout_counts_only_at_the_end_of_a_command():
         state["output"] = [{"content": output}]
         item = {"message": {"role": "assistant", "content": ""}, "toolCallStates": [state]}
         session = {"sessionId": "s", "workspaceDirectory": "/w", "history": [item]}
-        (result,) = entries_of(record_of(json.dumps(session).encode()), "tool-result")
+        (result,) = list_typed(record_of(json.dumps(session).encode()), "tool-result")
         ends.append(result.get("status"))
     assert ends == ["timeout", None, "success"]
 
 
 def test_arguments_without_a_parsed_form_are_parsed(record):
-    calls = {call["call-id"]: call for call in entries_of(record, "tool-call")}
+    calls = {call["call-id"]: call for call in list_typed(record, "tool-call")}
     assert calls["c9"]["input"] == {"filepath": "x"}
     assert calls["c9"]["toolCall"]["function"]["arguments"] == '{"filepath":"x"}'
 
@@ -102,12 +102,12 @@ def test_session_has_its_folder_and_its_model(record):
     assert record["session"]["environment"] == {"working-dir": "/home/nora/till"}
     assert record["session"]["agent-meta"]["models"] == ["claude-sonnet-5"]
     assert record["session"]["agent-meta"]["model-provider"] == "anthropic"
-    assert entries_of(record, "reasoning")[0]["timestamp"] == 1790000000000
+    assert list_typed(record, "reasoning")[0]["timestamp"] == 1790000000000
 
 
 def test_message_that_repeats_a_result_is_a_copy():
     record = record_of((FOLDER / "older.json").read_bytes())
-    first, copy, other = entries_of(record, "tool-result")
+    first, copy, other = list_typed(record, "tool-result")
     assert (first["call-id"], copy["vacr"]["repeats"], other["call-id"]) == ("d1", "d1", "d2")
     assert first["status"] == copy["status"] == "success"
     drift = record["vacr"]["drift"]

@@ -3,7 +3,8 @@
 import pytest
 
 from tests.agents import independent
-from tests.agents.test_copilot import FOLDER, OLDER, line, read, typed
+from tests.agents.entries import list_entries
+from tests.agents.test_copilot import FOLDER, OLDER, line, read
 from tests.conftest import native_files, record_of
 
 STILL = "<command with shellId: {} is still running after 5 seconds. It may be waiting for input.>"
@@ -16,7 +17,7 @@ def outcome(name, *, success=True, text="", **members):
         line("tool.execution_start", toolCallId="c1", toolName=name, arguments={}),
         line("tool.execution_complete", toolCallId="c1", success=success, **result, **members),
     )
-    (entry,) = typed(record, "tool-result")
+    (entry,) = list_entries(record, "tool-result")
     return entry.get("status"), entry["vacr"].get("exit-code")
 
 
@@ -74,7 +75,7 @@ def test_refusal_of_a_call_without_a_result_is_denied():
             "permission.completed", toolCallId="c1", result={"kind": "denied-interactively-by-user"}
         ),
     )
-    assert typed(record, "tool-call")[0]["vacr"]["status"] == "denied"
+    assert list_entries(record, "tool-call")[0]["vacr"]["status"] == "denied"
 
 
 def test_later_look_resolves_a_running_command():
@@ -94,16 +95,16 @@ def test_later_look_resolves_a_running_command():
             result={"content": "x\n" + ENDED.format("s1", 4)},
         ),
     )
-    first, second = typed(record, "tool-result")
+    first, second = list_entries(record, "tool-result")
     assert (first["status"], first["vacr"]["resolved-by"]) == ("running", "c2")
     assert (second["status"], second["vacr"]["exit-code"]) == ("error", 4)
 
 
 def test_notice_resolves_a_running_command_and_a_sub_agent():
     newer = record_of((FOLDER / "events.jsonl").read_bytes())
-    (docs,) = [entry for entry in typed(newer, "tool-result") if entry["call-id"] == "t7"]
+    (docs,) = [entry for entry in list_entries(newer, "tool-result") if entry["call-id"] == "t7"]
     assert (docs["status"], docs["vacr"]["exit-code"]) == ("error", 2)
-    (task,) = [entry for entry in typed(OLDER, "tool-result") if entry["call-id"] == "o5"]
+    (task,) = [entry for entry in list_entries(OLDER, "tool-result") if entry["call-id"] == "o5"]
     assert (task["status"], "resolved-by" in task["vacr"]) == ("success", True)
 
 
@@ -120,13 +121,13 @@ def test_notice_resolves_a_running_command_and_a_sub_agent():
     ],
 )
 def test_speaker_is_stated_by_the_origin(members, expected):
-    (entry,) = typed(read(line("user.message", **members)), "user")
+    (entry,) = list_entries(read(line("user.message", **members)), "user")
     assert (entry["vacr"]["speaker"], entry["vacr"]["speaker-basis"]) == expected
 
 
 def test_message_to_a_sub_agent_is_the_parents():
     record = read(line("user.message", content="Look.") | {"agentId": "a1"})
-    assert typed(record, "user")[0]["vacr"]["speaker"] == "parent-agent"
+    assert list_entries(record, "user")[0]["vacr"]["speaker"] == "parent-agent"
 
 
 # A later call or a notice may resolve a result; both give one status to every result.

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.agents import independent, rebuild
-from tests.agents.test_cline import entries_of, read_place
+from tests.agents.entries import list_typed, read_place
 from tests.attribution.sessions import list_changes
 from tests.conftest import CORPUS, FIXTURES, jsonl, record_of
 from vacr.agents.agent import Source, SourcePart
@@ -16,7 +16,7 @@ SESSION = FOLDER / "sessions" / "-home-nora-till" / "7d0f1e2d-0000-4000-8000-000
 def ends_of(record):
     return {
         result["call-id"]: (result.get("status"), result.get("vacr", {}).get("exit-code"))
-        for result in entries_of(record, "tool-result")
+        for result in list_typed(record, "tool-result")
     }
 
 
@@ -60,7 +60,7 @@ def test_message_names_its_model_and_a_sub_agent_its_caller():
     lines[1]["message"] = message
     record = record_of(jsonl(*lines))
     assert record["session"]["agent-meta"]["models"] == ["sonnet-9"]
-    assert entries_of(record, "assistant")[0]["model-id"] == "sonnet-9"
+    assert list_typed(record, "assistant")[0]["model-id"] == "sonnet-9"
     assert record["vacr"]["parent"] == {"session-id": "d-1"}
     rebuild.assert_same([record], lines)
 
@@ -103,7 +103,7 @@ def test_reminder_ends_at_its_first_end_tag(text, prompt):
     start = {"type": "session_start", "id": "d-1", "title": "Round", "version": 2, "cwd": "/w"}
     message = {"role": "user", "content": [{"type": "text", "text": text}]}
     record = record_of(jsonl(start, {"type": "message", "id": "m-1", "message": message}))
-    (asked,) = entries_of(record, "user")
+    (asked,) = list_typed(record, "user")
     assert asked["vacr"].get("prompt", text) == prompt
 
 
@@ -111,7 +111,7 @@ def test_stream_has_calls_under_two_kinds_of_ids():
     record = record_of((FOLDER / "stream.jsonl").read_bytes())
     assert ends_of(record) == {"c1": ("error", 2), "call_2": ("success", None)}
     assert record["session"]["format"] == "autonomous"
-    (answer,) = entries_of(record, "assistant")
+    (answer,) = list_typed(record, "assistant")
     assert answer["token-usage"] == {"input": 30, "cached": 20, "output": 5}
 
 
