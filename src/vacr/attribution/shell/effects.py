@@ -37,10 +37,12 @@ from vacr.attribution.shell.parser import (
     parse_powershell_script,
     parse_shell_script,
 )
-from vacr.attribution.shell.python_program import derive_python_writes, get_python_code
-from vacr.attribution.shell.read_only import READ_ONLY_COMMANDS, is_read_only_command
-from vacr.attribution.shell.rewriters import (
+from vacr.attribution.shell.read_only import (
+    READ_ONLY_COMMANDS,
     CommandWords,
+    is_read_only_command,
+)
+from vacr.attribution.shell.rewriters import (
     can_rewrite_unnamed_files,
     collect_base_names,
     derive_sweep_events,
@@ -96,7 +98,6 @@ _PROGRAM_RUNNERS = frozenset(_PROGRAM_RUNNER_NAMES.split())
 _RECURSIVE_RM_OPTIONS = {"-r", "-R", "--recursive", "-d", "-Recurse"}
 _PLAIN_MOVE_OPTION_NAMES = "-f -v -r -R -a -p -k --force --verbose --recursive --archive"
 _PLAIN_MOVE_OPTIONS = frozenset(_PLAIN_MOVE_OPTION_NAMES.split())
-_WINDOWS_FOLDER = re.compile(r"[A-Za-z]:[\\/]")
 _DIFF_FILE_HEADER = re.compile(r"^(?:---|\+\+\+) ([^\t\n]+)", re.MULTILINE)
 _PATH_LIKE_WORD = re.compile(r"[^:=\s]*(?:/|\.[A-Za-z0-9]+$)[^:=\s]*")
 
@@ -158,8 +159,6 @@ def derive_script_events(
     place = WorkingFolder(folder, session, top, lost=has_cd_error(result))
     stdin, printed = None, result.text + result.errors
     filters = _find_replacing_filters(script.commands)
-    # There, Python writes other ends of lines.
-    is_windows = any(_WINDOWS_FOLDER.match(name or "") for name in (folder, session, top))
     for number, wrapped in enumerate(script.commands):
         command = _unwrap_file_command(wrapped)
         stdin = _find_stdin_text(command, stdin)
@@ -171,12 +170,9 @@ def derive_script_events(
             ):
                 yield from here.resolve_paths(event)
         elif not place.follow(command, ran=certainty.ran):
-            events = () if is_windows else _derive_python_events(command, stdin)
-            if not (events and certainty.succeeded):
-                events = _derive_command_events(
-                    command, stdin, succeeded=certainty.succeeded, printed=printed
-                )
-            for event in events:
+            for event in _derive_command_events(
+                command, stdin, succeeded=certainty.succeeded, printed=printed
+            ):
                 yield from here.resolve_paths(event)
         yield from _resolve_observations(here, command, observations.get(number, ()))
         stdin = predict_output(command.words, stdin)
@@ -236,13 +232,6 @@ def _unwrap_file_command(command: ShellCommand) -> ShellCommand:
         return command
     globs = {number - skipped: pattern for number, pattern in command.globs.items()}
     return replace(command, words=words, globs=globs)
-
-
-def _derive_python_events(command: ShellCommand, stdin: str | None) -> Iterable[FileAction]:
-    """Return what a small Python program writes if it succeeds; nothing if that is not known."""
-    code = get_python_code(strip_command_wrappers(command.words), stdin)
-    redirects = any(redirect.writes for redirect in command.redirects)
-    return () if code is None or redirects else derive_python_writes(code) or ()
 
 
 def _find_stdin_text(command: ShellCommand, piped: str | None) -> str | None:

@@ -3,6 +3,8 @@
 Some commands never write. Others only read with certain verbs or options, such as `go vet` and
 `bash -n`; they count unless another word makes them write. Caches and reports in a home folder do
 not count as files of a project. Test runners such as pytest stay out: a test may write any file.
+`flutter test` is the exception: agents run it after most changes, and its tests draw widgets in
+memory. It needs `--update-goldens` to write its expected pictures.
 
     >>> from vacr.attribution.shell.read_only import is_read_only_command
     >>> is_read_only_command("dart analyze lib".split())
@@ -17,6 +19,7 @@ import re
 from collections.abc import Sequence
 
 CommandWords = Sequence[str | None]
+"""The words of a command, `None` where only the shell knows the value."""
 
 # Commands that change no file of a project, except with some options and programs.
 _READ_ONLY_NAMES = """
@@ -35,6 +38,9 @@ Select-String Set-Location Sort-Object Test-Path Where-Object Write-Host Write-O
 READ_ONLY_COMMANDS = frozenset(_READ_ONLY_NAMES.split())
 """Names of commands that only read; `find_written_files` knows the exceptions."""
 
+_RTK_READING_VERB_NAMES = "deps gain json log ls read smart"
+RTK_READING_VERBS = frozenset(_RTK_READING_VERB_NAMES.split())
+
 # Commands that only read with one of these words as their first argument.
 _READ_ONLY_VERBS = {
     "cargo": "search version",
@@ -47,7 +53,7 @@ _READ_ONLY_VERBS = {
     "pip": "check freeze index list show",
     "pip3": "check freeze index list show",
     "pnpm": "list ls outdated why",
-    "rtk": "deps gain json log ls read smart",
+    "rtk": _RTK_READING_VERB_NAMES,
     "tmux": "capture-pane list-panes list-sessions list-windows ls",
     "yarn": "info list why",
 }
@@ -65,18 +71,27 @@ _CHECKING_OPTIONS = {
     "vue-tsc": ("--noEmit",),
     "zsh": ("-n",),
 }
+_INTERPRETERS = _CHECKING_OPTIONS.keys() - {"tsc", "vue-tsc"}
 # Checkers of source files. None of them runs the code that it checks.
 _CHECKER_NAMES = """
 cppcheck gosec luacheck mypy pycodestyle pydocstyle pyflakes pyright revive shellcheck staticcheck
 ty vulture
 """
 _CHECKERS = frozenset(_CHECKER_NAMES.split())
-# Words that make one of the commands above write a file, run code, or change the project.
-_WRITING_WORD = re.compile(
-    r"-{1,2}(?:apply|build|config|coverage|create|createstub|dump|exec|fix|generate|init|install|merge|mod"
-    r"|modfile|out|output|overlay|report|save|update|vettool|watch|write)(?:[-=_].*)?"
-    r"|-{1,2}\w+-(?:out|output|report|file|xml)(?:=.*)?|-[uowb]|fix"
-)
+# Options that change neither what these commands do nor where they write. Any other may write a
+# file, run code or change the project, as `ty check --add-ignore` and `go vet -toolexec` do.
+_HARMLESS_OPTION_NAMES = """
+a all analysis checks check-untyped-defs color config-file d depth e enable exclude
+explicit-package-bases f fatal-infos fatal-warnings format follow follow-imports g global
+ignore-missing-imports include inline-suppr json l language level limit long m max-complexity
+min-confidence n name namespace no-color no-error-summary no-fatal-infos no-fatal-warnings
+no-incremental no-pub outputjson p plain-name pretty production project python-platform
+python-version pythonpath q quiet s select set-exit-status severity shell show-column-numbers
+show-error-codes skipLibCheck std stats strict style suppress tags tail top-level v verbose x
+"""
+_HARMLESS_OPTIONS = frozenset(_HARMLESS_OPTION_NAMES.split())
+_WRITING_WORDS = frozenset(["false", "fix"])
+"""Words that turn a check off, as in `tsc --noEmit false`, or ask for changes."""
 
 _HELP_OPTIONS = ("--help", "--version")
 _PLAIN_WORD = re.compile(r"[a-z][a-z0-9-]*")
@@ -89,9 +104,10 @@ _CODE_RUNNERS = frozenset(_CODE_RUNNER_NAMES.split())
 
 
 def is_read_only_command(words: CommandWords) -> bool:
-    """Return whether a command without wrappers surely leaves the files of a project as they are.
+    """Return whether a command without wrappers leaves the files of a project as they are.
 
-    Commands in `READ_ONLY_COMMANDS` are left out, because options of them may write. Redirections
+    It knows the commands that only read with certain words. Those of `READ_ONLY_COMMANDS` are left
+    out: `find_written_files` knows their options. Redirections
     are not part of the words. An unknown word is `None`: it may be any option.
     """
     known = [word for word in words if word is not None]
@@ -100,13 +116,22 @@ def is_read_only_command(words: CommandWords) -> bool:
     name, *arguments = known
     if _asks_for_help(name, arguments):
         return True
-    if any(map(_WRITING_WORD.fullmatch, arguments)):
+    if not all(_is_harmless(name, argument) for argument in arguments):
         return False
     if name in _CHECKERS:
         return True
     if name in _CHECKING_OPTIONS:
         return _has_checking_option(name, arguments)
     return bool(arguments) and arguments[0] in _READ_ONLY_VERBS.get(name, "").split()
+
+
+def _is_harmless(name: str, argument: str) -> bool:
+    """Return whether an argument cannot make a command write; options must be known ones."""
+    if not argument.startswith("-"):
+        return argument not in _WRITING_WORDS
+    option = argument.lstrip("-").partition("=")[0]
+    is_checking = argument in _CHECKING_OPTIONS.get(name, ())
+    return is_checking or (name not in _INTERPRETERS and option in _HARMLESS_OPTIONS) or not option
 
 
 def _asks_for_help(name: str, arguments: Sequence[str]) -> bool:

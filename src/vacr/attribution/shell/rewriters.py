@@ -15,13 +15,11 @@ files unchanged has rewritten none.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
+from vacr.attribution.shell.read_only import RTK_READING_VERBS, CommandWords
 from vacr.edits import PossibleChange
-
-CommandWords = Sequence[str | None]
-"""The words of a command, `None` where only the shell knows the value."""
 
 # Words that make a formatter write; one of them is enough. A formatter without such words writes,
 # unless an option makes it only check.
@@ -130,7 +128,6 @@ unbuffer setsid dotenv rtk
 _COMMAND_WRAPPERS = frozenset(_COMMAND_WRAPPER_NAMES.split())
 # With these verbs, `rtk` runs the command that follows; with others, the command of that name.
 _RTK_RUNNING_VERBS = frozenset(["err", "proxy", "summary", "test"])
-_RTK_READING_VERBS = frozenset(["deps", "gain", "json", "log", "ls", "read", "smart"])
 _WRAPPER_VERBS = {
     "pnpm": ("exec", "dlx"),
     "yarn": ("exec", "dlx", "run"),
@@ -242,7 +239,7 @@ def strip_command_wrappers(words: CommandWords) -> list[str | None]:
     rest = list(words)
     while rest and rest[0] is not None:
         name, second = rest[0], rest[1] if rest[1:] else None
-        if name == "rtk" and second in _RTK_READING_VERBS:
+        if name == "rtk" and second in RTK_READING_VERBS:
             break
         if name == "rtk" and second in _RTK_RUNNING_VERBS:
             rest = rest[2:]
