@@ -7,6 +7,7 @@ import sqlite3
 import stat
 import time
 from dataclasses import replace
+from zlib import crc32
 
 import pytest
 
@@ -51,10 +52,11 @@ def change_cached_titles(home):
     connection = open_cache(home)
     rows = connection.execute("SELECT agent, path, summaries FROM listed_files").fetchall()
     for agent, path, summaries in rows:
-        changed = [[*row[:-2], TITLE, row[-1]] for row in json.loads(summaries)]
+        rows = json.loads(summaries.partition(" ")[2])
+        changed = json.dumps([{**row, "title": TITLE} for row in rows])
         connection.execute(
             "UPDATE listed_files SET summaries = ? WHERE agent = ? AND path = ?",
-            (json.dumps(changed), agent, path),
+            (f"{crc32(changed.encode()):08x} {changed}", agent, path),
         )
     connection.close()
 
@@ -143,6 +145,27 @@ def test_deleted_file_is_forgotten(home, transcript):
     transcript.rename(other)
     assert [session.path for session in list_all(home)] == [str(other)]
     assert list_cached_paths(home) == {str(other)}
+
+
+def test_last_deleted_file_of_an_agent_is_forgotten(home, transcript):
+    list_all(home)
+    transcript.unlink()
+    assert list_all(home) == []
+    assert list_cached_paths(home) == set()
+
+
+@pytest.mark.parametrize(
+    "summaries", ["", "{bad", "[]", "00000000 []", '[{"title": "x"}]', b"\xff", 7]
+)
+def test_damaged_row_does_not_hide_the_session(home, transcript, summaries):
+    [session] = list_all(home)
+    connection = open_cache(home)
+    connection.execute("UPDATE listed_files SET summaries = ?", (summaries,))
+    connection.close()
+    assert list_all(home) == [session]
+    assert list_cached_paths(home) == {str(transcript)}
+    change_cached_titles(home)
+    assert list_all(home) == [replace(session, title=TITLE)]
 
 
 def test_search_that_ends_early_forgets_nothing(home, transcript):

@@ -45,7 +45,7 @@ from vacr.discovery.session_stores import (
     find_folder_store,
     find_parent_session,
 )
-from vacr.discovery.summary_cache import SummaryCache, measure_file_version
+from vacr.discovery.summary_cache import SummaryCache, compute_file_version
 from vacr.errors import NotASession, UnreadableInput, UsageError
 from vacr.files import (
     describe_file_error,
@@ -248,8 +248,8 @@ def _list_agent_sessions(
 ) -> Iterator[SessionSummary]:
     """Yield each session of an agent once, from its files, databases and folder stores.
 
-    A session in a folder store is left out if a database has it too. Files that have not changed
-    since they are in `cache` are not read.
+    A session in a folder store is left out if a database has it too. Unchanged files
+    that are in `cache` are not read.
     """
     folders: dict[str, Path] = {}
     seen_paths: set[str] = set()
@@ -354,11 +354,10 @@ def _list_file_sessions(
     name = str(path)
     with errors.collect(path):
         description = _find_description(path, agent)
-        version = measure_file_version(name, description, project) if cache is not None else ""
-        known = cache.find_rows(agent.name, name, version) if cache is not None else None
+        version = compute_file_version(name, description, project) if cache is not None else ""
+        known = _find_cached_summaries(cache, agent, name, version)
         if known is not None:
-            for row in known:
-                yield SessionSummary(agent.name, name, None, *row)
+            yield from known
             return
         if not is_file(path):
             return
@@ -379,17 +378,20 @@ def _list_file_sessions(
             cache.add_rows(agent.name, name, version, map(_make_cache_row, summaries))
 
 
-def _make_cache_row(summary: SessionSummary) -> tuple[Any, ...]:
-    """Return the members of a transcript's summary that follow `session`."""
-    return (
-        summary.session_id,
-        summary.project,
-        summary.start,
-        summary.updated,
-        summary.size,
-        summary.title,
-        summary.parent,
-    )
+def _find_cached_summaries(
+    cache: SummaryCache | None, agent: Agent, path: str, version: str
+) -> list[SessionSummary] | None:
+    """Return the summaries of this version of a transcript, or None if the cache lacks them."""
+    rows = cache.find_rows(agent.name, path, version) if cache is not None else None
+    if rows is None:
+        return None
+    return [SessionSummary(agent=agent.name, path=path, session=None, **row) for row in rows]
+
+
+def _make_cache_row(summary: SessionSummary) -> dict[str, Any]:
+    """Return the members of a transcript's summary, without those that its file determines."""
+    members = vars(summary)
+    return {name: members[name] for name in members.keys() - {"agent", "path", "session", "copies"}}
 
 
 def _read_ends_as_source(path: Path, agent: Agent) -> tuple[Source, os.stat_result]:

@@ -6,18 +6,18 @@ read. Each counts as long as its file has the same size, times and inode.
 
     >>> import os, tempfile
     >>> from pathlib import Path
-    >>> from vacr.discovery.summary_cache import SummaryCache, measure_file_version
+    >>> from vacr.discovery.summary_cache import SummaryCache, compute_file_version
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = Path(folder.name, "session.jsonl")
     >>> _ = path.write_text("{}")
     >>> os.utime(path, (1_700_000_000, 1_700_000_000))
-    >>> version = measure_file_version(str(path), "", "/src/app")
+    >>> version = compute_file_version(str(path), "", "/src/app")
     >>> cache = SummaryCache({"VACR_STATE": folder.name})
     >>> cache.find_rows("parrot", str(path), version)
-    >>> cache.add_rows("parrot", str(path), version, [["session-1", "Fix the tests"]])
+    >>> cache.add_rows("parrot", str(path), version, [{"title": "Fix the tests"}])
     >>> cache.save()
     >>> SummaryCache({"VACR_STATE": folder.name}).find_rows("parrot", str(path), version)
-    [['session-1', 'Fix the tests']]
+    [{'title': 'Fix the tests'}]
     >>> folder.cleanup()
 
 It is only a cache: if it cannot be opened or written, vacr reads every file, and reports nothing.
@@ -31,6 +31,7 @@ import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 from vacr.errors import UsageError
 from vacr.files import find_index_file, find_state_folder, open_index_database
@@ -48,7 +49,7 @@ _SETTLED_NANOSECONDS = 2_000_000_000
 """Two writes within this time may leave the same times, so that the second one is not noticed."""
 
 
-def measure_file_version(path: str, description: str, project: str) -> str:
+def compute_file_version(path: str, description: str, project: str) -> str:
     """Return a text that changes when a transcript or the file that describes it is written.
 
     `description` is empty if there is no such file. `project` is part of the text, because the
@@ -68,6 +69,11 @@ def measure_file_version(path: str, description: str, project: str) -> str:
     return version
 
 
+def _compute_checksum(text: str) -> str:
+    """Return a checksum that tells a row from one that a disk or a program has damaged."""
+    return f"{crc32(text.encode()):08x}"
+
+
 class SummaryCache:
     """The rows of session files that were listed before; an unchanged file need not be read."""
 
@@ -75,14 +81,17 @@ class SummaryCache:
         """Use the state folder that the environment names; open the file when it is needed."""
         self._environment = environment
         self._connection: sqlite3.Connection | None = None
-        self._is_open = False
+        self._was_opened = False
         self._known: dict[str, dict[bytes, tuple[str, str]]] = {}
         self._used: dict[str, set[bytes]] = {}
         self._added: list[tuple[str, bytes, str, str]] = []
         self._removed: list[tuple[str, bytes]] = []
 
-    def find_rows(self, agent: str, path: str, version: str) -> list[Any] | None:
-        """Return the rows that were added for this version of a file, or None if there are none."""
+    def find_rows(self, agent: str, path: str, version: str) -> list[dict[str, Any]] | None:
+        """Return the rows that were added for this version of a file, or None if there are none.
+
+        A damaged row does not count.
+        """
         if not version:
             return None
         name = os.fsencode(path)
@@ -90,21 +99,24 @@ class SummaryCache:
         if known_version != version:
             return None
         self._used[agent].add(name)
-        return list(json.loads(rows))
+        checksum, _, text = rows.partition(" ")
+        return list(json.loads(text)) if checksum == _compute_checksum(text) else None
 
-    def add_rows(self, agent: str, path: str, version: str, rows: Iterable[Any]) -> None:
-        """Remember the rows of a file that was read: values of JSON, one row for each session."""
+    def add_rows(
+        self, agent: str, path: str, version: str, rows: Iterable[Mapping[str, Any]]
+    ) -> None:
+        """Remember the rows of a file that was read: objects of JSON, one for each session."""
         if version:
             name = os.fsencode(path)
             self._load_agent(agent)
             self._used[agent].add(name)
-            self._added.append((agent, name, version, json.dumps(list(rows))))
+            text = json.dumps(list(rows))
+            self._added.append((agent, name, version, f"{_compute_checksum(text)} {text}"))
 
     def forget_others(self, agent: str) -> None:
         """Forget the files of an agent that were neither found nor added: they are gone."""
-        if agent in self._known:
-            gone = self._known[agent].keys() - self._used[agent]
-            self._removed += [(agent, name) for name in gone]
+        gone = self._load_agent(agent).keys() - self._used[agent]
+        self._removed += [(agent, name) for name in gone]
 
     def save(self) -> None:
         """Write the added rows, and close the file."""
@@ -114,6 +126,8 @@ class SummaryCache:
 
         with suppress(sqlite3.Error):
             if self._added or self._removed:
+                # If another program writes at this moment, the next listing saves its rows.
+                self._connection.execute("PRAGMA busy_timeout = 0")
                 self._connection.execute("BEGIN IMMEDIATE")
                 self._connection.executemany(
                     "DELETE FROM listed_files WHERE agent = ? AND path = ?", self._removed
@@ -135,7 +149,10 @@ class SummaryCache:
             with suppress(sqlite3.Error):
                 connection = self._open()
                 if connection is not None:
-                    query = "SELECT path, version, summaries FROM listed_files WHERE agent = ?"
+                    query = (
+                        "SELECT path, version, summaries FROM listed_files WHERE agent = ? "
+                        "AND typeof(version) = 'text' AND typeof(summaries) = 'text'"
+                    )
                     rows = connection.execute(query, (agent,))
                     self._known[agent] = {path: (version, text) for path, version, text in rows}
         return self._known[agent]
@@ -144,8 +161,8 @@ class SummaryCache:
         """Open the file once; return None if that fails."""
         import sqlite3
 
-        if not self._is_open:
-            self._is_open = True
+        if not self._was_opened:
+            self._was_opened = True
             with suppress(UsageError, OSError, sqlite3.Error):
                 file = find_index_file(find_state_folder(self._environment))
                 self._connection = open_index_database(file, _PART, [_TABLE])
