@@ -220,6 +220,22 @@ def test_sub_agents_are_sealed_with_the_copy_they_lie_next_to(tmp_path, folders)
     assert all(path.is_relative_to(complete) for path in with_main)
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+def test_sub_agents_without_their_session_are_sealed_by_folder(tmp_path, reverse):
+    project = FIXTURES / "claude" / "project"
+    for folder in "ab":
+        shutil.copytree(project, tmp_path / "copies" / folder)
+        [main] = (tmp_path / "copies" / folder).glob("3c9e7b10-*.jsonl")
+        [sub_agent] = (tmp_path / "copies" / folder).rglob("agent-a1b2c3d.jsonl")
+        sub_agent.rename(main.with_name(sub_agent.name))
+        main.unlink()
+    folders = sorted(map(str, (tmp_path / "copies").iterdir()), reverse=reverse)
+    plan = plan_sealing(folders, tmp_path / "sealed", RecordingOptions(), lambda _: None)
+    groups = [{Path(session.task.path).parent for session in group} for group in plan]
+    assert all(len(group) == 1 for group in groups)
+    assert max(len(group) for group in plan) > 1
+
+
 def test_seal_supports_a_base_and_certificates(vacr, home):
     repository = home / "repo"
     repository.mkdir()

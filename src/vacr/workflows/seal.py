@@ -175,32 +175,39 @@ def _group_with_sub_agents(
 
     `sessions` are sessions with their ids and paths. The id of a sub-agent begins with the id of
     its session: `a/sub` belongs to `a`. If there are several copies of `a`, it belongs to the copy
-    with the nearest path. No group has two copies of a sub-agent.
+    with the nearest path. No group has two copies of a sub-agent. Sub-agents without their session
+    form a group with those in the same folder.
     """
-    groups: dict[str, list[_Group[AnySession]]] = {}
+    mains: dict[str, list[_Group[AnySession]]] = {}
+    others: dict[tuple[str, Path], list[_Group[AnySession]]] = {}
     sub_agents = []
     for session, session_id, path in sessions:
         if "/" in session_id:
             sub_agents.append((session, session_id, path))
         else:
-            groups.setdefault(session_id, []).append(_Group(path, {session_id: session}))
+            mains.setdefault(session_id, []).append(_Group(path, {session_id: session}))
 
     def measure_closeness(sub_agent: tuple[AnySession, str, Path]) -> int:
         _, session_id, path = sub_agent
-        candidates = groups.get(session_id.partition("/")[0], [])
-        return max((group.count_common_folders(path) for group in candidates), default=0)
+        copies = mains.get(session_id.partition("/")[0], [])
+        return max((group.count_common_parts(path) for group in copies), default=0)
 
     # The nearest one comes first, so that no distant copy takes its place.
     for session, session_id, path in sorted(sub_agents, key=measure_closeness, reverse=True):
-        same_session = groups.setdefault(session_id.partition("/")[0], [])
-        candidates = [group for group in same_session if session_id not in group.members]
-        if not candidates:
-            candidates = [_Group(path)]
-            same_session += candidates
-        closeness = [group.count_common_folders(path) for group in candidates]
-        nearest = candidates[closeness.index(max(closeness))]
-        nearest.members[session_id] = session
-    return [list(group.members.values()) for copies in groups.values() for group in copies]
+        main_id = session_id.partition("/")[0]
+        copies = _sort_by_closeness(mains.get(main_id, []), path)
+        neighbours = others.setdefault((main_id, path.parent), [])
+        for group in (*copies, *neighbours):
+            if session_id not in group.members:
+                group.members[session_id] = session
+                break
+        else:
+            neighbours.append(_Group(path, {session_id: session}))
+    return [
+        list(group.members.values())
+        for groups in (*mains.values(), *others.values())
+        for group in groups
+    ]
 
 
 @dataclass(frozen=True)
@@ -208,13 +215,20 @@ class _Group(Generic[AnySession]):
     """One copy of a session and of its sub-agents, by their ids."""
 
     path: Path
-    """Where the session lies."""
+    """The path of the session, or of the first sub-agent if the session is missing."""
     members: dict[str, AnySession] = field(default_factory=dict)
 
-    def count_common_folders(self, path: Path) -> int:
-        """Return with how many equal folder names this path and another one begin."""
+    def count_common_parts(self, path: Path) -> int:
+        """Return the number of leading parts that this path and another one have in common."""
         pairs = zip(self.path.parts, path.parts, strict=False)
         return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _sort_by_closeness(
+    groups: Sequence[_Group[AnySession]], path: Path
+) -> list[_Group[AnySession]]:
+    """Return the groups, those with the most similar path first."""
+    return sorted(groups, key=lambda group: -group.count_common_parts(path))
 
 
 @dataclass(frozen=True)
