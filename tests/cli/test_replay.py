@@ -174,6 +174,37 @@ def test_links_in_the_folder_are_not_followed(vacr, repo, tmp_path):
     assert not list((tmp_path / "elsewhere").iterdir())
 
 
+@pytest.mark.parametrize(
+    ("link", "goal", "path"),
+    [
+        ("docs", ".git", "docs/commondir"),
+        ("a/docs", "../sub/.GIT", "a/docs/config"),
+        ("m", ".git/hooks/pre-commit", "m"),
+    ],
+)
+def test_links_to_files_that_git_would_run_are_not_followed(vacr, repo, tmp_path, link, goal, path):
+    session = Agent(repo).write("first.py", "x\n").write(path, "../evil\n").save(tmp_path / "s")
+    tree = tmp_path / "tree"
+    for folder in (".git/hooks", "sub/.GIT", "a"):
+        (tree / folder).mkdir(parents=True)
+    (tree / link).symlink_to(goal)
+    before = sorted(tree.rglob("*"))
+    for options in ((), ("--overwrite",)):
+        done = vacr("replay", session, "--out", tree, *options)
+        assert (done.returncode, "leads into a .git folder" in done.err) == (2, True)
+    assert sorted(tree.rglob("*")) == before
+
+
+def test_one_file_under_two_names_is_not_written(vacr, repo, tmp_path):
+    session = Agent(repo).write("a.txt", "a\n").write("z.txt", "z\n").save(tmp_path / "s")
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "z.txt").symlink_to("a.txt")
+    done = vacr("replay", session, "--out", tree)
+    assert (done.returncode, "are the same file through a symbolic link" in done.err) == (2, True)
+    assert not (tree / "a.txt").exists()
+
+
 def test_existing_files_that_differ_are_kept(vacr, repo, tmp_path):
     session = Agent(repo).write("a.py", "a\n").write("b.py", "b\n").save(tmp_path / "s")
     (repo / "b.py").write_text("by hand\n")

@@ -223,6 +223,9 @@ def _is_inside_git_folder(path: str) -> bool:
     )
 
 
+_LINK_HINT = "Remove the link, or write into an empty folder: --out FOLDER"
+
+
 def _write_replayed_files(folder: Path, files: dict[str, bytes], *, overwrite: bool) -> None:
     """Write files, by their paths, into a folder: all of them, or on an error none.
 
@@ -231,12 +234,24 @@ def _write_replayed_files(folder: Path, files: dict[str, bytes], *, overwrite: b
             `overwrite` is not set.
         UnreadableInput: a file cannot be written.
     """
+    root = Path(os.path.realpath(folder))
+    outputs: dict[Path, OutputFile] = {}
     for path, data in files.items():
         target = folder / path
-        if not Path(os.path.realpath(target)).is_relative_to(os.path.realpath(folder)):
+        real_path = Path(os.path.realpath(target))
+        if not real_path.is_relative_to(root):
             raise UsageError(
                 f"{target} leads out of the folder {folder} through a symbolic link",
-                hint="Remove the link, or write into an empty folder: --out FOLDER",
+                hint=_LINK_HINT,
+            )
+        if _is_inside_git_folder(str(real_path.relative_to(root))):
+            raise UsageError(
+                f"{target} leads into a .git folder through a symbolic link", hint=_LINK_HINT
+            )
+        if real_path in outputs:
+            raise UsageError(
+                f"{target} and {outputs[real_path].path} are the same file through a symbolic link",
+                hint=_LINK_HINT,
             )
         if not overwrite and target.is_file() and not has_same_bytes(target, [data]):
             raise UsageError(
@@ -244,4 +259,11 @@ def _write_replayed_files(folder: Path, files: dict[str, bytes], *, overwrite: b
                 hint="Add --overwrite to replace the file, or write into an empty folder: "
                 "--out FOLDER",
             )
-    write_files_atomically([OutputFile(folder / path, [data]) for path, data in files.items()])
+        is_new = not overwrite and not real_path.exists()
+        outputs[real_path] = OutputFile(target, [data], new=is_new)
+    try:
+        write_files_atomically(list(outputs.values()))
+    except FileExistsError as error:
+        raise UsageError(
+            f"another program just created a file in {folder}", hint="Run the same command again."
+        ) from error
