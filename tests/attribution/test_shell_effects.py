@@ -289,6 +289,49 @@ def test_only_the_reading_form_of_a_command_changes_no_file(read_only, writing):
     assert may_change_files(writing)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "false && x=2",
+        ": $((x = 5))",
+        ": $((x++))",
+        ": ${y:=b} ${x=2}",
+        "printf -v x 5",
+        "builtin read x",
+        "command export x=2",
+        "declare -i x=1+1",
+        "declare -u x=b",
+        "declare -n x=y",
+        "wait -p x",
+        "true {x}>/dev/null",
+        "export x+=2",
+    ],
+)
+def test_variable_that_a_command_may_set_is_unknown(command):
+    assert written("f.c", "1\n") in list_effects("x=1; echo $x > f.c")
+    effects = list_effects(f"x=1; {command}; echo $x > f.c")
+    assert effects == [likely("f.c", overwritten=True)]
+
+
+def test_variable_of_a_list_is_known_within_it():
+    assert written("f.c", "2\n") in list_effects("true && x=2 && echo $x > f.c")
+    assert written("f.c", "2\n") not in list_effects("true && x=2; echo $x > f.c")
+
+
+def test_variable_of_the_shell_is_unknown():
+    assert list_effects("LINENO=5; echo $LINENO > f.c") == [likely("f.c", overwritten=True)]
+
+
+@pytest.mark.parametrize("redirect", ["2> f.c", "2>> f.c", "3>f.c", "1<> f.c", ">& f.c", "2>| f.c"])
+def test_file_of_another_output_may_change(redirect):
+    assert likely("f.c") in list_effects(f"make {redirect}")
+    assert list_effects("make 2>&1 2>/dev/null >&2") == []
+
+
+def test_echo_with_contradicting_options_is_unknown():
+    assert list_effects("echo -eE 'a\\nb' > f.c") == [likely("f.c", overwritten=True)]
+
+
 def test_failed_command_proves_no_effect():
     assert list_effects("cat > f.x <<'E'\na\nE\n", failed=True) == [likely("f.x")]
     assert list_effects("mv a.x b.x && false", failed=True) == [likely("a.x"), likely("b.x")]

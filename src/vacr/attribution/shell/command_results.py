@@ -185,11 +185,12 @@ def predict_output(words: Sequence[str | None], stdin: str | None) -> str | None
 
 def _predict_echo_output(words: Sequence[str]) -> str | None:
     """Return the output of `echo` with these arguments, or `None` where shells do not agree."""
-    end, escapes = "\n", False
+    end, options = "\n", ""
     while words and _ECHO_OPTION.fullmatch(words[0]):
         end = "" if "n" in words[0] else end
-        escapes = escapes or "e" in words[0]
+        options += words[0]
         words = words[1:]
+    escapes = "e" in options and "E" not in options
     text = " ".join(words)
     if "\\" not in text:
         return text + end

@@ -324,6 +324,9 @@ def _derive_redirect_events(
         else:
             overwritten = succeeded and not appends
             yield PossibleChange(redirect.target, overwritten=overwritten, likely=True)
+    for redirect in command.redirects:
+        if redirect.writes_something_else and redirect.target not in (None, "/dev/null"):
+            yield PossibleChange(redirect.target or "", likely=True)
 
 
 def _derive_tee_events(words: CommandWords, text: str | None) -> Iterator[FileAction]:

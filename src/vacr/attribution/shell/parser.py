@@ -31,8 +31,21 @@ _VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*
 _PLAIN_VALUE = re.compile(r"[^\s*?\[\]{}~\\]+")
 """A value that an unquoted variable stands for as one word."""
 # Commands that may set variables in ways that are not followed.
-_VARIABLE_SETTERS = frozenset(["read", "unset", "getopts", "mapfile", "readarray", "let"])
+_VARIABLE_SETTERS = frozenset(
+    ["builtin", "getopts", "let", "mapfile", "read", "readarray", "unset", "wait"]
+)
 _VARIABLE_DECLARERS = frozenset(["export", "readonly", "declare", "local", "typeset"])
+_EXPORTING_OPTIONS = frozenset(["-g", "-r", "-x", "-gx", "-rx"])
+"""Options of a declaration that leave the value as it is; others compute with it."""
+# Variables that the shell itself sets.
+_SHELL_VARIABLE = re.compile(
+    r"_|BASH\w*|DIRSTACK|EPOCH\w+|EUID|FUNCNAME|GROUPS|HISTCMD|LINENO|OLDPWD|PIPESTATUS|PPID|PWD"
+    r"|RANDOM|REPLY|SECONDS|SRANDOM|UID"
+)
+_SETTING_EXPANSION = re.compile(r"\$\(\(.*(?:=|\+\+|--)|\$\{[^}]*=", re.DOTALL)
+"""An expansion that sets variables: `$((x = 1))` or `${x:=1}`."""
+_DESCRIPTOR_VARIABLE = re.compile(r"\{[A-Za-z_]\w*\}")
+_DESCRIPTOR = re.compile(r"\d+-?|-")
 _UNQUOTED_TEXT = re.compile(r"[^ \t\n\"'\\$`*?\[{~#;&|()<>]+")
 _DOUBLE_QUOTED_TEXT = re.compile(r"[^\"\\$`]+")
 _ANSI_C_QUOTE = re.compile(r"'(?:[^'\\]|\\.)*+'", re.DOTALL)
@@ -70,6 +83,13 @@ class Redirect:
     def writes(self) -> bool:
         """Whether the command's standard output goes to the target, a file."""
         return self.operator in (">", ">>", ">|") and self.descriptor in ("", "1", "&")
+
+    @property
+    def writes_something_else(self) -> bool:
+        """Whether the target is a file for something else, such as the errors in `2> FILE`."""
+        if self.operator == ">&":
+            return self.target is not None and not _DESCRIPTOR.fullmatch(self.target)
+        return self.operator in (">", ">>", ">|", "<>") and not self.writes
 
 
 @dataclass(slots=True)
@@ -192,6 +212,7 @@ class _Lexer:
         # Here-documents whose bodies begin on the next line: redirect, delimiter, quoted.
         self.pending_heredocs: list[tuple[Redirect, str, bool]] = []
         self.variables: dict[str, str] = {}  # The ones that the script has set to known texts.
+        self.listed_variables: set[str] = set()  # Those of them that only this list has set.
 
     def parse_script(self) -> ShellScript:
         """Parse commands up to the end, or up to a construct that is not supported."""
@@ -222,27 +243,44 @@ class _Lexer:
     def _follow_variables(self, command: ShellCommand, operator: str) -> None:
         """Note the variables that a command sets; `operator` is the one after it.
 
-        A command of a pipeline, in the background or after `||` may not set them for the rest.
+        A command of a pipeline, in the background or after `||` may not set them for the rest. What
+        a command after `&&` sets is known up to the end of the list.
         """
-        if command.name in _VARIABLE_SETTERS:
+        self._set_variables(command, operator)
+        if operator != "&&":
+            for name in self.listed_variables:
+                self.variables.pop(name, None)
+            self.listed_variables.clear()
+
+    def _set_variables(self, command: ShellCommand, operator: str) -> None:
+        """Note the variables that a command sets."""
+        words = command.words[1:] if command.name == "command" else command.words
+        name = words[0] if words else ""
+        sets_by_option = (name, words[1] if words[1:] else "") == ("printf", "-v")
+        if name in _VARIABLE_SETTERS or sets_by_option or (name and words is not command.words):
             self.variables.clear()
             return
-        declared = command.name in _VARIABLE_DECLARERS
-        if command.words and not declared:
+        if words and name not in _VARIABLE_DECLARERS:
             return
         values = dict(command.values)
-        for word in command.words[1:]:
+        computes = any(
+            word is not None and word.startswith("-") and word not in _EXPORTING_OPTIONS
+            for word in words[1:]
+        )
+        for word in words[1:]:
             if word is None:
                 self.variables.clear()
             elif "=" in word:
-                name, _, text = word.partition("=")
-                values[name] = text
+                variable, _, text = word.partition("=")
+                values[variable.rstrip("+")] = None if computes or variable[-1:] == "+" else text
         is_certain = operator not in ("|", "|&", "&") and command.joined not in ("|", "||")
-        for name, value in values.items():
-            if is_certain and value is not None:
-                self.variables[name] = value
+        for variable, value in values.items():
+            if is_certain and value is not None and not _SHELL_VARIABLE.fullmatch(variable):
+                self.variables[variable] = value
+                if command.joined == "&&":
+                    self.listed_variables.add(variable)
             else:
-                self.variables.pop(name, None)
+                self.variables.pop(variable, None)
 
     def _skip_blanks(self, *, newlines: bool = False) -> None:
         """Skip blanks, comments and line continuations, and with `newlines` empty lines too."""
@@ -281,6 +319,7 @@ class _Lexer:
                 return self.text[self.at] not in "()"
             else:
                 assigns = not command.words and _ASSIGNMENT.match(self.text, self.at)
+                start = self.at
                 word = self._parse_word()
                 if word is None:
                     return False
@@ -291,6 +330,9 @@ class _Lexer:
                     value = text[len(name) + 1 :] if is_known and text is not None else None
                     command.values[name.rstrip("+")] = value
                     continue
+                is_redirect_next = self.text.startswith(("<", ">"), self.at)
+                if is_redirect_next and _DESCRIPTOR_VARIABLE.fullmatch(self.text[start : self.at]):
+                    self.variables.clear()  # `{name}>` sets a variable to a new descriptor.
                 if word.glob is not None:
                     command.globs[len(command.words)] = word.glob
                 command.words.append(word.value)
@@ -459,6 +501,8 @@ class _Lexer:
             self.at += 2
             return following != "["
         end = _find_expansion_end(self.text, self.at)
+        if _SETTING_EXPANSION.match(self.text[self.at : end]):
+            self.variables.clear()
         self.at = len(self.text) if end is None else end
         return end is not None
 
