@@ -122,3 +122,46 @@ def test_every_name_of_a_session_works(vacr, tmp_path, verb, name):
     word, *options = verb.split()
     done = vacr(word, name.format(path=path), *options)
     assert done.returncode == 0, done.err
+
+
+@pytest.mark.usefixtures("sessions")
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (("--agent", "codex"), "019cf2a1"),
+        (("--agent", "claude", "--project", "/home/mira/invoice", *MARCH), "3c9e7b10"),
+        (("--until", "2026-03-14"), "3c9e7b10"),
+    ],
+)
+@pytest.mark.parametrize(
+    "verb", ["show", "view -o out/", "export --to atif -o out/", "stats", "seal -o out/"]
+)
+def test_latest_is_the_first_that_the_options_select(vacr, tmp_path, verb, options, expected):
+    assert vacr("init", "--yes").returncode == 0
+    word, *more = verb.split()
+    done = vacr(word, "latest", *options, *more, "--format", "json")
+    assert done.returncode == 0, done.err
+    [listed] = json.loads(vacr("list", "-n", "1", *options, "--format", "json").out)["sessions"]
+    assert listed["session-id"].startswith(expected)
+    if word in ("show", "stats"):
+        assert json.loads(done.out) == json.loads(
+            vacr(word, listed["path"], "--format", "json").out
+        )
+    else:
+        names = {path.name for path in (tmp_path / "out").iterdir()}
+        assert names
+        assert any(expected in name for name in names)
+
+
+@pytest.mark.usefixtures("sessions")
+def test_latest_selects_by_repository_and_excludes_other_paths(vacr, tmp_path):
+    done = vacr("show", "latest", "--repo", "elsewhere")
+    assert (done.returncode, "no sessions match" in done.err) == (1, True)
+    done = vacr("show", "latest", "--agent", "claude-code", "--since", "2027-01-01")
+    assert (done.returncode, "no sessions match" in done.err) == (1, True)
+    done = vacr("show", "latest:codex-cli", "--agent", "claude-code")
+    assert (done.returncode, "names a session already" in done.err) == (2, True)
+    shutil.copy(EXAMPLES / "codex-cli.jsonl", tmp_path / "latest")
+    done = vacr("show", "latest", "--agent", "codex-cli", "--format", "json")
+    assert done.returncode == 0, done.err
+    assert str(tmp_path / "home") not in done.out

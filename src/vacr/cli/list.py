@@ -71,11 +71,13 @@ def command(
     """List the sessions of all agents on this machine, the newest first.
 
     A session is listed with the number of its sub-agents. Other verbs take its id instead of a
-    path, or `latest`, or `latest:AGENT`. A session that `vacr acp` recorded, and that its agent
-    keeps, too, is listed once. With -v the paths of each session are shown. vacr searches
-    the folders of the agents, and honours their environment variables: CLAUDE_CONFIG_DIR,
-    CODEX_HOME, GEMINI_CLI_HOME, XDG_CONFIG_HOME, XDG_DATA_HOME, OPENCODE_DB, CURSOR_DATA_DIR,
-    PI_CODING_AGENT_DIR, OPENCLAW_STATE_DIR, QWEN_HOME, KIMI_CODE_HOME, KIMI_SHARE_DIR and others.
+    path, or `latest`, or `latest:AGENT`. Verbs that have --agent, --project, --repo, --since and
+    --until take them with `latest`, too: the latest session that matches. A session that `vacr acp`
+    recorded, and that its agent keeps, too, is listed once. With -v the paths of each session are
+    shown. vacr searches the folders of the agents, and honours their environment variables:
+    CLAUDE_CONFIG_DIR, CODEX_HOME, GEMINI_CLI_HOME, XDG_CONFIG_HOME, XDG_DATA_HOME, OPENCODE_DB,
+    CURSOR_DATA_DIR, PI_CODING_AGENT_DIR, OPENCLAW_STATE_DIR, QWEN_HOME, KIMI_CODE_HOME,
+    KIMI_SHARE_DIR and others.
 
     \b
     Example:
@@ -90,7 +92,7 @@ def command(
     selection = Selection(agent, project, repo, since, until)
     sessions = list_newest_sessions(agent, voice, failed)
     if selection != Selection(agent):
-        sessions = _select_sessions(sessions, selection, voice)
+        sessions = select_sessions(sessions, selection, voice)
     sessions = sessions[:limit]
     documents = [build_session_document(*session) for session in sessions]
     errors = [{"path": error.where, "error": error.message} for error in failed]
@@ -120,7 +122,7 @@ def command(
     return 0
 
 
-def _select_sessions(
+def select_sessions(
     sessions: list[SessionWithSubAgents], selection: Selection, voice: Voice
 ) -> list[SessionWithSubAgents]:
     """Return the sessions of a project, a repository or a time. Only a repository needs the index.

@@ -36,7 +36,7 @@ from vacr.cli.options import (
 )
 from vacr.cli.register import report_registration
 from vacr.cli.report import RecordingReport
-from vacr.cli.selection import Selection, selection_options
+from vacr.cli.selection import Selection, asks_for_latest, selection_options
 from vacr.console import Voice, show_progress
 from vacr.errors import UsageError, VacrError
 from vacr.files import STDIN, is_folder, path_exists
@@ -47,6 +47,7 @@ from vacr.workflows import (
     SealResult,
     build_failure_documents,
     combine_exit_codes,
+    complete_agent_name,
     format_count,
     plan_sealing,
 )
@@ -102,7 +103,8 @@ def command(
     Writes a record with `file-attribution` for each session, and next to it the statement with the
     receipt of the log. A second run keeps everything that is still valid, and signs nothing twice.
     If the service cannot be reached, the statement waits in the outbox. Without paths, --agent,
-    --project, --repo, --since and --until choose among all sessions on this machine.
+    --project, --repo, --since and --until choose among all sessions on this machine; with `latest`,
+    they choose the latest that matches.
 
     \b
     Example:
@@ -115,8 +117,9 @@ def command(
       vacr seal abc.jsonl --key keys/signing.pem --base ~/repo@HEAD~3
     """
     voice = Voice(format, quiet, verbose)
+    agent = complete_agent_name(agent) if agent is not None else None
     selection = Selection(None, project, repo, since, until)
-    if not paths or not selection.is_empty:
+    if not paths or not selection.is_empty or asks_for_latest(paths):
         # With paths, --agent does not choose among sessions, but says who wrote the files.
         selection = replace(selection, agent=agent)
     paths = selection.choose(paths, voice)

@@ -7,7 +7,7 @@
     1
 
 Without paths, all sessions on this machine are considered, by the index of `vacr search`. With
-paths, those that lie there.
+paths, those that lie there. With `latest`, the first one that `vacr list` shows.
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ from vacr.cli.options import PATH, F, complete_agent
 from vacr.console import Voice
 from vacr.errors import UnreadableInput, UsageError
 from vacr.files import make_absolute
-from vacr.workflows import parse_moment
+from vacr.workflows import LATEST, complete_agent_name, parse_moment
 
 if TYPE_CHECKING:
     from vacr.archive import SourceQuery
 
 EXIT_NO_SELECTION = 1
+_NO_MATCH = "no sessions match"
+_LIST_HINT = "To list sessions: vacr list"
 _TIME_FORMS = "a date, `yesterday`, or `3d` ago"
 
 
@@ -107,7 +109,7 @@ class Selection:
     def choose(self, paths: Sequence[str], voice: Voice) -> tuple[str, ...]:
         """Return the selected sessions as paths or ids, the newest first.
 
-        Without options, return the paths.
+        Without options, return the paths. For `latest` alone, return the latest selected session.
 
         Raises:
             UsageError: neither a path nor an option is given, or an option is wrong.
@@ -120,6 +122,8 @@ class Selection:
                 )
             return tuple(paths)
         query = self.build_query()
+        if asks_for_latest(paths):
+            return (self._find_latest(voice),)
         named = next((path for path in paths if not os.path.lexists(path)), None)
         if named is not None:
             raise UsageError(
@@ -132,9 +136,30 @@ class Selection:
         with open_fresh_index(voice, paths) as index:
             sources = list_sources(index.connection, query)
         if not sources:
-            raise _NoSelection("no sessions match", hint="To list sessions: vacr list")
+            raise _NoSelection(_NO_MATCH, hint=_LIST_HINT)
         # A path with several sessions does not name one of them, but its id does.
         return tuple(dict.fromkeys(session or path for path, session in sources))
+
+    def _find_latest(self, voice: Voice) -> str:
+        """Return the path or id of the session that `vacr list` shows first with these options.
+
+        Raises:
+            UsageError: an option is wrong.
+            UnreadableInput: the index cannot be used, or no session matches.
+        """
+        from vacr.cli.list import list_newest_sessions, select_sessions
+
+        agent = complete_agent_name(self.agent) if self.agent is not None else None
+        sessions = select_sessions(list_newest_sessions(agent, voice), self, voice)
+        if not sessions:
+            raise _NoSelection(_NO_MATCH, hint=_LIST_HINT)
+        latest, _ = sessions[0]
+        return latest.session or latest.path
+
+
+def asks_for_latest(paths: Sequence[str]) -> bool:
+    """Return whether the only path is `latest`, and not a file or folder of that name."""
+    return tuple(paths) == (LATEST,) and not os.path.lexists(LATEST)
 
 
 class _NoSelection(UnreadableInput):

@@ -127,6 +127,7 @@ def command(
     \b
     Example:
       vacr show latest
+      vacr show latest --agent claude-code --project .
       vacr show --agent claude-code --since yesterday
       vacr show abc.acr.json --detail full --only tool --errors
       vacr show ~/.claude/projects/x/abc.jsonl --grep "rm -rf"

@@ -134,6 +134,7 @@ if TYPE_CHECKING:
     from vacr.workflows.sealed_source import get_source_manifest as get_source_manifest
     from vacr.workflows.sealed_source import is_sealed_source as is_sealed_source
     from vacr.workflows.sealed_source import unseal_source as unseal_source
+    from vacr.workflows.session_names import LATEST as LATEST
     from vacr.workflows.session_names import complete_agent_name as complete_agent_name
     from vacr.workflows.session_names import find_named_session as find_named_session
     from vacr.workflows.session_names import find_session_at as find_session_at
@@ -377,6 +378,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "unseal_source",
         ),
         "session_names": (
+            "LATEST",
             "complete_agent_name",
             "find_named_session",
             "find_session_at",
