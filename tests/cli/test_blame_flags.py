@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import subprocess
 
 import pytest
@@ -292,15 +293,20 @@ def test_sessions_of_this_machine_are_the_default(vacr, repo, tmp_path):
 def test_sessions_and_prompts_are_listed_with_v(vacr, repo, tmp_path):
     records = ["--records", tmp_path / "records"]
     quiet = vacr("blame", "app.py", *records, cwd=repo)
-    assert "session-one" not in quiet.err
+    assert "session-one" not in quiet.out + quiet.err
     done = vacr("blame", "-v", "-L", "7,8", "app.py", *records, cwd=repo)
-    listed = done.err.splitlines()
+    listed = done.out.splitlines()[2:]
+    assert not done.err
     assert listed[0] == "session session-one: lines 7-8", done.err
     report = run_vacr(vacr, repo, "-L", "7,8", "app.py", "--format", "json")
     line = json.loads(report)["lines"][0]
     assert listed[1:4] == [f"  {name}: {line[name]}" for name in ("prompt", "evidence", "entry")]
     shown = vacr("show", tmp_path / "records/session-one.jsonl", "--entry", line["entry"])
     assert shown.returncode == 0, shown.err
+    command = shlex.join(["vacr", "show", str(tmp_path / "records"), "--entry", line["entry"]])
+    assert listed[4:] == [f"To read a call: {command}"]
+    done = vacr("blame", "-v", "app.py", *records, *records, cwd=repo)
+    assert done.out.splitlines()[-1].startswith("To read a call: vacr show SESSION --entry ")
 
 
 def test_numbers_of_lines_are_shown_as_ranges():

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import time
 
@@ -81,15 +82,38 @@ def test_yesterday_is_read_and_sent_in_two_commands(vacr, tmp_path):
 def test_line_leads_to_its_session_and_prompt_in_one_command(vacr, project):
     done = vacr("blame", "app.py:2", cwd=project)
     assert done.returncode == 0, done.err
-    assert SESSION in done.err
-    assert "prompt: Multiply by the count, and round the total to cents." in done.err
+    row, *facts = done.out.splitlines()
+    assert "subtotal = sum" in row
+    assert facts[0] == f"session {SESSION}: line 2"
+    assert facts[1] == "  prompt: Multiply by the count, and round the total to cents."
     assert "return round" not in done.out
+    assert not done.err
+
+
+def test_call_behind_a_line_is_read_with_the_printed_command(vacr, project):
+    done = vacr("blame", "app.py:2", cwd=project)
+    _, _, command = done.out.splitlines()[-1].partition("To read a call: vacr ")
+    assert command.startswith(f"show {SESSION} --entry ")
+    shown = vacr(*shlex.split(command), cwd=project)
+    assert shown.returncode == 0, shown.err
+    assert "subtotal = sum" in shown.out
+
+
+def test_line_without_proof_is_reported_as_such(vacr, project):
+    for arguments in (["app.py:1"], ["-L", "1,1", "app.py"]):
+        done = vacr("blame", *arguments, cwd=project)
+        assert (done.returncode, "This line is not proven by 1 record." in done.err) == (1, True)
+    (project / "app.py").write_text("def total(lines):\n    pass\n    pass\n")
+    done = vacr("blame", "app.py:1-2", cwd=project)
+    assert "None of these lines is proven by 1 record." in done.err
+    done = vacr("blame", "app.py", cwd=project)
+    assert "No line of this file is proven by 1 record." in done.err
 
 
 def test_lines_lead_to_their_session_as_one_line_does(vacr, project):
     done = vacr("blame", "app.py:2-3", cwd=project)
     assert done.returncode == 0, done.err
-    assert f"session {SESSION}: lines 2-3" in done.err
+    assert f"session {SESSION}: lines 2-3" in done.out
     assert "def total" not in done.out
     assert vacr("blame", "app.py:3-2", cwd=project).returncode == 0
     assert vacr("blame", "app.py:2-9", cwd=project).returncode == 0

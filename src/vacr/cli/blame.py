@@ -11,7 +11,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -287,7 +287,21 @@ def command(
     if form is not None:
         return _print_porcelain(place, selection, form, lines)
     style = RowStyle(long_ids, short_rows, show_email, date)
-    return _show_file_blame(place, lines, style, len(found), voice)
+    kind = "file"
+    if flags.get("ranges"):
+        kind = "line" if len(lines) == 1 else "lines"
+    return _show_file_blame(place, lines, style, voice, _Compared(records, len(found), kind))
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """What was compared: the lines of a file, or some of them, with records."""
+
+    paths: tuple[str, ...]
+    """The paths of `--records`."""
+    record_count: int
+    kind: str
+    """`file`, or for the lines that the user chose `line` or `lines`."""
 
 
 def _choose_form(porcelain: bool, line_porcelain: bool, incremental: bool) -> str | None:
@@ -390,13 +404,10 @@ def _show_file_blame(
     place: RepositoryFile,
     lines: list[BlamedLine],
     style: RowStyle,
-    record_count: int,
     voice: Voice,
+    compared: _Compared,
 ) -> int:
-    """Print who wrote each line of a file; return the exit code, 1 if all authors are unknown.
-
-    `record_count` is the number of records that were compared.
-    """
+    """Print who wrote each line of a file; return the exit code, 1 if all authors are unknown."""
     counts = Counter(line.type for line in lines)
     if voice.json:
         voice.data(
@@ -412,10 +423,13 @@ def _show_file_blame(
         for row in format_blame_rows(place.repository, lines, style, width):
             voice.result(row)
     if set(counts) - {"unknown"}:
-        for text in describe_calls(lines) if voice.verbose else ():
-            voice.notice(text, 1)
+        if voice.verbose:
+            *facts, next_step = describe_calls(lines, compared.paths)
+            for text in facts:
+                voice.prose(text)
+            voice.result(next_step)  # In one line, so that the command can be copied.
         return 0
-    return _report_nothing_known(voice, record_count, "file", len(lines))
+    return _report_nothing_known(voice, compared.record_count, compared.kind, len(lines))
 
 
 def _add_notes(repository: Repository, lines: list[BlamedLine], voice: Voice) -> list[BlamedLine]:
@@ -477,17 +491,18 @@ def _format_commit_range(added: AddedLines) -> str:
 def _report_nothing_known(voice: Voice, record_count: int, kind: str, lines: int) -> int:
     """Print why no author is known: no lines, or no proof; return the exit code, 1.
 
-    `kind` is `file`, `commit` or `range`. `record_count` and `lines` are the numbers of compared
-    records and of lines.
+    `kind` is `file`, `line`, `lines`, `commit` or `range`. `record_count` and `lines` are the
+    numbers of compared records and of lines.
     """
+    subjects = {"line": "This line is not", "lines": "None of these lines is"}
     if not lines:
         voice.notice(
-            "The file has no lines." if kind == "file" else f"The {kind} adds no lines of text."
+            f"The {kind} adds no lines of text."
+            if kind in ("commit", "range")
+            else "The file has no lines."
         )
     else:
         records = format_count(record_count, "record")
-        voice.notice(
-            f"No line of this {kind} is proven by {records}. To find the sessions of a folder: "
-            "vacr list"
-        )
+        subject = subjects.get(kind, f"No line of this {kind} is")
+        voice.notice(f"{subject} proven by {records}. To find the sessions of a folder: vacr list")
     return _EXIT_NOTHING_KNOWN

@@ -7,12 +7,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vacr.blame import BlamedLine, LineBlame, LineClaim, Repository, read_commit_authors
 from vacr.console import align_columns, cut_to_width
 from vacr.errors import escape_unprintable
+from vacr.files import STDIN
 from vacr.workflows import EVIDENCE_NOTED, shorten_prompt
 
 _MAX_PROMPT_WIDTH = 40
@@ -133,10 +135,11 @@ def _format_evidence(claim: LineClaim) -> str:
     return claim.evidence + ("?" if is_doubtful else "")
 
 
-def describe_calls(lines: Sequence[BlamedLine]) -> list[str]:
+def describe_calls(lines: Sequence[BlamedLine], records: Sequence[str] = ()) -> list[str]:
     """Return lines of text about the calls that wrote lines: session, prompt, evidence and entry.
 
-    The last line, which comes even without calls, states how to read a call.
+    The last line, which comes even without calls, states how to read a call. `records` are the
+    paths that the user named; without any, the sessions are those of this machine.
     """
     calls: dict[tuple[str, str], list[BlamedLine]] = {}
     for line in lines:
@@ -151,8 +154,20 @@ def describe_calls(lines: Sequence[BlamedLine]) -> list[str]:
         texts += [f"  prompt: {shorten_prompt(claim)}"] if claim.prompt.strip() else []
         texts.append(f"  evidence: {_format_evidence(claim)}")
         texts += [f"  entry: {entry}"] if entry else []
-    texts.append("To read a call: vacr show SESSION --entry ENTRY")
+    texts.append(f"To read a call: {_format_show_command(list(calls), records)}")
     return texts
+
+
+def _format_show_command(calls: Sequence[tuple[str, str]], records: Sequence[str]) -> str:
+    """Return the command that shows the only call; for several calls, with names to fill in.
+
+    `calls` are the session and the entry of each call. A sub-agent is shown with its session.
+    """
+    session, entry = calls[0] if len(calls) == 1 else ("", "")
+    source = session.partition("/")[0]
+    if records:
+        source = records[0] if len(records) == 1 and records[0] != STDIN else ""
+    return shlex.join(["vacr", "show", source or "SESSION", "--entry", entry or "ENTRY"])
 
 
 def format_line_numbers(numbers: Sequence[int]) -> str:
