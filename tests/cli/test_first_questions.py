@@ -154,3 +154,29 @@ def test_beginning_of_an_agent_is_enough(vacr):
     assert vacr("search", "cents", "--agent", "claude").returncode == 0
     done = vacr("list", "--agent", "c")
     assert (done.returncode, "Known agents: claude-code" in done.err) == (2, True)
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("verb", ["show", "stats", "record", "seal --key signing.pem"])
+def test_too_short_id_is_explained(vacr, verb):
+    assert vacr("key", "generate", "-o", ".").returncode == 0
+    done = vacr(*verb.split(), SESSION[:3])
+    assert done.returncode == 3
+    assert f"{SESSION[:3]}: there is no such file or folder" in done.err
+    assert "the id of a session needs at least 4 characters" in done.err
+    done = vacr(*verb.split(), "99998888")
+    assert "no session with this id" in done.err
+    assert vacr("show", SESSION[:4], "-q").returncode == 0
+
+
+@pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("name", ["latest", SESSION[:8]])
+def test_session_is_verified_after_it_is_sealed(vacr, name):
+    assert vacr("init", "--yes", "--name", "Mira").returncode == 0
+    done = vacr("verify", name)
+    assert (done.returncode, f"vacr seal {name} -o sealed/" in done.err) == (3, True)
+    inspected = vacr("inspect", name)
+    assert (inspected.returncode, f"vacr seal {name} -o sealed/" in inspected.err) == (3, True)
+    assert "there is no such file" in vacr("inspect", "other.cose").err
+    assert vacr("seal", name, "-o", "sealed/").returncode == 0
+    assert vacr("verify", "sealed/").returncode == 0

@@ -7,7 +7,7 @@ import pytest
 
 from tests.discovery import homes
 from vacr.errors import UnreadableInput, UsageError
-from vacr.workflows import find_named_session
+from vacr.workflows import find_named_session, find_unsealed_session_error
 
 
 @pytest.fixture
@@ -56,3 +56,19 @@ def test_unknown_names_are_reported(environment, tmp_path):
 @pytest.mark.parametrize("name", ["abc", "a/b", "x.jsonl", "latest:", "", "../latest", "a b c d"])
 def test_other_texts_are_not_names(environment, name):
     assert find_named_session(name, environment) is None
+
+
+def test_name_of_a_session_is_refused_where_a_sealed_record_is_needed(
+    environment, tmp_path, monkeypatch
+):
+    for name in ("latest", "latest:opencode", "019cf2a1", "ses_1b"):
+        error = find_unsealed_session_error(name, "verify", environment)
+        assert error.message == "this names a session, and verify takes a sealed record"
+        hint = f"Seal it first: vacr seal {name} -o sealed/, then vacr verify sealed/"
+        assert error.hint == hint
+    for name in ("latest:parrot", "ffffffff", "a.acr.json", "abc"):
+        assert find_unsealed_session_error(name, "verify", environment) is None
+    assert find_unsealed_session_error("latest", "verify", {"HOME": str(tmp_path / "empty")})
+    monkeypatch.chdir(tmp_path)
+    Path("latest").touch()
+    assert find_unsealed_session_error("latest", "verify", environment) is None

@@ -68,6 +68,7 @@ from vacr.signing import (
     parse_x5chain,
 )
 from vacr.transparency import Receipt, parse_receipt
+from vacr.workflows import find_unsealed_session_error
 
 _MAX_BYTES_SHOWN = 64
 _TOKEN_CLAIM_NAMES = {
@@ -113,7 +114,7 @@ def command(
     voice = Voice(format, quiet, verbose)
     shown = []
     for path in files:
-        data = read_bytes(path)
+        data = _read_file(path)
         if len(files) > 1:
             voice.result(f"{path}:")
         message, tokens = _try_parse_statement(data), _parse_evidence_tokens(data)
@@ -139,6 +140,18 @@ def command(
     voice.notice(f"Not verified. To verify: vacr {verb}")
     voice.data({"files": shown})
     return 0
+
+
+def _read_file(path: str) -> bytes:
+    """Return the bytes of a file.
+
+    Raises:
+        UnreadableInput: it cannot be read; for the name of a session, the error says so.
+    """
+    try:
+        return read_bytes(path)
+    except UnreadableInput as error:
+        raise find_unsealed_session_error(path, "inspect") or error from error
 
 
 def _try_parse_statement(data: bytes) -> Sign1 | None:

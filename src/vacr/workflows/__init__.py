@@ -139,6 +139,9 @@ if TYPE_CHECKING:
     from vacr.workflows.session_names import find_named_session as find_named_session
     from vacr.workflows.session_names import find_session_at as find_session_at
     from vacr.workflows.session_names import find_session_id as find_session_id
+    from vacr.workflows.session_names import (
+        find_unsealed_session_error as find_unsealed_session_error,
+    )
     from vacr.workflows.session_names import join_relayed_sessions as join_relayed_sessions
     from vacr.workflows.session_names import shorten_session_ids as shorten_session_ids
     from vacr.workflows.settings_files import PROJECT_SETTINGS as PROJECT_SETTINGS
@@ -383,6 +386,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "find_named_session",
             "find_session_at",
             "find_session_id",
+            "find_unsealed_session_error",
             "join_relayed_sessions",
             "shorten_session_ids",
         ),

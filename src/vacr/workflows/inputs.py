@@ -37,7 +37,7 @@ from vacr.discovery import (
 from vacr.errors import InvalidRecord, NotASession, PluginError, UnreadableInput, VacrError
 from vacr.files import STDIN, is_folder, read_bytes
 from vacr.record import assign_record_id, detect_and_decode, get_keeping_agent
-from vacr.workflows.session_names import find_named_session
+from vacr.workflows.session_names import describe_missing_input, find_named_session
 from vacr.workflows.statement_files import RECORD_SUFFIXES
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def scan_input_records(path: str, *, changed: bool = False) -> Iterator[InputRec
         if path != STDIN and not os.path.lexists(path):
             place = find_named_session(path)
             if place is None:
-                reason = "there is no such file or folder"
+                reason = describe_missing_input(path)
                 raise UnreadableInput(reason, where=path, hint=_INPUT_HINT)
             if place.path.endswith(RECORD_SUFFIXES):
                 yield from _read_input_file(place.path, changed=changed)

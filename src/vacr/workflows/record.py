@@ -50,6 +50,7 @@ from vacr.workflows.sealed_source import (
     encode_sealed_source,
     matches_source,
 )
+from vacr.workflows.session_names import LIST_HINT
 
 _BUG_EXIT_CODE = 70
 _REPLACE_HINT = "Write elsewhere with -o, or add --overwrite to replace it."
@@ -108,6 +109,8 @@ class RecordingTask:
     """The size of the place in bytes, or 0 if it is unknown."""
     passed_over: str = ""
     """Why the place is skipped without being read; empty if it is read."""
+    missing: str = ""
+    """Why neither a file nor a session has this name; empty if one has."""
 
 
 @dataclass
@@ -212,6 +215,9 @@ def _process_sessions(
     If `writes` is true, refuse a place whose record has the same name as another.
     """
     options = task.options
+    if task.missing:
+        outcome.add_error(UnreadableInput(task.missing, where=task.path, hint=LIST_HINT))
+        return
     try:
         with pause_garbage_collector():
             if writes:

@@ -18,7 +18,7 @@ import os
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -49,7 +49,7 @@ from vacr.workflows.record import (
     record_place,
     record_places,
 )
-from vacr.workflows.session_names import find_named_session
+from vacr.workflows.session_names import describe_missing_input, find_named_session
 
 PoolFactory = Callable[[int], Executor]
 """Starts a pool with a number of workers."""
@@ -92,12 +92,15 @@ def _plan_named_task(path: str, folder: str, options: RecordingOptions) -> Recor
     Raises:
         UsageError: several sessions have this name.
     """
-    place = None
-    if path != STDIN and not os.path.lexists(path):
-        with suppress(UnreadableInput):
-            place = find_named_session(path)
-    if place is None:
+    if path == STDIN or os.path.lexists(path):
         return plan_file_task(path, folder, None, options)
+    try:
+        place = find_named_session(path)
+        missing = describe_missing_input(path)
+    except UnreadableInput as error:
+        place, missing = None, error.message
+    if place is None:
+        return replace(plan_file_task(path, folder, None, options), missing=missing)
     return plan_file_task(place.path, folder, None, options, place.session)
 
 

@@ -29,10 +29,13 @@ from vacr.errors import UnreadableInput, UsageError
 from vacr.files import find_state_folder, make_absolute
 
 LATEST = "latest"
-_ID_PATTERN = re.compile(r"[0-9A-Za-z_-]{4,100}")
-_LIST_HINT = "To list sessions with their ids: vacr list"
+LIST_HINT = "To list sessions with their ids: vacr list"
 _MAX_CANDIDATES = 5
-_MIN_ID_LENGTH = 8
+_MIN_SHOWN_LENGTH = 8
+_MIN_ID_LENGTH = 4
+_ID_PATTERN = re.compile(rf"[0-9A-Za-z_-]{{{_MIN_ID_LENGTH},100}}")
+_SHORT_ID_PATTERN = re.compile(rf"[0-9A-Za-z_-]{{1,{_MIN_ID_LENGTH - 1}}}")
+_NO_FILE = "there is no such file or folder"
 
 
 def find_named_session(
@@ -53,6 +56,42 @@ def find_named_session(
     return SessionPlace(summary.path, Path(summary.path).name, summary.session)
 
 
+def describe_missing_input(name: str) -> str:
+    """Return why an input cannot be read that is neither a path nor has the form of a name."""
+    if _SHORT_ID_PATTERN.fullmatch(name):
+        return f"{_NO_FILE}, and the id of a session needs at least {_MIN_ID_LENGTH} characters"
+    return _NO_FILE
+
+
+def find_unsealed_session_error(
+    name: str, verb: str, environment: Mapping[str, str] = os.environ
+) -> UnreadableInput | None:
+    """Return the error for a session in place of a sealed record or of its statement.
+
+    `verb` is `verify` or `inspect`. Return `None` if a file has this name, or no session.
+    """
+    if os.path.lexists(name) or not _is_session_name(name, environment):
+        return None
+    needed, made = "a sealed record", "sealed/"
+    if verb == "inspect":
+        needed, made = "a signed statement", "sealed/*.cose"
+    return UnreadableInput(
+        f"this names a session, and {verb} takes {needed}",
+        where=name,
+        hint=f"Seal it first: vacr seal {name} -o sealed/, then vacr {verb} {made}",
+    )
+
+
+def _is_session_name(name: str, environment: Mapping[str, str]) -> bool:
+    """Return whether a session of this machine has this name, or several have; `latest` is one."""
+    try:
+        return _find_summary(name, environment) is not None
+    except UsageError:
+        return LATEST not in name  # Several sessions, and not an unknown agent.
+    except UnreadableInput:
+        return name == LATEST
+
+
 def find_session_id(name: str, environment: Mapping[str, str] = os.environ) -> str:
     """Return the whole id of the session with this name.
 
@@ -62,7 +101,10 @@ def find_session_id(name: str, environment: Mapping[str, str] = os.environ) -> s
     """
     summary = _find_summary(name, environment)
     if summary is None:
-        raise UnreadableInput("no session has this id", where=name, hint=_LIST_HINT)
+        reason = "no session has this id"
+        if _SHORT_ID_PATTERN.fullmatch(name):
+            reason = describe_missing_input(name)
+        raise UnreadableInput(reason, where=name, hint=LIST_HINT)
     return summary.session_id
 
 
@@ -88,7 +130,7 @@ def shorten_session_ids(ids: Iterable[str]) -> dict[str, str]:
     for number, session_id in enumerate(ordered):
         neighbours = [*ordered[max(0, number - 1) : number], *ordered[number + 1 : number + 2]]
         shared = max((_count_shared(session_id, other) for other in neighbours), default=0)
-        shortened[session_id] = session_id[: max(_MIN_ID_LENGTH, shared + 1)]
+        shortened[session_id] = session_id[: max(_MIN_SHOWN_LENGTH, shared + 1)]
     return shortened
 
 
@@ -136,7 +178,7 @@ def _find_latest_session(agent: str | None, environment: Mapping[str, str]) -> S
     sessions = join_relayed_sessions(found)
     if not sessions:
         whose = f" of {agent}" if agent else ""
-        raise UnreadableInput(f"no sessions{whose} found on this machine", hint=_LIST_HINT)
+        raise UnreadableInput(f"no sessions{whose} found on this machine", hint=LIST_HINT)
     return max(sessions, key=lambda session: (session.updated or 0, session.path))
 
 
@@ -166,9 +208,9 @@ def _find_session_by_id(name: str, environment: Mapping[str, str]) -> SessionSum
     candidates = _drop_repeated(exact or roots or found)
     if not candidates:
         raise UnreadableInput(
-            "there is no such file or folder, and no session with this id",
+            f"{_NO_FILE}, and no session with this id",
             where=name,
-            hint=_LIST_HINT,
+            hint=LIST_HINT,
         )
     if len(candidates) > 1:
         ids = ", ".join(summary.session_id for summary in candidates[:_MAX_CANDIDATES])

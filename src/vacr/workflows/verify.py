@@ -56,6 +56,7 @@ from vacr.verification import (
     verify,
 )
 from vacr.workflows.output_files import format_count
+from vacr.workflows.session_names import find_unsealed_session_error
 from vacr.workflows.statement_files import STATEMENT_SUFFIX, StatementPair
 from vacr.workflows.trust_places import TrustStoreFile, load_trust_stores
 
@@ -240,7 +241,8 @@ def _verify_pair(
 def _make_unsigned_error(pair: StatementPair) -> VacrError:
     """Return the error for a pair without a statement: the file is missing, or not signed."""
     if pair.file is not None and not Path(pair.file).exists():
-        return UnreadableInput("there is no such file", where=pair.file)
+        missing = UnreadableInput("there is no such file", where=pair.file)
+        return find_unsealed_session_error(pair.file, "verify") or missing
     hint = (
         f"Get the statement from the signer, and save it as {pair.file}{STATEMENT_SUFFIX}. To "
         f"sign the file yourself: vacr sign {pair.file} --key KEY"
