@@ -330,3 +330,25 @@ def test_temporary_files_are_removed_and_private_sessions_stay_private(vacr, hom
     private.chmod(0o600)
     vacr("seal", "a.jsonl", *KEY, "-o", "private/")
     assert (home / "private" / "a.acr.json").stat().st_mode & 0o077 == 0
+
+
+def test_record_without_attribution_is_named_as_such(vacr, home):
+    assert vacr("record", "a.jsonl").returncode == 0
+    done = vacr("seal", "a.jsonl", *KEY)
+    assert done.returncode == 2
+    assert "a.acr.json exists: the record of this session, without attribution" in done.err
+    assert "Add --overwrite" in done.err
+    assert "-o sealed/" in done.err
+    assert "Not registered" not in done.err
+    assert vacr("seal", "a.jsonl", *KEY, "--overwrite").returncode == 0
+    # A record of another session, or a modified one, is no such record.
+    assert vacr("record", "b.jsonl", "-o", "other/").returncode == 0
+    shutil.copy(home / "other/b.acr.json", home / "a.acr.json")
+    done = vacr("seal", "a.jsonl", *KEY)
+    assert (done.returncode, "exists with different content" in done.err) == (2, True)
+    assert vacr("record", "a.jsonl", "-o", "mine/").returncode == 0
+    modified = (home / "mine/a.acr.json").read_bytes().replace(b"off by a cent", b"off by 2 cents")
+    (home / "a.acr.json").write_bytes(modified)
+    done = vacr("seal", "a.jsonl", "b.jsonl", *KEY)
+    assert (done.returncode, "exists with different content" in done.err) == (2, True)
+    assert "Not registered" in done.err

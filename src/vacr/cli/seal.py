@@ -192,9 +192,9 @@ def _report_run(
 
     Return the exit code that combines the codes of all sessions.
     """
-    if service is None and documents:
-        voice.notice("Not registered in a log. To register: vacr register FILE --service URL")
     exit_codes = [document["exit"] for document in documents if document["exit"]]
+    if service is None and len(exit_codes) < len(documents):
+        voice.notice("Not registered in a log. To register: vacr register FILE --service URL")
     if len(documents) > 1:
         sealed, failed = len(documents) - len(exit_codes), len(exit_codes)
         voice.result(f"{format_count(len(documents), 'session')}: {sealed} sealed, {failed} failed")

@@ -39,14 +39,14 @@ from vacr.discovery import (
     read_sessions,
     strip_native_suffix,
 )
-from vacr.errors import NotASession, PluginError, UnreadableInput, VacrError
+from vacr.errors import NotASession, PluginError, UnreadableInput, UsageError, VacrError
 from vacr.files import (
     STDIN,
     format_path,
     read_bytes,
 )
 from vacr.model import Record
-from vacr.record import assign_record_id, encode_with_id
+from vacr.record import assign_record_id, decode, encode_with_id, find_record_modification
 from vacr.registration import (
     Registrar,
     RegistrationClient,
@@ -467,7 +467,16 @@ class Sealer:
         if session.native is not None:
             sealed_source = bytes(encode_sealed_source(session.native))
             self._write_file(build_sealed_source_path(target), sealed_source, source, (), others)
-        self._write_file(target, data, source, (session.name,), others)
+        try:
+            self._write_file(target, data, source, (session.name,), others)
+        except UsageError as error:
+            if not _has_unattributed_record(target, data):
+                raise
+            raise UsageError(
+                f"{target} exists: the record of this session, without attribution",
+                hint="Add --overwrite to replace it with the sealed record, or seal into another "
+                "folder: -o sealed/",
+            ) from error
 
     def _write_file(
         self,
@@ -540,6 +549,26 @@ class Sealer:
             record=checked.record,
             now=datetime.now(UTC),
         )
+
+
+def _has_unattributed_record(target: Path, data: bytes) -> bool:
+    """Return whether a file is an unmodified record of the same source, without attribution.
+
+    `vacr record` writes such a record. `data` is the attributed record.
+    """
+    if not target.is_file():
+        return False
+    try:
+        existing, sealed = decode(read_bytes(target)), decode(data)
+        parts = [part["sha-256"] for part in existing["vacr"]["source"]["parts"]]
+        return (
+            "file-attribution" not in existing
+            and existing["session"]["session-id"] == sealed["session"]["session-id"]
+            and parts == [part["sha-256"] for part in sealed["vacr"]["source"]["parts"]]
+            and find_record_modification(existing, json=True) is None
+        )
+    except (VacrError, TypeError, KeyError, IndexError):
+        return False
 
 
 @dataclass(frozen=True)
