@@ -1,5 +1,6 @@
 """`vacr init`, and sealing and verifying without options after it."""
 
+import getpass
 import json
 import os
 import pty
@@ -128,19 +129,19 @@ def test_missing_key_leads_to_the_setup(vacr, session):
     assert (done.returncode, "vacr init" in done.err) == (2, True)
 
 
-@pytest.mark.usefixtures("terminals")
-def test_three_questions_are_asked_on_a_terminal(tmp_path):
+def answer(folder, *options, answers):
+    """Run `vacr init` on a terminal, type the answers, and return what the terminal shows."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "vacr", "init", "--name", "Mira"],
+        [sys.executable, "-m", "vacr", "init", *options],
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
-        cwd=tmp_path,
-        env={"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"], "TERM": "dumb"},
+        cwd=folder,
+        env={"HOME": str(folder / "home"), "PATH": os.environ["PATH"], "TERM": "dumb"},
     )
     os.close(theirs)
-    os.write(ours, b"\n\n\n")
+    os.write(ours, answers.encode())
     shown = b""
     while True:
         try:
@@ -152,6 +153,49 @@ def test_three_questions_are_asked_on_a_terminal(tmp_path):
         shown += data
     os.close(ours)
     assert process.wait() == 0, shown.decode()
-    text = shown.decode()
+    return shown.decode()
+
+
+@pytest.mark.usefixtures("terminals")
+def test_three_questions_are_asked_on_a_terminal(tmp_path):
+    text = answer(tmp_path, "--name", "Mira", answers="\n\n\n")
     assert [text.count(f"{number}. ") for number in (1, 2, 3)] == [1, 1, 1]
+    assert "Your name" not in text
     assert set(read_settings(tmp_path)) == {"seal", "sign"}
+
+
+@pytest.mark.usefixtures("terminals")
+def test_name_is_asked_with_the_key(vacr, session, tmp_path):
+    text = answer(tmp_path, answers="\nNora Example\n\n\n")
+    assert text.index("1. Key") < text.index("Your name") < text.index("2. Trust store")
+    assert f"[{getpass.getuser()}]" in text
+    assert "yours as Nora Example" in text
+    assert "--name" not in text
+    assert vacr("seal", session).returncode == 0
+    assert "signed by Nora Example (" in vacr("verify", "s.acr.json").out
+
+
+def test_name_without_a_choice_can_be_changed(vacr, session, tmp_path):
+    done = vacr("init", "--yes")
+    assert f"name: {getpass.getuser()}; vacr init --overwrite --name NAME changes it" in done.out
+    done = vacr("init", "--yes", "--overwrite", "--name", "Nora")
+    assert "changes it" not in done.out.partition("log:")[0]
+    store = (tmp_path / "home/.config/vacr/trust.toml").read_text()
+    assert (store.count("[[trusted]]"), 'name = "Nora"' in store) == (1, True)
+    assert vacr("seal", session).returncode == 0
+    assert "signed by Nora (" in vacr("verify", "s.acr.json").out
+    # The name stays without another choice, and another party is never renamed.
+    assert "yours as Nora" in vacr("init", "--yes", "--overwrite").out
+    assert vacr("key", "generate", "-o", "bob").returncode == 0
+    assert vacr("trust", "add", "Bob", "--key", "bob/signing.pub.pem").returncode == 0
+    assert vacr("init", "--yes", "--overwrite", "--name", "Bob").returncode == 0
+    store = (tmp_path / "home/.config/vacr/trust.toml").read_text()
+    assert ('name = "Nora"' in store, store.count('name = "Bob"')) == (True, 1)
+
+
+@pytest.mark.parametrize("arguments", [["latest"], ["deadbeef"], ["latest", "--agent", "claude"]])
+def test_missing_sessions_are_reported_before_a_missing_key(vacr, arguments):
+    done = vacr("seal", *arguments)
+    assert done.returncode in (1, 3)
+    assert "vacr list" in done.err
+    assert "vacr init" not in done.err

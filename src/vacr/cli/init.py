@@ -45,8 +45,8 @@ from vacr.workflows import (
     abbreviate_home,
     check_settings_absent,
     ensure_machine_key,
+    find_own_name,
     find_own_store,
-    find_user_name,
     get_machine_key_paths,
     is_project_store,
 )
@@ -67,7 +67,9 @@ _SHORT_THUMBPRINT = 16
     help="File whose first line is the passphrase of the key, or the PIN of the device with "
     "the key.",
 )
-@click.option("--name", metavar="TEXT", help="Your name in the trust store.  [default: git's]")
+@click.option(
+    "--name", metavar="TEXT", help="Your name in the trust store.  [default: as it is, or git's]"
+)
 @click.option(
     "--trust-store",
     metavar="FILE",
@@ -98,9 +100,9 @@ def command(
 ) -> int:
     """Set up vacr: a key, a trust store and a log. Then seal and verify need no options.
 
-    Asks three questions, and writes the answers to vacr.toml in your configuration folder. Your own
-    key goes into your trust store, under your name. With a log, its keys go there, too: compare
-    their thumbprints with the published ones.
+    Asks for your key and name, a trust store and a log, and writes the answers to vacr.toml in your
+    configuration folder. Your own key goes into your trust store, under your name. With a log, its
+    keys go there, too: compare their thumbprints with the published ones.
 
     \b
     Example:
@@ -112,59 +114,76 @@ def command(
     if not overwrite:
         check_settings_absent()
     if not yes:
-        key, trust_store, service = _ask(key, trust_store, service, voice)
-    for option, file in (("--key", key), ("--trust-store", trust_store)):
-        if file and not file.startswith(PKCS11_PREFIX) and not Path(file).exists():
-            raise UsageError(f"{option} {file}: there is no such file", hint="Check the path.")
-    if trust_store and is_project_store(Path(trust_store)):
-        raise UsageError(
-            f"{trust_store} is the trust store of a project, and can change without your approval",
-            hint="Leave it out, and approve it in the project: vacr trust approve",
-        )
+        _check_can_ask(voice)
+        key = key or _ask_key()
+    if key is not None:
+        _check_file("--key", key)
     if key is None:
         key = ensure_machine_key(find_state_folder(os.environ))
     signer = load_signer_from_options(
         key=key, alg=None, passphrase_file=passphrase_file, force=False
     )
+    default_name = find_own_name(signer.public_key)
+    if not yes:
+        name = name or _ask_text("   Your name: verdicts show it for this key", default_name)
+        trust_store = trust_store or _ask_trust_store()
+        service = service or _ask_text("3. Log to register in: a URL", "none")
+    if trust_store is not None:
+        _check_file("--trust-store", trust_store)
+    if trust_store and is_project_store(Path(trust_store)):
+        raise UsageError(
+            f"{trust_store} is the trust store of a project, and can change without your approval",
+            hint="Leave it out, and approve it in the project: vacr trust approve",
+        )
     log_keys = _find_log_keys(service, log_key, certificates) if service is not None else []
     plan = SetupPlan(
         key if key.startswith(PKCS11_PREFIX) else make_absolute(key),
         signer.public_key,
-        name or find_user_name(),
+        name or default_name,
         trust_store,
         service,
         log_keys,
     )
     path = plan.carry_out()
-    _report(plan, path, voice)
+    _report(plan, path, voice, is_default_name=name is None)
     return 0
 
 
-def _ask(
-    key: str | None, trust_store: str | None, service: str | None, voice: Voice
-) -> tuple[str | None, str | None, str | None]:
-    """Return the key, the trust store and the log; ask if no option names it.
+def _check_can_ask(voice: Voice) -> None:
+    """Check that the user can be asked.
 
     Raises:
-        UsageError: the user cannot be asked: there is no terminal, or the output is JSON.
+        UsageError: there is no terminal, or the output is JSON.
     """
     if voice.json or not sys.stdin.isatty():
         raise UsageError(
             "cannot ask: --format json is set" if voice.json else "cannot ask without a terminal",
             hint="Add --yes to use the defaults, or options such as --key FILE and --service URL.",
         )
-    if key is None:
-        machine_key, _ = get_machine_key_paths(find_state_folder(os.environ))
-        shown = abbreviate_home(str(machine_key))
-        made = "" if machine_key.exists() else ", made now"
-        default = f"this machine's, {shown}{made}"
-        key = _ask_text("1. Key to sign with: a file, or pkcs11:…", default)
-    if trust_store is None:
-        shown = abbreviate_home(str(find_own_store()))
-        trust_store = _ask_text("2. Trust store of your team: a file", f"only your own, {shown}")
-    if service is None:
-        service = _ask_text("3. Log to register in: a URL", "none")
-    return key, trust_store, service
+
+
+def _check_file(option: str, file: str) -> None:
+    """Check that the file of an option exists, unless it names a key in a device.
+
+    Raises:
+        UsageError: it does not exist.
+    """
+    if not file.startswith(PKCS11_PREFIX) and not Path(file).exists():
+        raise UsageError(f"{option} {file}: there is no such file", hint="Check the path.")
+
+
+def _ask_key() -> str | None:
+    """Return the key that the user chooses, or None for this machine's key."""
+    machine_key, _ = get_machine_key_paths(find_state_folder(os.environ))
+    shown = abbreviate_home(str(machine_key))
+    made = "" if machine_key.exists() else ", made now"
+    return _ask_text("1. Key to sign with: a file, or pkcs11:…", f"this machine's, {shown}{made}")
+
+
+def _ask_trust_store() -> str | None:
+    """Return the trust store of the user's team, or None without one."""
+    shown = abbreviate_home(str(find_own_store()))
+    return _ask_text("2. Trust store of your team: a file", f"only your own, {shown}")
 
 
 def _ask_text(question: str, default: str) -> str | None:
@@ -193,12 +212,14 @@ def _find_log_keys(
     return list(settings.log_keys) or settings.registrar(service).client.keys()
 
 
-def _report(plan: SetupPlan, path: Path, voice: Voice) -> None:
-    """Print the result, and the next step."""
+def _report(plan: SetupPlan, path: Path, voice: Voice, *, is_default_name: bool) -> None:
+    """Print the result, and the next step. `is_default_name` says that nobody chose the name."""
     store, settings = abbreviate_home(str(find_own_store())), abbreviate_home(str(path))
     thumbprint = _format_thumbprint(plan.public_key)
     shown_key = abbreviate_home(plan.key)
     voice.result(f"key {shown_key}: key {thumbprint}, yours as {plan.name}")
+    if is_default_name:
+        voice.result(f"name: {plan.name}; vacr init --overwrite --name NAME changes it")
     also = f", and {plan.trust_store}" if plan.trust_store else ""
     voice.result(f"trust store {store}: trusts {plan.name}{also}")
     if plan.service is None:

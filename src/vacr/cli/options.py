@@ -530,11 +530,17 @@ def key_options(
     )
 
 
-def signing_options(function: F, *, key_required: bool = True, force_help: str = _FORCE_HELP) -> F:
+def signing_options(
+    function: F,
+    *,
+    key_required: bool = True,
+    default: str = "this machine's key",
+    force_help: str = _FORCE_HELP,
+) -> F:
     """Add the options of `key_options`, `--x5chain`, `--issuer` and `--timestamp` to a verb."""
     return _add_options(
         function,
-        partial(key_options, required=key_required, force_help=force_help),
+        partial(key_options, required=key_required, default=default, force_help=force_help),
         click.option(
             "--x5chain",
             metavar="FILE",

@@ -13,6 +13,7 @@ The work is in `vacr.workflows.seal`; this module parses options and prints resu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -48,6 +49,7 @@ from vacr.workflows import (
     build_failure_documents,
     combine_exit_codes,
     complete_agent_name,
+    find_named_session,
     format_count,
     plan_sealing,
 )
@@ -55,7 +57,7 @@ from vacr.workflows import (
 
 @click.command(no_args_is_help=True, cls=Verb)
 @click.argument("paths", nargs=-1, metavar="[FILE|FOLDER]...", type=PATH)
-@signing_options
+@partial(signing_options, key_required=False, default="the one that vacr init chose")
 @click.option("--service", metavar="URL", help="Transparency log to register in.  [default: none]")
 @service_options
 @click.option(
@@ -133,6 +135,8 @@ def command(
         raise UsageError(
             f"seal writes several files, and {shown} is not a folder", hint="Name a folder: -o DIR/"
         )
+    if options["key"] is None:
+        raise _make_missing_key_error(paths)
     signing = load_signing_settings(**pop_signing_options(options))
     registrar = None
     if service is not None:
@@ -160,6 +164,21 @@ def command(
         )
         return EXIT_NO_SESSION
     return _report_run(documents, report, service, voice)
+
+
+def _make_missing_key_error(paths: Sequence[str]) -> UsageError:
+    """Return the error for a run without a key.
+
+    Raises:
+        VacrError: a session is missing, too. Then a key would not help.
+    """
+    for path in paths:
+        if not path_exists(path):
+            find_named_session(path)
+    return UsageError(
+        "no key to sign with",
+        hint="To choose a key for all commands: vacr init. Or add --key FILE.",
+    )
 
 
 def _report_group(

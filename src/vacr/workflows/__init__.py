@@ -156,7 +156,7 @@ if TYPE_CHECKING:
     from vacr.workflows.settings_files import read_settings_files as read_settings_files
     from vacr.workflows.setup import SetupPlan as SetupPlan
     from vacr.workflows.setup import check_settings_absent as check_settings_absent
-    from vacr.workflows.setup import find_user_name as find_user_name
+    from vacr.workflows.setup import find_own_name as find_own_name
     from vacr.workflows.setup import format_settings as format_settings
     from vacr.workflows.sign import LARGE_FILE_SIZE as LARGE_FILE_SIZE
     from vacr.workflows.sign import VERIFIER_KEY_NAME as VERIFIER_KEY_NAME
@@ -405,7 +405,7 @@ __getattr__, __dir__, __all__ = export_lazily(
         "setup": (
             "SetupPlan",
             "check_settings_absent",
-            "find_user_name",
+            "find_own_name",
             "format_settings",
         ),
         "sign": (

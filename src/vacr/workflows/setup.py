@@ -18,7 +18,7 @@ import json
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -31,9 +31,15 @@ from vacr.files import (
     write_durable_file,
 )
 from vacr.signing import PublicKey, compute_thumbprint, encode_public_pem
-from vacr.verification import ROLE_LOG, ROLE_SIGNER, TrustedParty, parse_trust_store
+from vacr.verification import (
+    ROLE_LOG,
+    ROLE_SIGNER,
+    TrustedParty,
+    format_party,
+    parse_trust_store,
+)
 from vacr.workflows.settings_files import find_own_settings
-from vacr.workflows.trust_places import add_trusted_party, find_own_store
+from vacr.workflows.trust_places import add_trusted_party, find_own_store, remove_trusted_party
 
 _LOG_KEYS_NAME = "log-keys.pem"
 _OWN_FILE_MODE = 0o600
@@ -81,7 +87,7 @@ class SetupPlan:
             UsageError: the trust store has another party with one of the names.
             UnreadableInput: a file cannot be written.
         """
-        _trust(TrustedParty(self.name, (ROLE_SIGNER,), (self.public_key,)), environment)
+        self._trust_signer(environment)
         folder = find_config_folder(environment)
         if self.service is not None and self.log_keys:
             name = f"log {urlsplit(self.service).netloc}"
@@ -94,14 +100,29 @@ class SetupPlan:
         write_durable_file(path.resolve(), text.encode(), _OWN_FILE_MODE)
         return path
 
+    def _trust_signer(self, environment: Mapping[str, str]) -> None:
+        """Add the own key to the user's own store; if it is there under another name, rename it."""
+        party = TrustedParty(self.name, (ROLE_SIGNER,), (self.public_key,))
+        others = _list_own_parties(environment)
+        if self.name not in (other.name for other in others):
+            for other in others:
+                if format_party(replace(party, name=other.name)) == format_party(other):
+                    remove_trusted_party(find_own_store(environment), other.name)
+        _trust(party, environment)
+
+
+def _list_own_parties(environment: Mapping[str, str]) -> Sequence[TrustedParty]:
+    """Return the parties in the user's own store; none if there is no store."""
+    path = find_own_store(environment)
+    return parse_trust_store(path.read_bytes(), str(path)).parties if path.exists() else ()
+
 
 def _trust(party: TrustedParty, environment: Mapping[str, str]) -> None:
     """Add a party to the user's own store, unless the store has these keys for this role."""
     path = find_own_store(environment)
-    known = parse_trust_store(path.read_bytes(), str(path)).parties if path.exists() else ()
     trusted = {
         compute_thumbprint(key)
-        for other in known
+        for other in _list_own_parties(environment)
         if set(party.roles) <= set(other.roles)
         for key in other.keys
     }
@@ -124,7 +145,19 @@ def check_settings_absent(environment: Mapping[str, str] = os.environ) -> None:
         )
 
 
-def find_user_name(environment: Mapping[str, str] = os.environ) -> str:
+def find_own_name(key: PublicKey, environment: Mapping[str, str] = os.environ) -> str:
+    """Return the name of the user's key: in the own trust store, or as git knows the user.
+
+    Without either, it is the name of the account.
+    """
+    thumbprint = compute_thumbprint(key)
+    for party in _list_own_parties(environment):
+        if ROLE_SIGNER in party.roles and thumbprint in map(compute_thumbprint, party.keys):
+            return party.name
+    return _find_user_name(environment)
+
+
+def _find_user_name(environment: Mapping[str, str]) -> str:
     """Return the user's name as git knows it, or else the name of the account."""
     command = ["git", "config", "--get", "user.name"]
     try:
