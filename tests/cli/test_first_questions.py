@@ -180,3 +180,31 @@ def test_session_is_verified_after_it_is_sealed(vacr, name):
     assert "there is no such file" in vacr("inspect", "other.cose").err
     assert vacr("seal", name, "-o", "sealed/").returncode == 0
     assert vacr("verify", "sealed/").returncode == 0
+
+
+@pytest.mark.parametrize("lines", ["0", "0-2", "2-0", "00"])
+def test_lines_begin_at_one(vacr, project, lines):
+    done = vacr("blame", f"app.py:{lines}", cwd=project)
+    assert (done.returncode, "lines begin at 1" in done.err) == (2, True)
+    assert "vacr blame app.py:1" in done.err
+
+
+def test_format_is_suggested_for_json(vacr):
+    done = vacr("list", "--json")
+    assert (done.returncode, "Did you mean '--format json'?" in done.err) == (2, True)
+    done = vacr("list", "--projct", ".")
+    assert (done.returncode, "--project" in done.err) == (2, True)
+
+
+def test_help_is_a_word_for_help(vacr):
+    assert vacr("help").out == vacr("--help").out
+    assert vacr("help", "list").out == vacr("list", "--help").out
+    assert vacr("help", "log", "init").out == vacr("log", "init", "--help").out
+    assert vacr("help").returncode == 0
+    assert vacr("help", "lst").returncode == 2
+
+
+def test_weeks_are_among_the_examples_of_times(vacr):
+    done = vacr("list", "--since", "2 weeks")
+    assert (done.returncode, "2w" in done.err) == (2, True)
+    assert "neither a date" not in vacr("list", "--since", "2w").err

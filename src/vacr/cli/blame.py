@@ -58,7 +58,7 @@ _MAX_POSITIONALS = 2
 _OPTIONAL_SCORE = re.compile(r"(-[A-Za-z]*?)([MC])([0-9]*)")
 
 
-_FILE_AND_LINES = re.compile(r"(.+):([1-9][0-9]{0,8})(?:-([1-9][0-9]{0,8}))?")
+_FILE_AND_LINES = re.compile(r"(.+):([0-9]{1,9})(?:-([0-9]{1,9}))?")
 
 
 class _BlameVerb(Verb):
@@ -320,10 +320,18 @@ def _split_lines(target: tuple[str, ...], repository: str | None) -> tuple[tuple
     """Return the arguments, and the lines of a last one such as `src/app.py:42` or `app.py:4-9`.
 
     The lines are in the form of `-L`, or empty. A file whose name ends so wins.
+
+    Raises:
+        UsageError: there is no such line, because lines begin at 1.
     """
     found = _FILE_AND_LINES.fullmatch(target[-1]) if target else None
     if found is None or Path(repository or "", target[-1]).exists():
         return target, ""
+    if not all(int(number) for number in found.groups()[1:] if number is not None):
+        raise UsageError(
+            f"{target[-1]}: there is no line 0, because lines begin at 1",
+            hint=f"For the first line: vacr blame {found[1]}:1",
+        )
     return (*target[:-1], found[1]), f"{found[2]},{found[3] or found[2]}"
 
 

@@ -88,6 +88,11 @@ class Verb(click.Command):
             apply_settings(ctx, args)
         try:
             return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            has_format = any(param.name == "format" for param in self.params)
+            if error.option_name != "--json" or not has_format:
+                raise
+            raise click.NoSuchOption("--json", None, ["--format json"], ctx) from error
         except click.MissingParameter as error:
             if error.param is None or error.param.name != "key":
                 raise

@@ -194,10 +194,11 @@ def command(
     """Add up the tokens, cost, models, tools, errors and time of sessions, or lines of commits.
 
     Without arguments, all sessions on this machine count, from the index of `vacr search`; --since
-    and --until choose a time, such as 7d. Otherwise the arguments are records, native sessions, or
-    folders of them. If a session was recorded several times, one recording counts: an unmodified
-    one wins, then the agent's own, then the longest. Entries copied from another session are not
-    counted twice. The time of a session is from its first to its last entry.
+    and --until choose a time: `7d` is the last seven days, and `last-week` begins on Monday of last
+    week. Otherwise the arguments are records, native sessions, or folders of them. If a session was
+    recorded several times, one recording counts: an unmodified one wins, then the agent's own, then
+    the longest. Entries copied from another session are not counted twice. The time of a session is
+    from its first to its last entry.
 
     A cost is what the agent states. If it states none, or zero for tokens used, vacr estimates it
     from the list price of the model on that day. The column adds up both: `~` marks a sum with an

@@ -55,6 +55,12 @@ class LazyVerbGroup(click.Group):
         self.headings = headings or {}
         self.moved = moved or {}
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; `help` and `help VERB` mean `--help` and `VERB --help`."""
+        if args and args[0] == "help":
+            args = [*args[1:], "--help"]
+        return super().parse_args(ctx, args)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the verbs, in the order of the help."""
         del ctx
