@@ -142,3 +142,12 @@ def test_subcommands_are_listed_in_the_order_of_use(verb, subcommands):
 def test_exit_code_of_every_error_is_listed():
     families = {VacrError, *VacrError.__subclasses__()}
     assert {family.exit_code for family in families} <= EXIT_CODES.keys()
+
+
+def test_arguments_and_options_have_a_name_and_a_meaning():
+    for page in PAGES.glob("*.md"):
+        for line in page.read_text().splitlines():
+            cells = [cell.strip() for cell in line.replace("\\|", "/").split("|")[1:-1]]
+            if len(cells) in (2, 4) and cells[0].startswith("`"):
+                assert cells[0].count("[") == cells[0].count("]"), (page.name, line)
+                assert cells[1], (page.name, line)

@@ -14,8 +14,20 @@ _SEVERAL = -1
 
 def arguments(found: Iterable[click.Argument]) -> str:
     """Write the arguments of a verb."""
-    rows = "".join(f"| {_code(_named(argument))} | {_how_many(argument)} |\n" for argument in found)
+    rows = "".join(
+        f"| {_code(name)} | {how_many} |\n"
+        for argument in found
+        for name, how_many in _list_places(argument)
+    )
     return f"| argument | how many |\n| --- | --- |\n{rows}"
+
+
+def _list_places(argument: click.Argument) -> list[tuple[str, str]]:
+    """Return the name of an argument, and how many there may be; for `[A] [B]`, both places."""
+    parts = (argument.metavar or "").split()
+    if len(parts) > 1 and all(part.startswith("[") for part in parts):
+        return [(part.strip("[]"), "one, or none") for part in parts]
+    return [(_named(argument), _how_many(argument))]
 
 
 def _named(argument: click.Argument) -> str:

@@ -150,7 +150,13 @@ def _git_blame_options(function: F) -> F:
         ),
         # Editors pass these; they do not change what we print.
         *(
-            click.option(flag, is_flag=True, expose_value=False, hidden=True)
+            click.option(
+                flag,
+                is_flag=True,
+                expose_value=False,
+                hidden=True,
+                help="Accepted, because editors pass it to git blame; changes nothing.",
+            )
             for flag in ["-t", "-b", "-f", "-n"]
         ),
     )

@@ -13,7 +13,13 @@ from vacr.files import find_state_folder
 
 
 @click.command(cls=Verb)
-@click.option("--stdio", is_flag=True, expose_value=False, hidden=True)
+@click.option(
+    "--stdio",
+    is_flag=True,
+    expose_value=False,
+    hidden=True,
+    help="Accepted, because editors pass it to servers; changes nothing.",
+)
 def command() -> int:
     """Show in an editor which agent wrote a line, and why, by the Language Server Protocol.
 

@@ -42,7 +42,7 @@ def parse_moment(text: str, option: str, now: datetime, *, is_end: bool = False)
     except (ValueError, OverflowError, OSError) as error:
         raise UsageError(
             f"{option} {text}: neither a date nor a time",
-            hint=f"For example: {option} 2026-03-14, yesterday, last-week, 3d (three days ago), or 2w",
+            hint=f"For example: {option} 2026-03-14, yesterday, last-week, 3d (days ago), or 2w",
         ) from error
 
 
