@@ -48,6 +48,7 @@ OUTPUT_SCHEMA_VERSION = "1"
 _STDERR = 2
 _DEFAULT_WIDTH = 120
 _MIN_LAST_COLUMN_WIDTH = 20
+_WORD_ENDS = "/-_. "
 _MIN_PATH_WIDTH = 12
 _TERMINAL_CONTROL_PATTERN = re.compile(
     "[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]"
@@ -328,6 +329,23 @@ def truncate_start(text: str, width: int) -> str:
     if 0 < part < len(end) // 2 and not text.endswith(f"/{end}"):
         end = end[part:]
     return f"…{end}"
+
+
+def truncate_path(path: str, width: int) -> str:
+    """Return a path, or `…` and its last parts if it is too wide; no word is cut at its start.
+
+    If the last part alone is too wide, return its beginning and `…`.
+    """
+    path = path.rstrip("/") or path
+    shown = truncate_start(path, width)
+    end = shown.removeprefix("…")
+    if shown == path or path.endswith(f"/{end}"):
+        return shown
+    part = end.find("/")
+    if part < 0:
+        return cut_to_width(path.rpartition("/")[2], width)
+    before = path[-len(end) - 1]
+    return shown if before in _WORD_ENDS or end[0] in _WORD_ENDS else f"…{end[part:]}"
 
 
 def measure_width(text: str) -> int:

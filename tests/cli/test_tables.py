@@ -2,7 +2,13 @@
 
 import pytest
 
-from vacr.console import align_columns, get_terminal_width, truncate_start, wrap_to_width
+from vacr.console import (
+    align_columns,
+    get_terminal_width,
+    truncate_path,
+    truncate_start,
+    wrap_to_width,
+)
 
 
 @pytest.mark.parametrize(
@@ -40,6 +46,19 @@ def test_end_of_a_path_is_kept():
     assert truncate_start("/home/mira/invoice", 13) == "…mira/invoice"
     assert truncate_start("qwen/coder-30b/long-name", 20) == "…coder-30b/long-name"
     assert truncate_start("a/very-long-name/b", 12) == "…long-name/b"
+
+
+def test_no_word_of_a_path_is_cut_at_its_start():
+    assert truncate_path("/home/nora", 10) == "/home/nora"
+    assert truncate_path("~/src/EveryProcess/agentv", 16) == "…/agentv"
+    assert truncate_path("~/src/every-process/agentv", 15) == "…process/agentv"
+    assert truncate_path("~/src/EveryProcess/agentv", 20) == "…EveryProcess/agentv"
+    assert truncate_path("/home/mira/invoice", 16) == "…/mira/invoice"
+    assert truncate_path("/home/mira/EveryProcessOfAgents", 16) == "EveryProcessOfA…"
+    assert truncate_path("/home/mira/every-process-of-agents", 16) == "every-process-o…"
+    assert truncate_path("/日本語", 6) == "日本…"
+    assert truncate_path("/home/mira/EveryProcess/", 8) == "EveryPr…"
+    assert truncate_path("/", 8) == "/"
 
 
 def test_only_a_terminal_has_a_width(tmp_path):

@@ -29,7 +29,7 @@ from rich.cells import cell_len
 from vacr.agents import load_agents
 from vacr.cli.options import EXIT_NO_SESSION, Verb, streaming_voice_options
 from vacr.cli.selection import Selection, selection_options
-from vacr.console import Voice, align_columns, get_terminal_width, show_job_progress, truncate_start
+from vacr.console import Voice, align_columns, get_terminal_width, show_job_progress, truncate_path
 from vacr.discovery import SessionSummary, list_sessions, list_store_roots
 from vacr.errors import UnreadableInput, escape_unprintable
 from vacr.workflows import (
@@ -257,7 +257,7 @@ def format_session_table(sessions: list[SessionWithSubAgents], width: int | None
         project = abbreviate_home(session.project) or _UNKNOWN
         if width is not None:
             project_width = max(_MIN_PROJECT_WIDTH, width // 5)
-            project = truncate_start(escape_unprintable(project), project_width)
+            project = truncate_path(escape_unprintable(project), project_width)
         size = _UNKNOWN if session.size is None else format_size(session.size)
         shown_sizes = [] if is_narrow else [size]
         copied = "(also by vacr acp) " if session.copies else ""
