@@ -56,7 +56,8 @@ def test_no_word_of_a_path_is_cut_at_its_start():
     assert truncate_path("/home/mira/invoice", 16) == "…/mira/invoice"
     assert truncate_path("/home/mira/EveryProcessOfAgents", 16) == "EveryProcessOfA…"
     assert truncate_path("/home/mira/every-process-of-agents", 16) == "every-process-o…"
-    assert truncate_path("/日本語", 6) == "日本…"
+    assert truncate_path("/日本語", 6) == "日本語"
+    assert truncate_path("/日本語", 5) == "日本…"
     assert truncate_path("/home/mira/EveryProcess/", 8) == "EveryPr…"
     assert truncate_path("/", 8) == "/"
 
