@@ -16,10 +16,6 @@ The newest session comes first. Sub-agents are counted with the session that sta
 from __future__ import annotations
 
 import sys
-import time
-from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import ExitStack
 from datetime import UTC, datetime
 from typing import Any
 
@@ -28,16 +24,20 @@ from rich.cells import cell_len
 
 from vacr.agents import load_agents
 from vacr.cli.options import EXIT_NO_SESSION, Verb, streaming_voice_options
-from vacr.cli.selection import Selection, selection_options
-from vacr.console import Voice, align_columns, get_terminal_width, show_job_progress, truncate_path
-from vacr.discovery import SessionSummary, list_sessions, list_store_roots
+from vacr.cli.selection import (
+    Selection,
+    SessionWithSubAgents,
+    list_newest_sessions,
+    selection_options,
+)
+from vacr.console import Voice, align_columns, get_terminal_width, truncate_path
+from vacr.discovery import SessionSummary, list_store_roots
 from vacr.errors import UnreadableInput, escape_unprintable
 from vacr.workflows import (
     abbreviate_home,
     complete_agent_name,
     format_count,
     format_size,
-    join_relayed_sessions,
     shorten_session_ids,
 )
 
@@ -47,8 +47,6 @@ _MIN_PROJECT_WIDTH = 15
 _WIDE_TERMINAL = 120
 _NARROW_TERMINAL = 100
 _UNKNOWN = "–"
-
-SessionWithSubAgents = tuple[SessionSummary, list[SessionSummary]]
 
 
 @click.command(cls=Verb)
@@ -92,7 +90,7 @@ def command(
     selection = Selection(agent, project, repo, since, until)
     sessions = list_newest_sessions(agent, voice, failed)
     if selection != Selection(agent):
-        sessions = select_sessions(sessions, selection, voice)
+        sessions = selection.select_sessions(sessions, voice)
     sessions = sessions[:limit]
     documents = [build_session_document(*session) for session in sessions]
     errors = [{"path": error.where, "error": error.message} for error in failed]
@@ -120,89 +118,6 @@ def command(
             lines += [f"  also {path}" for path in session.copies]
     voice.results(lines)
     return 0
-
-
-def select_sessions(
-    sessions: list[SessionWithSubAgents], selection: Selection, voice: Voice
-) -> list[SessionWithSubAgents]:
-    """Return the sessions of a project, a repository or a time. Only a repository needs the index.
-
-    Raises:
-        UsageError: a time is wrong.
-        UnreadableInput: the index cannot be used.
-    """
-    query = selection.build_query()
-    named = set(selection.choose((), voice)) if selection.repo else None
-    below = query.project.rstrip("/") + "/"
-    selected = []
-    for session, sub_agents in sessions:
-        begun = session.start if session.start is not None else session.updated
-        used = session.updated if session.updated is not None else session.start
-        if (
-            (not query.project or f"{session.project.rstrip('/')}/".startswith(below))
-            and (query.since_ms is None or (used is not None and used >= query.since_ms))
-            and (query.until_ms is None or (begun is not None and begun < query.until_ms))
-            and (named is None or not named.isdisjoint((session.path, session.session_id)))
-        ):
-            selected.append((session, sub_agents))
-    return selected
-
-
-def list_newest_sessions(
-    agent: str | None, voice: Voice, failed: list[UnreadableInput] | None = None
-) -> list[SessionWithSubAgents]:
-    """Return the sessions on this machine, the newest first, each with its sub-agents.
-
-    With `agent`, only sessions of that agent. A session that `vacr acp` recorded, and that its
-    agent keeps, too, is there once. An error for each store that cannot be read is appended to
-    `failed`, unless that is `None`. The list may be empty. `voice` shows the progress if the search
-    takes long.
-
-    Raises:
-        UsageError: the agent is unknown.
-    """
-    found = _show_search(list_sessions(agent, failed=failed), voice)
-    sessions = join_relayed_sessions(found)
-    sessions.sort(key=lambda session: (-(session.updated or 0), session.path, session.session_id))
-    parents = {
-        session.session_id: session.parent
-        for session in sessions
-        if session.parent != session.session_id
-    }
-    roots: list[SessionSummary] = []
-    sub_agents = defaultdict[str, list[SessionSummary]](list)
-    for session in sessions:
-        root = _find_root_session(session.session_id, parents)
-        (roots if root == session.session_id else sub_agents[root]).append(session)
-    return [(session, sub_agents[session.session_id]) for session in roots]
-
-
-def _show_search(sessions: Iterator[SessionSummary], voice: Voice) -> Iterator[SessionSummary]:
-    """Yield the sessions; show how many were found once the search takes longer than a second."""
-    begun = time.monotonic()
-    with ExitStack() as stack:
-        show = None
-        for number, session in enumerate(sessions, 1):
-            if show is None and time.monotonic() - begun > 1:
-                show = stack.enter_context(show_job_progress("reading sessions", voice))
-            if show is not None:
-                show(number, 0)
-            yield session
-
-
-def _find_root_session(session_id: str, parents: dict[str, str | None]) -> str:
-    """Return the id of the session at the top: the parent of a sub-agent may be one, too.
-
-    `parents` maps each session id to its parent. A session without a known parent is its own root.
-    """
-    visited = {session_id}
-    while (parent := parents.get(session_id)) in parents:
-        if parent in visited:
-            # Sessions that name each other as parents have no root.
-            return min(visited)
-        visited.add(str(parent))
-        session_id = str(parent)
-    return session_id
 
 
 def build_session_document(

@@ -25,12 +25,7 @@ from typing import Any
 
 import click
 
-from vacr.cli.list import (
-    SessionWithSubAgents,
-    describe_session_folders,
-    format_session_table,
-    list_newest_sessions,
-)
+from vacr.cli.list import describe_session_folders, format_session_table
 from vacr.cli.options import (
     EXIT_FINDINGS,
     EXIT_NO_SESSION,
@@ -41,6 +36,7 @@ from vacr.cli.options import (
     streaming_voice_options,
 )
 from vacr.cli.report import RecordingReport
+from vacr.cli.selection import SessionWithSubAgents, list_newest_sessions
 from vacr.console import Voice, get_terminal_width, print_message, show_progress, write_bytes
 from vacr.discovery import SessionSummary
 from vacr.errors import UsageError

@@ -13,7 +13,10 @@ paths, those that lie there. With `latest`, the first one that `vacr list` shows
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -21,13 +24,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vacr.cli.options import PATH, F, complete_agent
-from vacr.console import Voice
+from vacr.console import Voice, show_job_progress
+from vacr.discovery import SessionSummary, list_sessions
 from vacr.errors import UnreadableInput, UsageError
 from vacr.files import make_absolute
-from vacr.workflows import LATEST, complete_agent_name, parse_moment
+from vacr.workflows import LATEST, complete_agent_name, join_relayed_sessions, parse_moment
 
 if TYPE_CHECKING:
     from vacr.archive import SourceQuery
+
+SessionWithSubAgents = tuple[SessionSummary, list[SessionSummary]]
 
 EXIT_NO_SELECTION = 1
 _NO_MATCH = "no sessions match"
@@ -140,21 +146,105 @@ class Selection:
         # A path with several sessions does not name one of them, but its id does.
         return tuple(dict.fromkeys(session or path for path, session in sources))
 
+    def select_sessions(
+        self, sessions: list[SessionWithSubAgents], voice: Voice
+    ) -> list[SessionWithSubAgents]:
+        """Return the sessions of the project, the repository and the time.
+
+        Only a repository needs the index.
+
+        Raises:
+            UsageError: a time is wrong.
+            UnreadableInput: the index cannot be used.
+        """
+        query = self.build_query()
+        named = set(self.choose((), voice)) if self.repo else None
+        below = query.project.rstrip("/") + "/"
+        selected = []
+        for session, sub_agents in sessions:
+            begun = session.start if session.start is not None else session.updated
+            used = session.updated if session.updated is not None else session.start
+            if (
+                (not query.project or f"{session.project.rstrip('/')}/".startswith(below))
+                and (query.since_ms is None or (used is not None and used >= query.since_ms))
+                and (query.until_ms is None or (begun is not None and begun < query.until_ms))
+                and (named is None or not named.isdisjoint((session.path, session.session_id)))
+            ):
+                selected.append((session, sub_agents))
+        return selected
+
     def _find_latest(self, voice: Voice) -> str:
         """Return the path or id of the session that `vacr list` shows first with these options.
+
+        A sub-agent's session does not count, even if the list does not show its parent.
 
         Raises:
             UsageError: an option is wrong.
             UnreadableInput: the index cannot be used, or no session matches.
         """
-        from vacr.cli.list import list_newest_sessions, select_sessions
-
         agent = complete_agent_name(self.agent) if self.agent is not None else None
-        sessions = select_sessions(list_newest_sessions(agent, voice), self, voice)
-        if not sessions:
+        found = self.select_sessions(list_newest_sessions(agent, voice), voice)
+        latest = next((session for session, _ in found if session.parent is None), None)
+        if latest is None:
             raise _NoSelection(_NO_MATCH, hint=_LIST_HINT)
-        latest, _ = sessions[0]
         return latest.session or latest.path
+
+
+def list_newest_sessions(
+    agent: str | None, voice: Voice, failed: list[UnreadableInput] | None = None
+) -> list[SessionWithSubAgents]:
+    """Return the sessions on this machine, the newest first, each with its sub-agents.
+
+    With `agent`, only sessions of that agent. A session that `vacr acp` recorded, and that its
+    agent keeps, too, is there once. An error for each store that cannot be read is appended to
+    `failed`, unless that is `None`. The list may be empty. `voice` shows the progress if the search
+    takes long.
+
+    Raises:
+        UsageError: the agent is unknown.
+    """
+    found = _show_search(list_sessions(agent, failed=failed), voice)
+    sessions = join_relayed_sessions(found)
+    sessions.sort(key=lambda session: (-(session.updated or 0), session.path, session.session_id))
+    parents = {
+        session.session_id: session.parent
+        for session in sessions
+        if session.parent != session.session_id
+    }
+    roots: list[SessionSummary] = []
+    sub_agents = defaultdict[str, list[SessionSummary]](list)
+    for session in sessions:
+        root = _find_root_session(session.session_id, parents)
+        (roots if root == session.session_id else sub_agents[root]).append(session)
+    return [(session, sub_agents[session.session_id]) for session in roots]
+
+
+def _show_search(sessions: Iterator[SessionSummary], voice: Voice) -> Iterator[SessionSummary]:
+    """Yield the sessions; show how many were found once the search takes longer than a second."""
+    begun = time.monotonic()
+    with ExitStack() as stack:
+        show = None
+        for number, session in enumerate(sessions, 1):
+            if show is None and time.monotonic() - begun > 1:
+                show = stack.enter_context(show_job_progress("reading sessions", voice))
+            if show is not None:
+                show(number, 0)
+            yield session
+
+
+def _find_root_session(session_id: str, parents: dict[str, str | None]) -> str:
+    """Return the id of the session at the top: the parent of a sub-agent may be one, too.
+
+    `parents` maps each session id to its parent. A session without a known parent is its own root.
+    """
+    visited = {session_id}
+    while (parent := parents.get(session_id)) in parents:
+        if parent in visited:
+            # Sessions that name each other as parents have no root.
+            return min(visited)
+        visited.add(str(parent))
+        session_id = str(parent)
+    return session_id
 
 
 def asks_for_latest(paths: Sequence[str]) -> bool:

@@ -50,10 +50,10 @@ from vacr.workflows.sealed_source import (
     encode_sealed_source,
     matches_source,
 )
-from vacr.workflows.session_names import LIST_HINT
 
 _BUG_EXIT_CODE = 70
 _REPLACE_HINT = "Write elsewhere with -o, or add --overwrite to replace it."
+_LIST_HINT = "To list sessions with their ids: vacr list"
 _SEPARATE_HINT = "Record them one by one, into different folders: -o FOLDER/"
 
 
@@ -216,7 +216,7 @@ def _process_sessions(
     """
     options = task.options
     if task.missing:
-        outcome.add_error(UnreadableInput(task.missing, where=task.path, hint=LIST_HINT))
+        outcome.add_error(UnreadableInput(task.missing, where=task.path, hint=_LIST_HINT))
         return
     try:
         with pause_garbage_collector():

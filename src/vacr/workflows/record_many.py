@@ -49,7 +49,11 @@ from vacr.workflows.record import (
     record_place,
     record_places,
 )
-from vacr.workflows.session_names import describe_missing_input, find_named_session
+from vacr.workflows.session_names import (
+    describe_missing_input,
+    find_named_session,
+    is_too_short_id,
+)
 
 PoolFactory = Callable[[int], Executor]
 """Starts a pool with a number of workers."""
@@ -96,7 +100,7 @@ def _plan_named_task(path: str, folder: str, options: RecordingOptions) -> Recor
         return plan_file_task(path, folder, None, options)
     try:
         place = find_named_session(path)
-        missing = describe_missing_input(path)
+        missing = describe_missing_input(path) if is_too_short_id(path) else ""
     except UnreadableInput as error:
         place, missing = None, error.message
     if place is None:

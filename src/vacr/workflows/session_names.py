@@ -29,7 +29,7 @@ from vacr.errors import UnreadableInput, UsageError
 from vacr.files import find_state_folder, make_absolute
 
 LATEST = "latest"
-LIST_HINT = "To list sessions with their ids: vacr list"
+_LIST_HINT = "To list sessions with their ids: vacr list"
 _MAX_CANDIDATES = 5
 _MIN_SHOWN_LENGTH = 8
 _MIN_ID_LENGTH = 4
@@ -56,9 +56,14 @@ def find_named_session(
     return SessionPlace(summary.path, Path(summary.path).name, summary.session)
 
 
+def is_too_short_id(name: str) -> bool:
+    """Return whether a name looks like the beginning of an id, but is too short for one."""
+    return _SHORT_ID_PATTERN.fullmatch(name) is not None
+
+
 def describe_missing_input(name: str) -> str:
     """Return why an input cannot be read that is neither a path nor has the form of a name."""
-    if _SHORT_ID_PATTERN.fullmatch(name):
+    if is_too_short_id(name):
         return f"{_NO_FILE}, and the id of a session needs at least {_MIN_ID_LENGTH} characters"
     return _NO_FILE
 
@@ -102,9 +107,9 @@ def find_session_id(name: str, environment: Mapping[str, str] = os.environ) -> s
     summary = _find_summary(name, environment)
     if summary is None:
         reason = "no session has this id"
-        if _SHORT_ID_PATTERN.fullmatch(name):
+        if is_too_short_id(name):
             reason = describe_missing_input(name)
-        raise UnreadableInput(reason, where=name, hint=LIST_HINT)
+        raise UnreadableInput(reason, where=name, hint=_LIST_HINT)
     return summary.session_id
 
 
@@ -178,7 +183,7 @@ def _find_latest_session(agent: str | None, environment: Mapping[str, str]) -> S
     sessions = join_relayed_sessions(found)
     if not sessions:
         whose = f" of {agent}" if agent else ""
-        raise UnreadableInput(f"no sessions{whose} found on this machine", hint=LIST_HINT)
+        raise UnreadableInput(f"no sessions{whose} found on this machine", hint=_LIST_HINT)
     return max(sessions, key=lambda session: (session.updated or 0, session.path))
 
 
@@ -210,7 +215,7 @@ def _find_session_by_id(name: str, environment: Mapping[str, str]) -> SessionSum
         raise UnreadableInput(
             f"{_NO_FILE}, and no session with this id",
             where=name,
-            hint=LIST_HINT,
+            hint=_LIST_HINT,
         )
     if len(candidates) > 1:
         ids = ", ".join(summary.session_id for summary in candidates[:_MAX_CANDIDATES])
