@@ -7,6 +7,9 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -49,18 +52,82 @@ def test_failed_write_changes_nothing(tmp_path):
     assert [(tmp_path / name).read_bytes() for name in list_names(tmp_path)] == [b"1", b"1"]
 
 
-def test_interrupt_leaves_all_files_or_none(tmp_path, monkeypatch):
+@pytest.fixture
+def idle_thread():
+    """Let a thread wait, which the system may give a signal for the process to."""
+    end = threading.Event()
+    thread = threading.Thread(target=end.wait)
+    thread.start()
+    yield
+    end.set()
+    thread.join()
+
+
+@pytest.fixture
+def raise_on_sigterm():
+    def stop(number, _):
+        raise SystemExit(number)
+
+    before = signal.signal(signal.SIGTERM, stop)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+def interrupt_each_move(monkeypatch, *numbers):
     move = writing._move_into_place
 
     def interrupt_and_move(temporary, output):
-        os.kill(os.getpid(), signal.SIGINT)
+        for number in numbers:
+            os.kill(os.getpid(), number)
+        time.sleep(0.05)  # so that another thread can receive the signal
         move(temporary, output)
 
     monkeypatch.setattr(writing, "_move_into_place", interrupt_and_move)
+
+
+@pytest.mark.parametrize("threads", [[], ["idle_thread"]], ids=["one thread", "two threads"])
+@pytest.mark.parametrize(
+    ("number", "raised"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)]
+)
+@pytest.mark.usefixtures("raise_on_sigterm")
+def test_interrupt_leaves_all_files_or_none(
+    tmp_path, monkeypatch, request, threads, number, raised
+):
+    for name in threads:
+        request.getfixturevalue(name)
+    interrupt_each_move(monkeypatch, number)
+    handler = signal.getsignal(number)
     outputs = [OutputFile(tmp_path / name, [b"1"]) for name in ("a", "b", "c")]
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(raised):
         write_files_atomically(outputs)
     assert list_names(tmp_path) == ["a", "b", "c"]
+    assert signal.getsignal(number) is handler
+
+
+@pytest.mark.usefixtures("raise_on_sigterm")
+def test_two_signals_leave_no_handler_replaced(tmp_path, monkeypatch):
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    interrupt_each_move(monkeypatch, *numbers)
+    handlers = [signal.getsignal(number) for number in numbers]
+    with pytest.raises((KeyboardInterrupt, SystemExit)):
+        write_file_atomically(tmp_path / "a", [b"1"])
+    assert list_names(tmp_path) == ["a"]
+    assert [signal.getsignal(number) for number in numbers] == handlers
+
+
+def test_files_are_written_outside_the_main_thread(tmp_path):
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(write_file_atomically, tmp_path / "a", [b"1"]).result()
+    assert list_names(tmp_path) == ["a"]
+
+
+def test_output_that_another_needs_as_its_folder_is_refused_before_any_move(tmp_path):
+    (tmp_path / "link").symlink_to("a")
+    for name in ("a", "link"):
+        paths = [tmp_path / "0", tmp_path / name, tmp_path / "a" / "deep" / "b"]
+        with pytest.raises(UnreadableInput, match=r"/a: cannot be written: .*/a/deep/b needs"):
+            write_files_atomically([OutputFile(path, [b"1"]) for path in paths])
+        assert list_names(tmp_path) == ["link"]
 
 
 def test_more_files_are_written_than_may_be_open_at_first(tmp_path):
@@ -71,6 +138,33 @@ def test_more_files_are_written_than_may_be_open_at_first(tmp_path):
         write_files_atomically([OutputFile(tmp_path / name, [b"1"]) for name in names])
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert list_names(tmp_path) == names
+
+
+def test_limit_of_open_files_is_raised_as_far_as_the_kernel_allows(tmp_path, monkeypatch):
+    """macOS has no hard limit by default, and yet refuses more than the kernel's maximum."""
+    get_limit, set_limit = resource.getrlimit, resource.setrlimit
+    limits = get_limit(resource.RLIMIT_NOFILE)
+    largest = 250
+
+    def refuse_more_than_largest(which, wanted):
+        if wanted[0] > largest:
+            raise ValueError("current limit exceeds maximum limit")
+        set_limit(which, (wanted[0], limits[1]))
+
+    def get_infinite_hard_limit(which):
+        return get_limit(which)[0], resource.RLIM_INFINITY
+
+    set_limit(resource.RLIMIT_NOFILE, (100, limits[1]))
+    try:
+        with monkeypatch.context() as patched:
+            patched.setattr(resource, "setrlimit", refuse_more_than_largest)
+            patched.setattr(resource, "getrlimit", get_infinite_hard_limit)
+            names = [f"{number:03}" for number in range(150)]
+            write_files_atomically([OutputFile(tmp_path / name, [b"1"]) for name in names])
+        assert get_limit(resource.RLIMIT_NOFILE)[0] == largest
+    finally:
+        set_limit(resource.RLIMIT_NOFILE, limits)
     assert list_names(tmp_path) == names
 
 

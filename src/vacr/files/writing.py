@@ -27,6 +27,7 @@ import signal
 import stat
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -98,47 +99,98 @@ def write_file_atomically(
 def write_files_atomically(outputs: list[OutputFile]) -> None:
     """Write all files under temporary names, and then move each into place.
 
-    If one cannot be written, none is moved. Ctrl-C counts before the moves or after all of them.
+    If one cannot be written, none is moved. Ctrl-C takes effect before the first move or after the
+    last.
 
     Raises:
-        UnreadableInput: a file cannot be written.
+        UnreadableInput: a file cannot be written; or it cannot be moved, and files before it are
+            already in place.
         FileExistsError: a file that must be new exists; files before it are already in place.
     """
+    _check_not_folder_of_another(outputs)
     _allow_open_files(len(outputs) + _SPARE_OPEN_FILES)
     with ExitStack() as unfinished:
         written = [(output, _write_temporary_file(output, unfinished)) for output in outputs]
-        with _hold_signals_back():
+        with _delay_signals():
             for output, temporary in written:
                 if temporary is not None:
                     _move_into_place(temporary, output)
 
 
+def _check_not_folder_of_another(outputs: list[OutputFile]) -> None:
+    """Check that no output has the path of a folder that another output needs.
+
+    Raises:
+        UnreadableInput: one has.
+    """
+    paths = [Path(os.path.realpath(output.path)) for output in outputs]
+    folders: set[Path] = set()
+    for path in paths:
+        if path.parent not in folders:
+            folders.update(path.parents)
+    for path in paths:
+        if path in folders:
+            inner = next(other for other in paths if path in other.parents)
+            reason = f"cannot be written: {inner} needs a folder of this name"
+            raise UnreadableInput(reason, where=str(path))
+
+
 @contextmanager
-def _hold_signals_back() -> Iterator[None]:
-    """Let Ctrl-C and a request to end wait until the block is done."""
-    if sys.platform == "win32":
+def _delay_signals() -> Iterator[None]:
+    """Let Ctrl-C and a request to end wait until the block is done.
+
+    Outside the main thread this does nothing: Python handles signals in that thread alone.
+    """
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    # Each has its own context, so that one that ends the program does not keep the other replaced.
+    with _delay_signal(signal.SIGINT), _delay_signal(signal.SIGTERM):
+        yield
+
+
+@contextmanager
+def _delay_signal(number: signal.Signals) -> Iterator[None]:
+    """Replace the handler of a signal during the block, and raise the signal again afterwards.
+
+    Blocking the signal in this thread is not enough: the system gives it to another one.
+    """
+    handler = signal.getsignal(number)
+    if handler is None:  # not set by Python, which could not set it back
+        yield
+        return
+    received: list[int] = []
     try:
+        signal.signal(number, lambda caught, _: received.append(caught))
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(number, handler)
+        if received:
+            signal.raise_signal(number)
 
 
 def _allow_open_files(count: int) -> None:
     """Raise this process's limit of open files to `count`, as far as the system allows.
 
     Each temporary file stays open until it is moved, because an open file can hold a lock. The
-    usual limit is 1,024 files, and 256 on macOS.
+    usual limit is 1,024 files, and 256 on macOS. The raised limit stays, and child processes
+    inherit it.
     """
     if sys.platform == "win32":
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = count if hard == resource.RLIM_INFINITY else min(count, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        with suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    if soft == resource.RLIM_INFINITY:
+        return
+    # The kernel may refuse less than the hard limit: find the largest limit that it allows.
+    allowed, refused, limit = soft, wanted + 1, wanted
+    while allowed < limit:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+            allowed = limit
+        except (OSError, ValueError):
+            refused = limit
+        limit = (allowed + refused) // 2
 
 
 def discard_unfinished_files() -> None:
