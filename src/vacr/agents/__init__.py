@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from vacr.agents.file_tools import RunShell as RunShell
     from vacr.agents.file_tools import ShellOutput as ShellOutput
     from vacr.agents.file_tools import ShellResult as ShellResult
+    from vacr.agents.file_tools import get_patch_text as get_patch_text
     from vacr.agents.file_tools import is_absolute_path as is_absolute_path
     from vacr.agents.file_tools import is_unknown_file_tool as is_unknown_file_tool
     from vacr.agents.file_tools import parse_patch_actions as parse_patch_actions
@@ -148,6 +149,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "RunShell",
             "ShellOutput",
             "ShellResult",
+            "get_patch_text",
             "is_absolute_path",
             "is_unknown_file_tool",
             "parse_patch_actions",

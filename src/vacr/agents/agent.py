@@ -552,7 +552,7 @@ class Agent:
         """Yield the changes that a call of a patch tool made."""
         from vacr.agents.file_tools import get_patch_text, parse_patch_actions
 
-        text = get_patch_text(call)
+        text = get_patch_text(call.input)
         return () if text is None else parse_patch_actions(text)
 
     def search_results(self, call: ToolCall) -> Iterable[FileAction]:

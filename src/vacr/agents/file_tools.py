@@ -168,7 +168,7 @@ def _derive_unreported_actions(call: ToolCall, effect: ToolEffect) -> Iterator[F
     """Yield the requested changes of a call whose result the agent never records."""
     path = get_text_argument(call.input, PATH_ARGUMENTS)
     if effect is ToolEffect.PATCH:
-        for file in parse_apply_patch(get_patch_text(call) or ""):
+        for file in parse_apply_patch(get_patch_text(call.input) or ""):
             yield UnplacedEdit(file.path)
     elif path is None:
         return
@@ -316,11 +316,11 @@ def _derive_unplaced_edit(agent: Agent, call: ToolCall, path: str) -> Iterator[F
 # --- patches ---
 
 
-def get_patch_text(call: ToolCall) -> str | None:
-    """Return the patch that a call asks to apply, or `None` if it has none."""
-    if isinstance(call.input, str):
-        return call.input
-    return get_text_argument(call.input, PATCH_ARGUMENTS)
+def get_patch_text(arguments: Any) -> str | None:
+    """Return the patch in the arguments of a call, or `None` if they have none."""
+    if isinstance(arguments, str):
+        return arguments
+    return get_text_argument(arguments, PATCH_ARGUMENTS)
 
 
 def parse_patch_actions(text: str) -> Iterator[FileAction]:

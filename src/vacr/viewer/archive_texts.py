@@ -19,8 +19,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from vacr.model import JsonObject
-from vacr.viewer.call_summaries import list_input_texts
-from vacr.viewer.content import OtherPart, TextPart
+from vacr.viewer.content import OtherPart, TextPart, list_input_texts
 from vacr.viewer.rows import ASSISTANT_ROW, TOOL_ROW, USER_ROW, Row, build_rows
 
 SearchText = tuple[str, str, int, str]

@@ -9,20 +9,24 @@
     >>> summarise_tool_call("TodoWrite", {"todos": steps})
     '1 of 2 done: Fix'
 
-Agents name the same argument in many ways, so the names of all are tried in the order of what they
-tell a reader. The page has the same tables.
+Agents name the same argument in many ways, so the names of all are tried, the most informative
+first. The page has the same tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from vacr.agents import COMMAND_ARGUMENTS, PATH_ARGUMENTS, ToolEffect, get_text_argument
+from vacr.agents import (
+    COMMAND_ARGUMENTS,
+    PATH_ARGUMENTS,
+    ToolEffect,
+    get_patch_text,
+    get_text_argument,
+)
 from vacr.edits import parse_apply_patch
 from vacr.model import JsonObject
-from vacr.viewer.content import format_json, format_value
-from vacr.viewer.diffs import get_patch_text
+from vacr.viewer.content import format_json
 
 SEARCH_ARGUMENTS = ("pattern", "query", "url", "search_term", "file_name")
 LIST_ARGUMENTS = ("commands", "files", "paths", "urls", "questions")
@@ -89,7 +93,7 @@ def shorten_line(text: str) -> str:
 def _choose_summary(tool: str, arguments: Any) -> str:
     """Return the most telling argument of a call in full; empty if it has no arguments."""
     if "patch" in tool.lower():
-        text = get_patch_text(arguments)
+        text = get_patch_text(arguments) or ""
         return ", ".join(file.to or file.path for file in parse_apply_patch(text)) or text
     if isinstance(arguments, str):
         return arguments
@@ -140,15 +144,3 @@ def _summarise_plan(arguments: JsonObject) -> str:
     begun = [step for step in open_steps if step["status"] in _BEGUN_STATUSES]
     current = get_text_argument(next(iter(begun or open_steps), {}), STEP_ARGUMENTS)
     return f"{done} of {len(steps)} done" + (f": {current}" if current else "")
-
-
-def list_input_texts(arguments: Any) -> Iterator[tuple[str, str]]:
-    """Yield name and text of each argument of a call.
-
-    Arguments that are one value, not an object, have an empty name.
-    """
-    if isinstance(arguments, dict):
-        for name, value in arguments.items():
-            yield format_value(name), format_value(value)
-    elif arguments is not None:
-        yield "", format_value(arguments)

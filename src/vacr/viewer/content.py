@@ -369,6 +369,18 @@ def format_value(value: Any) -> str:
     return value if isinstance(value, str) else format_json(value)
 
 
+def list_input_texts(arguments: Any) -> Iterator[tuple[str, str]]:
+    """Yield name and text of each argument of a call.
+
+    Arguments that are one value, not an object, have an empty name.
+    """
+    if isinstance(arguments, dict):
+        for name, value in arguments.items():
+            yield format_value(name), format_value(value)
+    elif arguments is not None:
+        yield "", format_value(arguments)
+
+
 def make_visible(text: str) -> str:
     """Return a text whose invisible characters are escaped, except line feeds and blanks.
 

@@ -24,10 +24,10 @@ from vacr.agents import (
     CONTENT_ARGUMENTS,
     NEW_TEXT_ARGUMENTS,
     OLD_TEXT_ARGUMENTS,
-    PATCH_ARGUMENTS,
     PATH_ARGUMENTS,
     ToolEffect,
     find_tool_effect,
+    get_patch_text,
     get_text_argument,
     parse_requested_edits,
 )
@@ -95,7 +95,8 @@ def build_diffs(agent: str, tool: str, arguments: Any) -> list[FileDiff]:
     """
     effect = find_tool_effect(agent, tool, arguments)
     if effect is ToolEffect.PATCH:
-        return [_build_patch_diff(file) for file in parse_apply_patch(get_patch_text(arguments))]
+        patch = get_patch_text(arguments) or ""
+        return [_build_patch_diff(file) for file in parse_apply_patch(patch)]
     path = get_text_argument(arguments, PATH_ARGUMENTS)
     if path is None or not isinstance(arguments, dict):
         return []
@@ -121,13 +122,6 @@ def build_shown_diffs(output: Any) -> list[FileDiff]:
             lines = list(_diff_texts(old, new)) if is_edit else _mark_added(new)
             diffs.append(FileDiff(path, "edit" if is_edit else "write", lines))
     return diffs
-
-
-def get_patch_text(arguments: Any) -> str:
-    """Return the patch in the arguments of a call, or an empty text."""
-    if isinstance(arguments, str):
-        return arguments
-    return get_text_argument(arguments, PATCH_ARGUMENTS) or ""
 
 
 def _build_addition(path: str, arguments: JsonObject) -> list[FileDiff]:

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 from vacr.agents import HOST, ToolEffect, extract_command, find_agent, find_tool_effect
 from vacr.model import JsonObject, Timestamp
 from vacr.record import PROMPTING_SPEAKERS, find_side_chain, is_failed_answer, is_host_message
-from vacr.viewer.call_summaries import list_input_texts, shorten_line, summarise_tool_call
+from vacr.viewer.call_summaries import shorten_line, summarise_tool_call
 from vacr.viewer.content import (
     ContentPart,
     OtherPart,
@@ -37,6 +37,7 @@ from vacr.viewer.content import (
     format_json,
     has_own_entry,
     list_content_parts,
+    list_input_texts,
     list_output_parts,
     split_thoughts,
 )

@@ -20,12 +20,12 @@ from typing import NamedTuple
 
 from vacr.agents import PATH_ARGUMENTS, get_text_argument
 from vacr.record import format_timestamp
-from vacr.viewer.call_summaries import list_input_texts
 from vacr.viewer.content import (
     ContentPart,
     ImagePart,
     TextPart,
     format_json,
+    list_input_texts,
     make_visible,
     make_visible_line,
 )

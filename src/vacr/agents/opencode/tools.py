@@ -83,7 +83,7 @@ def parse_recorded_hunks(call: ToolCall, spelled: Sequence[str]) -> list[Hunk]:
 
 def derive_patch_actions(call: ToolCall) -> Iterator[FileAction]:
     """Yield the changes that a patch made: recorded by OpenCode, or else requested by the patch."""
-    text = get_patch_text(call)
+    text = get_patch_text(call.input)
     files = get_metadata(call).get("files")
     files = files if isinstance(files, list) else []
     recorded = _parse_recorded_files(files)
