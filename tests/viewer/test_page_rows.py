@@ -116,6 +116,10 @@ EDITS = [
         "\n".join(map(str, range(3000))),
         "\n".join(f"{number}{'x' * (number % 2)}" for number in range(3000)),
     ),
+    (
+        "\n".join(map(str, range(3000))),
+        "\n".join("x" if number in (10, 2990) else str(number) for number in range(3000)),
+    ),
 ]
 
 

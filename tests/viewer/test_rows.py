@@ -362,6 +362,26 @@ def test_first_result_of_a_call_is_in_its_row():
     assert list_pairs([first, second, call]) == [(None, "2"), ("one", "1")]
 
 
+def test_diff_of_distant_changes_in_a_huge_edit_keeps_its_context():
+    before = [f"l{number}" for number in range(3000)]
+    after = list(before)
+    after[10] = after[2990] = "new"
+    arguments = {
+        "file_path": "/a",
+        "old_string": "\n".join(before),
+        "new_string": "\n".join(after),
+    }
+    (diff,) = build_diffs("claude-code", "Edit", arguments)
+    assert diff.lines == [
+        "@@",
+        *(f" {line}" for line in before[7:10]),
+        *(f"-{line}" for line in before[10:2991]),
+        *(f"+{line}" for line in after[10:2991]),
+        *(f" {line}" for line in before[2991:2994]),
+    ]
+    assert (diff.added, diff.removed) == (2981, 2981)
+
+
 def test_diff_of_a_huge_edit_is_fast():
     old, new = (
         "\n".join(
@@ -372,8 +392,9 @@ def test_diff_of_a_huge_edit_is_fast():
     (diff,) = build_diffs(
         "claude-code", "Edit", {"file_path": "f", "old_string": old, "new_string": new}
     )
-    # A comparison line by line would take minutes.
-    assert (diff.removed, diff.added) == (40_000, 40_000)
+    # A comparison line by line would take minutes. Only the first line is common to the start of both.
+    assert diff.lines[:3] == ["@@", " same 0", "-a 0"]
+    assert (diff.removed, diff.added) == (39_999, 39_999)
     (diff,) = build_diffs(
         "claude-code", "Edit", {"file_path": "f", "old_string": old, "new_string": f"{old}\nmore"}
     )

@@ -223,25 +223,34 @@ function listEdits(input: Value): [string, string][] {
   return edits;
 }
 
-/** Return the lines of a diff of two texts, with "@@" before each hunk; of very long texts, all old lines and then all new ones. */
+/** Return the lines of a diff of two texts, with "@@" before each hunk. Very long texts have one hunk: all old lines, then all new ones. */
 function diffTexts(oldText: string, newText: string): string[] {
   let [before, after] = [splitLines(oldText), splitLines(newText)];
-  if (before.length * after.length > MAX_COMPARISON) [before, after] = trimCommonLines(before, after);
-  const lines =
-    before.length * after.length > MAX_COMPARISON
-      ? [...before.map((line) => `-${line}`), ...after.map((line) => `+${line}`)]
-      : diffLines(before, after, CONTEXT);
-  return ["@@"].concat(lines);
+  if (before.length * after.length > MAX_COMPARISON) {
+    const { head, old, replacement, tail } = splitAtDifferences(before, after);
+    if (old.length * replacement.length > MAX_COMPARISON) {
+      const mark = (sign: string, lines: string[]) => lines.map((line) => sign + line);
+      return ["@@"].concat(mark(" ", head), mark("-", old), mark("+", replacement), mark(" ", tail));
+    }
+    before = head.concat(old, tail);
+    after = head.concat(replacement, tail);
+  }
+  return ["@@"].concat(diffLines(before, after, CONTEXT));
 }
 
-/** Remove the lines that two texts share at the beginning and at the end, except for some context. */
-function trimCommonLines(before: string[], after: string[]): [string[], string[]] {
+/** Split two texts into their different lines, and the common lines before and after these; of the common ones, only the context is left. */
+function splitAtDifferences(before: string[], after: string[]) {
   const shorter = Math.min(before.length, after.length);
   let [start, end] = [0, 0];
   while (start < shorter && before[start] === after[start]) start++;
   while (end < shorter - start && before[before.length - 1 - end] === after[after.length - 1 - end]) end++;
-  const [first, last] = [Math.max(0, start - CONTEXT), Math.max(0, end - CONTEXT)];
-  return [before.slice(first, before.length - last), after.slice(first, after.length - last)];
+  const [oldEnd, newEnd] = [before.length - end, after.length - end];
+  return {
+    head: before.slice(Math.max(0, start - CONTEXT), start),
+    old: before.slice(start, oldEnd),
+    replacement: after.slice(start, newEnd),
+    tail: before.slice(oldEnd, oldEnd + CONTEXT),
+  };
 }
 
 /** Return the effect of an agent's tool on files, by its command where that decides; undefined if the tool is not known. */

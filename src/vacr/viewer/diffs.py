@@ -165,30 +165,37 @@ def _build_patch_diff(file: FilePatch) -> FileDiff:
 def _diff_texts(old: str, new: str) -> Iterator[str]:
     """Yield the lines of a diff of two texts, each with its mark; `@@` comes before each hunk.
 
-    It also comes first where the texts are equal. Of very long texts, all old lines come first, and
-    then all new ones.
+    It also comes first where the texts are equal. Of very long texts, all lines from the first
+    difference to the last are one hunk: the old ones, and then the new ones.
     """
     yield "@@"
     before, after = old.splitlines(), new.splitlines()
     if len(before) * len(after) > _MAX_COMPARED_PAIRS:
-        before, after = _trim_common_lines(before, after)
-    if len(before) * len(after) > _MAX_COMPARED_PAIRS:
-        yield from (f"-{line}" for line in before)
-        yield from (f"+{line}" for line in after)
-        return
+        head, before, after, tail = _split_at_differences(before, after)
+        if len(before) * len(after) > _MAX_COMPARED_PAIRS:
+            yield from (f" {line}" for line in head)
+            yield from (f"-{line}" for line in before)
+            yield from (f"+{line}" for line in after)
+            yield from (f" {line}" for line in tail)
+            return
+        before, after = [*head, *before, *tail], [*head, *after, *tail]
     diff = difflib.unified_diff(before, after, n=_CONTEXT_LINES, lineterm="")
     for line in list(diff)[3:]:  # after the two lines of file names and the first hunk's header
         yield "@@" if line.startswith("@@") else line
 
 
-def _trim_common_lines(before: list[str], after: list[str]) -> tuple[list[str], list[str]]:
-    """Return two lists of lines without the lines that both have at the start and the end.
+def _split_at_differences(
+    before: list[str], after: list[str]
+) -> tuple[list[str], list[str], list[str], list[str]]:
+    """Return the context before the first difference, the old and new lines, and the context after.
 
-    Three common lines next to the difference stay, as its context.
+    The lines that both have at the start and the end are left out, except for the context.
     """
     shortest = min(len(before), len(after))
     prefix = next((i for i in range(shortest) if before[i] != after[i]), shortest)
     rest = shortest - prefix
     suffix = next((i for i in range(rest) if before[-1 - i] != after[-1 - i]), rest)
-    first, last = max(0, prefix - _CONTEXT_LINES), max(0, suffix - _CONTEXT_LINES)
-    return before[first : len(before) - last], after[first : len(after) - last]
+    old_end, new_end = len(before) - suffix, len(after) - suffix
+    head = before[max(0, prefix - _CONTEXT_LINES) : prefix]
+    tail = before[old_end : old_end + _CONTEXT_LINES]
+    return head, before[prefix:old_end], after[prefix:new_end], tail
