@@ -116,6 +116,8 @@ def _looks_like_json(data: bytes) -> bool:
 def assign_record_id(record: Record) -> None:
     """Set the `id` of a record in place.
 
+    This encodes the whole record; use `encode_with_id` if you also need the bytes.
+
     Raises:
         InvalidRecord: the record cannot be written as JSON.
     """

@@ -517,7 +517,7 @@ class Sealer:
         return not self.signing.chain or HEADER_X5CHAIN in verified.message.protected
 
     def _fetch_log_keys(self, outcome: RegistrationOutcome | None) -> tuple[PublicKey, ...]:
-        """Return the keys that the log's receipt must be signed with; ask the log if need be.
+        """Return the keys for the log's receipt; fetch them from the log if none were given.
 
         Without a receipt, there are none.
         """
