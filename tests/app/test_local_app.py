@@ -412,6 +412,74 @@ def test_filter_narrows_the_list(browser, app):
     page.close()
 
 
+BARS = ".days rect.area"
+
+
+@NEEDS_CHROMIUM
+def test_list_stays_without_a_chart(browser, app):
+    page = open_app(browser, app, bypass_csp=True)
+    page.wait_for_selector(BARS, state="attached")
+    failure = {"status": 500, "json": {"error": "the index is busy"}}
+    page.route("**/api/overview*", lambda route: route.fulfill(**failure))
+    page.select_option("select[aria-label=Agent]", "opencode")
+    page.wait_for_selector(
+        "[role=status]:has-text('The chart could not be loaded: the index is busy')"
+    )
+    page.wait_for_function(
+        "[...document.querySelectorAll('.tile .facts')].every(f => f.textContent.startsWith('OpenCode'))"
+    )
+    assert page.locator(".days").count() == 0
+    page.unroute("**/api/overview*")
+    page.select_option("select[aria-label=Agent]", "")
+    page.wait_for_selector(BARS, state="attached")
+    assert page.locator("[role=status]:has-text('could not be loaded')").count() == 0
+    assert page.complaints == []
+    page.close()
+
+
+@NEEDS_CHROMIUM
+def test_first_chart_that_fails_hides_no_list(browser, app):
+    page = browser.new_page(viewport=DESKTOP)
+    page.set_default_timeout(PATIENCE)
+    failure = {"status": 500, "json": {"error": "the index is busy"}}
+    page.route("**/api/overview*", lambda route: route.fulfill(**failure))
+    page.goto(app.make_address())
+    page.wait_for_selector(
+        "[role=status]:has-text('The chart and the filters could not be loaded')"
+    )
+    page.wait_for_selector(".tile")
+    page.close()
+
+
+@NEEDS_CHROMIUM
+def test_chart_of_earlier_choices_is_not_shown(browser, app):
+    page = open_app(browser, app, bypass_csp=True)
+    page.wait_for_selector(BARS, state="attached")
+    held = []
+
+    def hold(route):
+        held.append(route)
+
+    page.route("**/api/overview*", hold)
+    page.focus("select[aria-label=Agent]")
+    page.select_option("select[aria-label=Agent]", "opencode")
+    page.wait_for_function(
+        "[...document.querySelectorAll('.tile .facts')].every(f => f.textContent.startsWith('OpenCode'))"
+    )
+    assert held
+    assert page.locator(".days svg").count() == 1
+    assert page.locator(BARS).count() == 0
+    # The filters are about all conversations: they stay, and with them the focus.
+    assert page.evaluate("document.activeElement.ariaLabel") == "Agent"
+    while held:
+        held.pop().continue_()
+    page.unroute("**/api/overview*")
+    page.select_option("select[aria-label=Agent]", "")
+    page.wait_for_selector(BARS, state="attached")
+    assert page.complaints == []
+    page.close()
+
+
 @NEEDS_CHROMIUM
 def test_project_is_chosen_by_its_folder(browser, app):
     page = open_app(browser, app, bypass_csp=True)

@@ -1,6 +1,6 @@
 /** The local app: all conversations on this machine, searched and filtered, live. */
 
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { App } from "./app";
 import {
   type AppState,
@@ -19,12 +19,12 @@ import { KeepNotice } from "./keep-notice";
 import { ThemeSwitch } from "./panels";
 import { formatNumber, makeVisible, pluralize } from "./text";
 import { explainCost, formatCost, HitList, shortenNumber, Shelves, type Tile, type TileHit } from "./shelves";
-import { UsageChart } from "./usage-chart";
+import { type Day, UsageChart } from "./usage-chart";
 
 const POLL_MILLISECONDS = 2000;
 const TYPING_MILLISECONDS = 150;
 const PAGE_SIZE = 50;
-/** Conversations that the first picture of the list has: what fits a high screen. The others follow at once. */
+/** Conversations drawn at first: enough for a tall screen. The others follow at once. */
 const FIRST_TILES = 20;
 const DAY = 24 * 3600 * 1000;
 /** A conversation with an entry of the last minutes is running. */
@@ -56,10 +56,10 @@ export function Home({ startWorker, first }: { startWorker: () => Worker; first:
     addEventListener("popstate", follow);
     return () => removeEventListener("popstate", follow);
   }, []);
-  const open = (wanted: string, entry = "") => {
+  const open = useCallback((wanted: string, entry = "") => {
     history.pushState(null, "", `${makeRoute(wanted)}${entry && `#${encodeURIComponent(entry)}`}`);
     setSession(wanted);
-  };
+  }, []);
   return session ? (
     <OpenConversation key={session} session={session} startWorker={startWorker} />
   ) : (
@@ -141,6 +141,13 @@ function Problem({ text }: { text: string }) {
   );
 }
 
+/** The usage of each day by the conversations of some choices, or why it is not known. */
+interface Usage {
+  chosen: string;
+  days?: Day[];
+  problem?: string;
+}
+
 interface BrowserProps {
   choices: Choices;
   setChoices: (choices: Choices) => void;
@@ -152,7 +159,9 @@ interface BrowserProps {
 function ConversationBrowser({ choices, setChoices, open }: BrowserProps) {
   const [state, setState] = useState<AppState | null>(null);
   const [list, setList] = useState<ConversationList | null>(null);
-  const [overview, setOverview] = useState<ConversationOverview | null>(null);
+  /** The values to filter by, of all conversations; undefined until they are known. */
+  const [facets, setFacets] = useState<ConversationOverview["facets"]>();
+  const [usage, setUsage] = useState<Usage | null>(null);
   const [result, setResult] = useState<SearchResult | null>(null);
   const [limit, setLimit] = useState(PAGE_SIZE);
   const [problem, setProblem] = useState("");
@@ -207,18 +216,24 @@ function ConversationBrowser({ choices, setChoices, open }: BrowserProps) {
     };
   }, [choices, limit, changes]);
 
-  // After the first paint: the list does not wait for the chart.
+  // All choices but the words of a search, which the chart is not about.
+  const chosen = JSON.stringify({ ...choices, text: "" });
+  // After the first paint: the list does not wait for the chart, and stays if there is none.
   useEffect(() => {
     if (!isPainted) return;
     let isCurrent = true;
     ask<ConversationOverview>("/api/overview", describeChoices(choices)).then(
-      (answer) => isCurrent && setOverview(answer),
-      (error: Error) => isCurrent && setProblem(error.message),
+      (answer) => {
+        if (!isCurrent) return;
+        setFacets(answer.facets);
+        setUsage({ chosen, days: answer.days });
+      },
+      (error: Error) => isCurrent && setUsage({ chosen, problem: error.message }),
     );
     return () => {
       isCurrent = false;
     };
-  }, [choices.agent, choices.repo, choices.project, choices.model, choices.days, choices.outcome, changes, isPainted]);
+  }, [chosen, changes, isPainted]);
 
   const isReady = state?.is_ready ?? false;
   // The state is asked for every other second: the list is drawn again only if it or an age in it changes.
@@ -227,13 +242,14 @@ function ConversationBrowser({ choices, setChoices, open }: BrowserProps) {
   const shelves = useMemo(() => {
     const limitNow = isPainted ? Infinity : FIRST_TILES;
     return list && <Groups list={list} open={open} more={more} isReady={isReady} limit={limitNow} />;
-  }, [list, limit, isReady, isPainted, minute]);
-  const hasChart = overview !== null || (list !== null && list.count > 1);
-  const chart = useMemo(() => hasChart && <UsageChart days={overview?.days} />, [hasChart, overview]);
+  }, [list, open, limit, isReady, isPainted, minute]);
+  // The chart of other choices is not shown.
+  const { days, problem: chartProblem } = usage?.chosen === chosen ? usage : {};
+  const hasChart = days !== undefined || (list !== null && list.count > 1);
+  const chart = useMemo(() => hasChart && <UsageChart days={days} />, [hasChart, days]);
 
   if (problem) return <Problem text={problem} />;
   const set = (changed: Partial<Choices>) => setChoices({ ...choices, ...changed });
-  const facets = overview?.facets;
   return (
     <div class="frame site home">
       <header class="top">
@@ -271,7 +287,7 @@ function ConversationBrowser({ choices, setChoices, open }: BrowserProps) {
           <Options label="Outcome" options={OUTCOMES} value={choices.outcome} set={(outcome) => set({ outcome })} />
         </div>
         {list && <Totals list={list} state={state} />}
-        {!result && chart}
+        {!result && (chartProblem ? <ChartProblem text={chartProblem} hasFilters={facets !== undefined} /> : chart)}
         {result ? <Hits result={result} open={open} more={more} /> : shelves}
       </main>
     </div>
@@ -364,6 +380,17 @@ function Totals({ list, state }: { list: ConversationList; state: AppState | nul
       )}
       {state?.problem && <span class="bad"> · {makeVisible(state.problem)}</span>}
       {state && state.skipped > 0 && <span class="soft"> · {pluralize(state.skipped, "session")} cannot be read</span>}
+    </p>
+  );
+}
+
+/** What is shown in the place of the chart if the app cannot answer what it needs. */
+function ChartProblem({ text, hasFilters }: { text: string; hasFilters: boolean }) {
+  return (
+    <p class="count" role="status">
+      <span class="bad">
+        The chart {!hasFilters && "and the filters "}could not be loaded: {makeVisible(text)} · Reload the page to try again.
+      </span>
     </p>
   );
 }

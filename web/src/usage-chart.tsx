@@ -26,7 +26,7 @@ export interface Day {
 type Metric = "tokens" | "cost" | "failed";
 const METRICS: Record<Metric, string> = { tokens: "Tokens", cost: "Cost", failed: "Failures" };
 
-/** The chart, with a switch between the figures; null if there are fewer than two days. As long as the days are unknown, its place. */
+/** The chart, with a switch between the figures; null if there are fewer than two days. Until the days arrive, an empty chart. */
 export function UsageChart({ days }: { days?: Day[] }) {
   const [metric, setMetric] = useState<Metric>("tokens");
   const [unit, bars] = divideDays(days ?? []);
