@@ -12,6 +12,9 @@ from tests.conftest import EXAMPLES, FIXTURES
 from vacr.record.encoding import encode_with_id
 from vacr.signing.keys import generate_key
 from vacr.transparency.checkpoint import NOTE_KEY_COSIGNATURE, build_verifier_key
+from vacr.verification.trust_store import ROLE_WITNESS, combine_trust_stores
+from vacr.verification.trust_store_file import parse_trust_store
+from vacr.workflows.page_trust import list_page_parties
 
 pytestmark = pytest.mark.component
 
@@ -118,8 +121,37 @@ def test_second_store_does_not_revive_an_expired_witness_in_the_page(vacr, tmp_p
         assert vacr(*add, "--trust-store", file).returncode == 0
     stores = ("--trust-store", "own.toml", "--trust-store", "other.toml")
     vacr("view", str(signed_record), "-o", "a.html", *stores)
-    [shown] = read_page_data(tmp_path / "a.html")["witnesses"]
-    assert shown["name"] == "W"
+    assert read_page_data(tmp_path / "a.html")["witnesses"] == [], "neither cosigned this record"
+    files = [tmp_path / name for name in ("own.toml", "other.toml")]
+    both = [parse_trust_store(file.read_bytes(), str(file)) for file in files]
+    [shown] = list_page_parties(combine_trust_stores(both), ROLE_WITNESS)
+    assert shown.name == "W"
+
+
+def test_page_contains_no_party_that_has_nothing_to_do_with_its_records(
+    vacr, tmp_path, signed_record
+):
+    assert vacr("key", "generate", "-o", "other").returncode == 0
+    log_key = str(build_verifier_key("log.example/1", generate_key("eddsa").public_key()))
+    for name, key, more in (
+        ("Mira Kern", "keys/signing.pub.pem", ()),
+        ("Secret Client", "other/signing.pub.pem", ("--role", "signer", "--role", "verifier")),
+        ("Secret Log", "other/signing.pub.pem", ("--role", "log", "--note-key", log_key)),
+    ):
+        assert vacr("trust", "add", name, "--key", key, *more).returncode == 0
+    assert vacr("view", str(signed_record), "-o", "signed.html").returncode == 0
+    assert vacr("view", str(CLAUDE), "-o", "unsigned.html").returncode == 0
+    assert vacr("view", str(signed_record.parent), "-o", "site/").returncode == 0
+    for name in ("signed.html", "unsigned.html", "site/index.html", "site/claude-code.html"):
+        assert b"Secret" not in (tmp_path / name).read_bytes(), name
+    signed, unsigned = map(read_page_data, (tmp_path / "signed.html", tmp_path / "unsigned.html"))
+    assert [party["name"] for party in signed["parties"]] == ["Mira Kern"]
+    assert (signed["lacksSigners"], signed["lacksLogs"], signed["logs"]) == (True, True, [])
+    assert (unsigned["parties"], unsigned["logs"], unsigned["witnesses"]) == ([], [], [])
+    # A key without a name tells who is trusted, too.
+    keys = ("--trust", "keys/signing.pub.pem", "--trust", "other/signing.pub.pem")
+    assert vacr("view", str(signed_record), "-o", "keys.html", *keys).returncode == 0
+    assert len(read_page_data(tmp_path / "keys.html")["keys"]) == 1
 
 
 def test_page_carries_the_names_of_the_trust_store(vacr, tmp_path, signed_record):

@@ -43,6 +43,9 @@ class Viewer:
             "witnessesRequired": 0,
             "timestamps": False,
             "namesOnly": False,
+            "lacksSigners": False,
+            "lacksLogs": False,
+            "witnessesLeftOut": 0,
             "filter": None,
         }
         request = {

@@ -5,11 +5,13 @@ validity; a statement of one of the keys; and receipts of logs that any of the k
 """
 
 import random
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from tests.transparency.logs import Log
+from tests.transparency.witnessed import Cosigner, WitnessedLog, build_store
 from tests.vectors.receipts import put_receipts_into
 from tests.viewer.in_node import NEEDS_NODE, Viewer
 from tests.viewer.test_page_verdicts import (
@@ -21,6 +23,7 @@ from tests.viewer.test_page_verdicts import (
 from vacr.signing.keys import KeySigner, compute_thumbprint_uri, generate_key
 from vacr.signing.statement import StatementClaims, sign
 from vacr.transparency.checkpoint import build_verifier_key
+from vacr.transparency.tlog_proof import add_tlog_proof
 from vacr.verification.policy import Policy, VerificationFailed
 from vacr.verification.trust_store import (
     ROLE_LOG,
@@ -33,6 +36,9 @@ from vacr.verification.trust_store import (
     find_party_problem,
 )
 from vacr.verification.verifying import verify
+from vacr.viewer.page import Page, PageRecord
+from vacr.workflows.page_trust import build_page_trust, limit_page_trust
+from vacr.workflows.verify import VerificationOptions
 
 pytestmark = [pytest.mark.component, NEEDS_NODE]
 
@@ -40,6 +46,7 @@ RECORD = b"{}"
 SIGNERS = [KeySigner(generate_key(kind)) for kind in ("eddsa", "es256", "eddsa", "es256")]
 NOTE_KEYS = [build_verifier_key("log.example", SIGNERS[number].public_key) for number in (0, 2)]
 ROLES = (ROLE_SIGNER, ROLE_LOG, ROLE_VERIFIER, ROLE_REDACTOR)
+REFUSED = ("signature", "untrusted")
 ISSUERS = ["https://example.org/alice", "https://example.org/bob"]
 
 
@@ -138,3 +145,60 @@ def test_page_and_python_agree_about_any_trust_store(viewer, seed):
         else:
             assert verdict["reason"] in expected, case
     assert verified > 3
+
+
+def draw_cosigned(draw):
+    """Return a statement with a proof of up to three witnesses, and a store that lists them."""
+    log, witnesses = WitnessedLog(), [Cosigner(f"w{number}.example") for number in range(3)]
+    log.fill(2)
+    statement = sign(RECORD, draw.choice(SIGNERS))
+    cosigners = draw.sample(witnesses, draw.randint(1, 3))
+    proof = log.proof(statement, *cosigners, time=int(NOW.timestamp()) - 5)
+    store = build_store(log, witnesses, draw.randint(1, 3))
+    return add_tlog_proof(statement, proof, [log.vkey]), store
+
+
+def open_page(viewer, statements, trust):
+    """Return the verdicts of a page about the record with each of these statements."""
+    records = [PageRecord("r", RECORD, statement) for statement in statements]
+    island = Page("", records, trust).describe()
+    return viewer.open_records(
+        *(record.data for record in records), statements=statements, **island
+    )
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_page_without_the_other_parties_has_the_same_verdict(viewer, seed):
+    draw = random.Random(seed)  # noqa: S311 - seeded, so that a case can be repeated
+    trusted = failed = left_out = 0
+    for number in range(60):
+        store = draw_store(draw)
+        if draw.random() < 0.3:
+            store = combine_trust_stores([store, draw_store(draw, " two")])
+        statement = draw_statement(draw)
+        if draw.random() < 0.3:
+            statement, witnessed = draw_cosigned(draw)
+            required = witnessed.witnesses_required
+            store = TrustStore((*store.parties, *witnessed.parties), required)
+        if draw.random() < 0.2:
+            statement = statement[:-1] + bytes([statement[-1] ^ 1])
+        statements = [statement, draw.choice([None, draw_statement(draw)])]
+        keys, log_keys = draw_keys(draw, [0, 0, 0, 1]), draw_keys(draw, [0, 0, 0, 1, 2])
+        policy = Policy(keys, trust_store=store, log_keys=log_keys)
+        trust = build_page_trust(policy, VerificationOptions())
+        trust = replace(trust, names_only=draw.random() < 0.5, roots=draw.random() < 0.2)
+        limited = limit_page_trust(trust, [PageRecord("r", RECORD, item) for item in statements])
+        expected, actual = (
+            open_page(viewer, statements, each)["verdicts"]["verdicts"] for each in (trust, limited)
+        )
+        left_out += len(limited.parties) < len(trust.parties)
+        for whole, part in zip(expected, actual, strict=True):
+            case = f"seed {seed}, case {number}"
+            if part.get("reason") == "untrusted" and whole.get("reason") in REFUSED:
+                # A page without any key of a trusted signer has none to try.
+                assert part["state"] == whole["state"] == "failed", case
+            else:
+                assert part == whole, case
+            trusted += whole["state"] == "trusted"
+            failed += whole["state"] == "failed"
+    assert min(trusted, failed, left_out) > 5

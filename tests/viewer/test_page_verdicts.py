@@ -37,7 +37,7 @@ from vacr.verification.trust_store import (
 from vacr.verification.trust_store_file import parse_trust_store
 from vacr.verification.verifying import verify
 from vacr.viewer.page import _describe_party
-from vacr.workflows.conversations import _list_page_parties
+from vacr.workflows.page_trust import list_page_parties
 
 pytestmark = [pytest.mark.component, NEEDS_NODE]
 
@@ -98,9 +98,9 @@ def describe_store(policy):
 
 def describe_parties(store):
     return {
-        "parties": list(map(_describe_party, _list_page_parties(store, ROLE_SIGNER))),
-        "logs": list(map(_describe_party, _list_page_parties(store, ROLE_LOG))),
-        "witnesses": list(map(_describe_party, _list_page_parties(store, ROLE_WITNESS))),
+        "parties": list(map(_describe_party, list_page_parties(store, ROLE_SIGNER))),
+        "logs": list(map(_describe_party, list_page_parties(store, ROLE_LOG))),
+        "witnesses": list(map(_describe_party, list_page_parties(store, ROLE_WITNESS))),
         "witnessesRequired": store.witnesses_required,
     }
 

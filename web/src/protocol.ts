@@ -19,13 +19,17 @@ export interface Island {
   logKeys: string[];
   roots: boolean;
   entryRule: string;
-  /** The signers and logs in the trust store of the author. */
+  /** The signers, logs and witnesses in the trust store of the author that count for the records; the page contains no others. */
   parties: StoredParty[];
   logs: StoredParty[];
   witnesses: StoredParty[];
   witnessesRequired: number;
   timestamps: boolean;
   namesOnly: boolean;
+  /** Whether the author trusts signers and logs, and how many witnesses, that the page does not contain. */
+  lacksSigners: boolean;
+  lacksLogs: boolean;
+  witnessesLeftOut: number;
   filter: Filter | null;
   /** The totals, counted when the page was made, so that page and terminal show the same numbers. */
   totals: Totals | null;

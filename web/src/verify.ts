@@ -37,7 +37,7 @@ export interface Policy {
   /** The keys that the author of the page trusts without a name. */
   keys: Key[];
   logKeys: Key[];
-  /** The signers and logs that the author trusts by name. */
+  /** The signers and logs that the author trusts by name, and that count for the records. */
   parties: Party[];
   logs: Party[];
   /** The witnesses, and how many of them must have cosigned a log entry. */
@@ -47,6 +47,12 @@ export interface Policy {
   timestamps: boolean;
   /** Whether the parties only lend their names, and other signers are not refused. */
   namesOnly: boolean;
+  /** Whether the author trusts signers whose keys the page lacks: they signed none of its records. */
+  lacksSigners: boolean;
+  /** Whether the author trusts logs whose keys the page lacks. */
+  lacksLogs: boolean;
+  /** How many witnesses of the author the page lacks: they cosigned none of its proofs. */
+  witnessesLeftOut: number;
   /** Whether the author trusts root certificates, too. The page does not follow certificate chains. */
   roots: boolean;
   entryRule: string;
@@ -221,8 +227,12 @@ class Verification {
     );
     const hasChain = message.protected.has(HEADER.X5CHAIN) || message.unprotected.has(HEADER.X5CHAIN);
     const mayBeCertified = policy.roots && hasChain;
-    if ((keys.length || policy.roots) && !usable.length && !mayBeCertified && !isUnknown)
-      throw new VerificationError("No trusted key can be used with this algorithm", "untrusted");
+    const trustsKeys = keys.length > 0 || policy.lacksSigners;
+    if ((trustsKeys || policy.roots) && !usable.length && !mayBeCertified && !isUnknown)
+      throw new VerificationError(
+        keys.length || !policy.lacksSigners ? "No trusted key can be used with this algorithm" : "Not signed by a trusted key",
+        "untrusted",
+      );
     const trusted = usable.length > 0;
     verdict.certified = mayBeCertified && !trusted;
     const candidates = trusted
@@ -259,7 +269,7 @@ class Verification {
     const { policy, now } = this;
     const receipts = listReceipts(message);
     const keys = [...policy.logKeys, ...policy.logs.flatMap((log) => log.keys)];
-    if (!keys.length) {
+    if (!keys.length && !policy.lacksLogs) {
       if (receipts.length)
         this.leaveOpen("receipt", `not checked: claims to be from ${nameLog(receipts[0])}, but this page has no key of a log`);
       return [];
@@ -330,7 +340,7 @@ class Verification {
       }
       checkReceiptsAgree(witnessed, registrations);
       const { cosigned, index, checkpoint, log } = witnessed;
-      const known = witnesses.length;
+      const known = witnesses.length + policy.witnessesLeftOut;
       this.pass(
         "witnesses",
         `${cosigned.length} of ${known} cosigned (${cosigned.join(", ")}); entry ${index} of ${checkpoint.size} in ${log.name}`,

@@ -61,7 +61,7 @@ export function createResponder(reply: (message: WorkerReply) => void): (request
       keys: await parseKeys(party.keys),
       noteKey: party.noteKey === null ? null : await parseNoteKey(party.noteKey),
     });
-    const { roots, entryRule, timestamps, namesOnly, witnessesRequired } = island;
+    const { roots, entryRule, timestamps, namesOnly, witnessesRequired, lacksSigners, lacksLogs, witnessesLeftOut } = island;
     const policy: Policy = {
       keys: await parseKeys(island.keys),
       logKeys: await parseKeys(island.logKeys),
@@ -73,6 +73,9 @@ export function createResponder(reply: (message: WorkerReply) => void): (request
       entryRule,
       timestamps,
       namesOnly,
+      lacksSigners,
+      lacksLogs,
+      witnessesLeftOut,
     };
     const verdicts = await Promise.all(data.map((bytes, index) => verify(bytes, signed[index], policy, Date.now() / 1000)));
     reply({ is: "verdicts", verdicts });

@@ -99,13 +99,13 @@ def command(
     """Write a conversation as a web page that verifies itself.
 
     The page is one HTML file that works offline. It contains the bytes of the record, its
-    statement, and the keys of --trust and --log-key. Sub-agents are shown in the page of their
-    session. A FOLDER becomes an archive: one page per session, and index.html with search. Without
-    a path, --agent, --project, --repo, --since and --until choose among all sessions on this
-    machine; several become an archive. Filters choose the rows to show first; the page still
-    contains the whole record. If verification fails, the page gives the reason, and the exit code
-    is 1. This includes a record that was modified after it was made; then a warning also comes
-    first.
+    statement, and what verifies them: of your trust store and --trust only who signed, logged or
+    witnessed it, and the keys of --log-key. Sub-agents are shown in the page of their session. A
+    FOLDER becomes an archive: one page per session, and index.html with search. Without a path,
+    --agent, --project, --repo, --since and --until choose among all sessions on this machine;
+    several become an archive. Filters choose the rows to show first; the page still contains the
+    whole record. If verification fails, the page gives the reason, and the exit code is 1. This
+    includes a record that was modified after it was made; then a warning also comes first.
 
     With --lines, the page or the index of the archive also shows the lines of a range of commits:
     who wrote them, according to the shown records, and how many survived.

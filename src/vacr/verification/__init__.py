@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from vacr.verification.trust import check_signature as check_signature
     from vacr.verification.trust import is_issuer_bound as is_issuer_bound
     from vacr.verification.trust import list_candidate_signers as list_candidate_signers
+    from vacr.verification.trust import matches_key_id as matches_key_id
     from vacr.verification.trust_store import ROLE_LOG as ROLE_LOG
     from vacr.verification.trust_store import ROLE_REDACTOR as ROLE_REDACTOR
     from vacr.verification.trust_store import ROLE_SIGNER as ROLE_SIGNER
@@ -86,6 +87,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "check_signature",
             "is_issuer_bound",
             "list_candidate_signers",
+            "matches_key_id",
         ),
         "trust_store": (
             "CertificateIdentity",

@@ -80,17 +80,23 @@ class PageTrust:
     """Whether certificates are trusted too; the page does not check those."""
     entry_rule: str = ENTRY_RULE_STATEMENT
     parties: Sequence[PageParty] = ()
-    """The signers of the trust store, with their names."""
+    """The signers of the trust store that count for the records, with their names."""
     logs: Sequence[PageParty] = ()
-    """The logs of the trust store."""
+    """The logs of the trust store that count for the records."""
     witnesses: Sequence[PageParty] = ()
-    """The witnesses of the trust store."""
+    """The witnesses of the trust store that count for the records."""
     witnesses_required: int = 0
     """How many witnesses must have cosigned a log entry."""
     timestamps: bool = False
     """Whether timestamp authorities are trusted; the page does not check timestamps."""
     names_only: bool = False
     """Whether the parties only lend their names, and other signers are not refused."""
+    lacks_signers: bool = False
+    """Whether signers are trusted whose keys are left out, because they signed no record."""
+    lacks_logs: bool = False
+    """Whether logs are trusted whose keys are left out."""
+    witnesses_left_out: int = 0
+    """How many witnesses are left out, because they cosigned no record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +130,9 @@ class Page:
             "witnessesRequired": self.trust.witnesses_required,
             "timestamps": self.trust.timestamps,
             "namesOnly": self.trust.names_only,
+            "lacksSigners": self.trust.lacks_signers,
+            "lacksLogs": self.trust.lacks_logs,
+            "witnessesLeftOut": self.trust.witnesses_left_out,
             "index": self.index,
             "filter": _describe_filter(self.filter) if self.filter is not None else None,
             "totals": _describe_totals(self.records, self.prices),

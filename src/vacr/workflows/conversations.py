@@ -33,12 +33,8 @@ from vacr.signing import HEADER_X5CHAIN, find_carried_key, parse_sign1, parse_x5
 from vacr.verification import (
     CHECK_PASSED,
     CHECK_UNDECIDED,
-    ROLE_LOG,
     ROLE_SIGNER,
-    ROLE_TIMESTAMP_AUTHORITY,
-    ROLE_WITNESS,
     Check,
-    Policy,
     TrustStore,
     VerificationFailed,
     quote_misleading_name,
@@ -50,7 +46,6 @@ from vacr.viewer import (
     VERDICT_UNSIGNED,
     VERDICT_VERIFIED,
     Page,
-    PageParty,
     PageRecord,
     PageTrust,
     PriceTable,
@@ -65,6 +60,7 @@ from vacr.workflows.inputs import (
     read_session_inputs,
     scan_input_records,
 )
+from vacr.workflows.page_trust import build_page_trust, is_trust_named, limit_page_trust
 from vacr.workflows.statement_files import STATEMENT_SUFFIX, StatementPair, find_statement_pairs
 from vacr.workflows.verify import (
     VerificationOptions,
@@ -121,12 +117,13 @@ class Conversation:
     ) -> Page:
         """Return the page of the conversation.
 
-        `trust` has the keys for verifying it in the browser, `chosen` selects the entries that are
-        shown, and `index` is the link to the archive's first page; empty without an archive.
-        `prices` replace the price table of the package. `lines` are the lines of a range of
-        commits; None shows none.
+        `trust` has the keys for verifying it in the browser; the page gets those that count for its
+        records. `chosen` selects the entries that are shown, and `index` is the link to the
+        archive's first page; empty without an archive. `prices` replace the price table of the
+        package. `lines` are the lines of a range of commits; None shows none.
         """
         title = format_record_title(self.parts[0].record, self.stem)
+        trust = limit_page_trust(trust, self.shown)
         return Page(title, self.shown, trust, chosen, index, prices, lines)
 
     def card(self, href: str, prices: PriceTable | None = None) -> dict[str, Any]:
@@ -303,60 +300,12 @@ def _mark_modified(item: InputRecord, shown: PageRecord) -> PageRecord:
     return replace(shown, verification=verification)
 
 
-def build_page_trust(policy: Policy, options: VerificationOptions) -> PageTrust:
-    """Return the keys and names for verifying in the browser."""
-    store = policy.trust_store or TrustStore()
-    has_authorities = bool(store.list_authorities(ROLE_SIGNER))
-    has_clocks = bool(store.list_parties(ROLE_TIMESTAMP_AUTHORITY) or policy.timestamp_roots)
-    return PageTrust(
-        policy.keys,
-        policy.log_keys,
-        bool(policy.roots) or has_authorities,
-        policy.entry_rule,
-        _list_page_parties(store, ROLE_SIGNER),
-        _list_page_parties(store, ROLE_LOG),
-        _list_page_parties(store, ROLE_WITNESS),
-        store.witnesses_required,
-        has_clocks,
-        not _is_trust_named(options),
-    )
-
-
-def _list_page_parties(store: TrustStore, role: str) -> list[PageParty]:
-    """Return the parties with a role that have keys, as the page needs them.
-
-    A key of a witness is listed once, so that the page judges it by the same party as Python.
-    """
-    # Of a witness in two stores, only the first entry counts: the second may have no end of trust.
-    parties = store.witnesses if role == ROLE_WITNESS else store.list_parties(role)
-    return [
-        PageParty(
-            party.name,
-            party.keys,
-            party.issuers,
-            party.valid_from,
-            party.valid_until,
-            str(party.note_key) if party.note_key is not None else None,
-        )
-        for party in parties
-        if party.keys or party.note_key is not None
-    ]
-
-
-def _is_trust_named(options: VerificationOptions) -> bool:
-    """Return whether the caller named whom to trust.
-
-    Otherwise the default trust stores lend names to known signers, but refuse nobody.
-    """
-    return bool(options.trust) or any(not file.is_default for file in options.stores)
-
-
 def _judge_unsigned(options: VerificationOptions) -> dict[str, Any] | None:
     """Return the failed verdict about an unsigned record.
 
     Return `None` if no signature is required: the options name neither whom to trust nor log keys.
     """
-    if not _is_trust_named(options) and not options.log_keys:
+    if not is_trust_named(options) and not options.log_keys:
         return None
     return {"verified": False, "trusted": False, "message": "unsigned", "checks": []}
 
@@ -396,7 +345,7 @@ def _judge_signed(
     """
     now = datetime.now(UTC)
     try:
-        is_judged_by_trust = _is_trust_named(options) or _is_known_signer(statement, options)
+        is_judged_by_trust = is_trust_named(options) or _is_known_signer(statement, options)
     except InvalidStatement:
         is_judged_by_trust = False
     if is_judged_by_trust:

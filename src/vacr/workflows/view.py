@@ -34,7 +34,7 @@ from vacr.viewer import (
     render_app_page,
     render_site_index,
 )
-from vacr.workflows.conversations import Conversation, build_page_trust, read_conversations
+from vacr.workflows.conversations import Conversation, read_conversations
 from vacr.workflows.inputs import InputRecord
 from vacr.workflows.output_files import (
     format_size,
@@ -42,6 +42,7 @@ from vacr.workflows.output_files import (
     reserve_unused_name,
     write_output_file,
 )
+from vacr.workflows.page_trust import build_page_trust
 from vacr.workflows.verify import (
     EXIT_NOT_VERIFIED,
     VerificationOptions,
