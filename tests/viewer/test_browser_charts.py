@@ -8,6 +8,7 @@ from tests.viewer.browser import (
     AXE,
     DESKTOP,
     NEEDS_CHROMIUM,
+    PATIENCE,
     PHONE,
     TEMPLATE,
     open_page,
@@ -193,6 +194,7 @@ def test_conversations_are_grouped_by_repository(browser, tmp_path, records):
         ("/home/a/invoice", "git.example/mira/invoice"),
         ("/home/c/x", ""),
         ("/home/b", "git.example/mira/invoice"),
+        ("D:\\invoice", ""),
     ]
     cards = [
         card | {"name": f"n{at}", "href": f"{at}.html", "project": project, "repo": repo}
@@ -204,8 +206,35 @@ def test_conversations_are_grouped_by_repository(browser, tmp_path, records):
     assert [shelf.locator("h2").inner_text() for shelf in shelves] == [
         "mira/invoice 2 conversations",
         "c/x 1 conversation",
+        "D:\\invoice 1 conversation",
     ]
-    assert [shelf.locator("li").count() for shelf in shelves] == [2, 1]
+    assert [shelf.locator("li").count() for shelf in shelves] == [2, 1, 1]
+    page.close()
+
+
+def test_days_ago_are_days_of_the_calendar_of_the_reader(browser, tmp_path, records):
+    """46 hours may reach back over one midnight or two."""
+    card = build_index_card([records["codex-cli"]], "one", "one.html", VERDICT_UNSIGNED, "")
+    ages = {
+        "2026-11-19 08:00:00": "1 h ago",
+        "2026-11-18 09:30:00": "23 h ago",
+        "2026-11-18 08:00:00": "yesterday",
+        "2026-11-17 19:00:00": "yesterday",  # In Kolkata, it is half past midnight on the 18th.
+        "2026-11-17 18:00:00": "2 days ago",
+        "2026-11-12 19:00:00": "6 days ago",
+        "2026-11-10 20:00:00": "2026-11-11",
+    }
+    cards = [
+        card | {"name": f"n{at}", "href": f"{at}.html", "start": start, "project": "p", "repo": ""}
+        for at, start in enumerate(ages)
+    ]
+    (tmp_path / "index.html").write_bytes(b"".join(render_site_index(TEMPLATE, "Archive", cards)))
+    page = browser.new_page(timezone_id="Asia/Kolkata")
+    page.set_default_timeout(PATIENCE)
+    page.clock.set_fixed_time("2026-11-19T09:00:00Z")
+    page.goto((tmp_path / "index.html").as_uri())
+    wait_for_count(page, ".cards li", len(ages))
+    assert page.locator(".cards .when").all_inner_texts() == list(ages.values())
     page.close()
 
 

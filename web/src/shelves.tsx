@@ -254,20 +254,30 @@ export function followHere(event: MouseEvent, act: () => void): void {
   act();
 }
 
-/** Return the last two parts of a path or an address. */
+/** Return the last two parts of a path or an address, with the separator of the path: `/`, or `\\` in one of Windows. */
 function shortenName(name: string): string {
-  return name.split(/[/\\]/).filter(Boolean).slice(-2).join("/") || name;
+  const parts = name.split(/[/\\]/).filter(Boolean).slice(-2);
+  return parts.join(name.includes("/") ? "/" : "\\") || name;
 }
 
-/** Return how long ago a time was, or its date if that is more than a week. */
+/** Return how long ago a time was, from a day on by the calendar of the reader, or its date if that is a week or more. */
 export function formatAge(time: number): string {
-  const minutes = Math.floor((Date.now() - time) / 60_000);
+  const now = Date.now();
+  const minutes = Math.floor((now - time) / 60_000);
   if (minutes < 1) return "now";
   if (minutes < 60) return `${minutes} min ago`;
   if (minutes < 24 * 60) return `${Math.floor(minutes / 60)} h ago`;
-  const days = Math.floor(minutes / (24 * 60));
+  // Rounded, because a day on which clocks change is longer or shorter.
+  const days = Math.round((findMidnight(now) - findMidnight(time)) / 86_400_000);
   if (days < 7) return days === 1 ? "yesterday" : `${days} days ago`;
-  return new Date(time).toISOString().slice(0, 10);
+  const date = new Date(time);
+  const [month, day] = [date.getMonth() + 1, date.getDate()].map((part) => String(part).padStart(2, "0"));
+  return `${date.getFullYear()}-${month}-${day}`;
+}
+
+/** Return the start of the day of a time, in the time zone of the reader. */
+function findMidnight(time: number): number {
+  return new Date(time).setHours(0, 0, 0, 0);
 }
 
 /** Return what the marks of a cost mean; "" for a cost without marks. */
