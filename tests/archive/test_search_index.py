@@ -577,3 +577,36 @@ def test_tokens_count_by_the_quarter_of_an_hour(index, since, until, output):
     query = TotalsQuery("agent", since_ms=since_ms, until_ms=until_ms)
     groups = sum_totals(index.connection, query).values()
     assert sum(totals.tokens["output"] for totals in groups) == output
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "days"),
+    [
+        (None, None, {"": 190}),
+        ("2026-03-13T00:00:00Z", None, {"": 190}),
+        (None, "2026-03-16T00:00:00Z", {"": 190}),
+        ("2026-03-14T23:59:00Z", None, {"": 150}),
+        (None, "2026-03-15T00:00:10Z", {"": 100}),
+        # In parts, the pause between the last entry of a day and the first of the next is left out.
+        ("day", None, {"2026-03-14": 40, "2026-03-15": 90}),
+    ],
+)
+def test_session_has_one_duration_in_any_span_of_time(index, since, until, days):
+    """It begins before its first entry, and ends after its last one."""
+    record = make_record("first", "second", "third")
+    moments = ("2026-03-14T23:58:30Z", "2026-03-14T23:59:00Z", "2026-03-15T00:00:00Z")
+    for entry, moment in zip(record["session"]["entries"], moments, strict=True):
+        entry["timestamp"] = moment
+    record["session"] |= {
+        "session-start": "2026-03-14T23:58:20Z",
+        "session-end": "2026-03-15T00:01:30Z",
+    }
+    add(index, record)
+    by = "day" if since == "day" else "agent"
+    since_ms, until_ms = (
+        int(datetime.fromisoformat(text).timestamp() * 1000) if text and text != "day" else None
+        for text in (since, until)
+    )
+    groups = sum_totals(index.connection, TotalsQuery(by, since_ms=since_ms, until_ms=until_ms))
+    found = {key if by == "day" else "": own.milliseconds for key, own in groups.items()}
+    assert found == {day: seconds * 1000 for day, seconds in days.items()}

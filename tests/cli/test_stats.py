@@ -188,7 +188,7 @@ def test_bars_are_shown_only_on_terminals(vacr, terminals, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("width", "last"), [(200, "time"), (100, "time"), (80, "cost"), (40, "tokens out")]
+    ("width", "last"), [(200, "elapsed"), (100, "elapsed"), (80, "cost"), (40, "tokens out")]
 )
 def test_table_fits_the_width_of_the_terminal(terminals, tmp_path, width, last):
     del terminals

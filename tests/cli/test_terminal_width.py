@@ -99,7 +99,16 @@ def test_stats_keeps_the_cost(screen, width):
 def test_stats_shows_every_column(screen, width, by):
     lines = screen(width, "stats", "--by", by)
     heads = " ".join(line for line in lines if line.split()[:1] == [by])
-    for name in ("sessions", "prompts", "calls", "failed", "tokens in", "cached", "cost", "time"):
+    for name in (
+        "sessions",
+        "prompts",
+        "calls",
+        "failed",
+        "tokens in",
+        "cached",
+        "cost",
+        "elapsed",
+    ):
         assert name in heads
     assert max(map(len, lines)) <= width
 

@@ -212,18 +212,40 @@ def _add_durations(
 ) -> None:
     """Add the time from the start to the end of each session to the groups.
 
-    In a span of time, or on one day, it is from the first to the last entry there. By model, it
-    counts for the main model of the session.
+    In a span of time, or on one day, the part of it there counts: it begins with the first entry
+    there, or with the session, and ends with the last entry there, or with the session. So all of
+    a session has one duration everywhere. By model, it counts for the main model of the session.
     """
     where, values = _build_entry_conditions(query)
     group = "records.model" if query.by == BY_MODEL else _ENTRY_KEYS[query.by]
+    begins_here, ends_here = (_build_span_condition(query, name) for name in ("start_ms", "end_ms"))
+    own = "FROM entries WHERE entries.record = spans.record AND NOT is_copy"
     is_whole = query.by != BY_DAY and query.since_ms is None and query.until_ms is None
-    span = "records.duration_ms" if is_whole else "max(time_ms) - min(time_ms)"
+    span = (
+        "duration_ms"
+        if is_whole
+        else "max(0, "
+        f"iif({ends_here} AND ended = (SELECT max(time_ms) {own}), end_ms, ended) - "
+        f"iif({begins_here} AND begun = (SELECT min(time_ms) {own}), start_ms, begun))"
+    )
     rows = connection.execute(
-        f"SELECT key, sum(span) FROM (SELECT {group} AS key, {span} AS span "
-        f"FROM entries JOIN records USING (record) WHERE {where} GROUP BY record, key) "
+        f"SELECT key, sum({span}) FROM (SELECT record, {group} AS key, min(time_ms) AS begun, "
+        "max(time_ms) AS ended, start_ms, end_ms, duration_ms "
+        f"FROM entries JOIN records USING (record) WHERE {where} GROUP BY record, key) AS spans "
         "GROUP BY key",
         values,
     )
     for key, milliseconds in rows:
         groups[key or _UNKNOWN].milliseconds = milliseconds or 0
+
+
+def _build_span_condition(query: TotalsQuery, column: str) -> str:
+    """Return the condition that the time in a column is in the span of a query, and on its day."""
+    conditions = [f"{column} IS NOT NULL"]
+    if query.by == BY_DAY:
+        conditions.append(f"date({column} / 1000, 'unixepoch') = key")
+    if query.since_ms is not None:
+        conditions.append(f"{column} >= {query.since_ms:d}")
+    if query.until_ms is not None:
+        conditions.append(f"{column} < {query.until_ms:d}")
+    return " AND ".join(conditions)

@@ -2,7 +2,7 @@
 
     >>> from vacr.cli import run_command_line
     >>> run_command_line(["stats", "examples/claude-code.jsonl"])
-    agent        sessions  prompts  calls  failed  tokens in  cached  tokens out    cost     time
+    agent        sessions  prompts  calls  failed  tokens in  cached  tokens out    cost  elapsed
     claude-code         1        1      4       1     97,316  95,784         606  ~$0.07  0:00:18
     models, by tokens out: claude-opus-4-6 606
     tools: Edit 2, Read 1, Bash 1 (1 failed)
@@ -101,12 +101,12 @@ _COLUMN_NAMES = (
     "cached",
     "tokens out",
     "cost",
-    "time",
+    "elapsed",
 )
 _PLAIN_OUTCOMES = frozenset(("success", "error", "unknown"))
 _BARS = ""
 """The name of the column of bars."""
-_MOVABLE_COLUMNS = ("cached", "time", "prompts", "calls", "sessions", "failed", "cost")
+_MOVABLE_COLUMNS = ("cached", "elapsed", "prompts", "calls", "sessions", "failed", "cost")
 """The columns that a narrow terminal shows in more tables, the first ones first."""
 
 
@@ -197,13 +197,15 @@ def command(
     and --until choose a time: `7d` is the last seven days, and `last-week` begins on Monday of last
     week. Otherwise the arguments are records, native sessions, or folders of them. If a session was
     recorded several times, one recording counts: an unmodified one wins, then the agent's own, then
-    the longest. Entries copied from another session are not counted twice. The time of a session is
-    from its first to its last entry.
+    the longest. Entries copied from another session are not counted twice. The column `elapsed` is
+    the time from the start to the end of each session, with its pauses; with --since, --until or
+    --by day, the part in that time.
 
     A cost is what the agent states. If it states none, or zero for tokens used, vacr estimates it
-    from the list price of the model on that day. The column adds up both: `~` marks a sum with an
-    estimate, `≥` a sum without the models that have no price. The line below the table shows them
-    separately.
+    from the list price of the model on that day. Each cost is rounded by itself, so the last row
+    may differ by a cent from the sum of the rows above. The column adds up both: `~` marks a sum
+    with an estimate, `≥` a sum without the models that have no price. The line below the table
+    shows them separately.
 
     If a record was modified after it was made, it counts, but a warning comes first, and the exit
     code is 1.
