@@ -344,6 +344,22 @@ def test_path_without_sessions_is_refused_with_the_next_step(home, tmp_path):
     assert b"no records or sessions found\n  To find sessions: vacr list -v" in done.stderr
 
 
+def test_printed_address_comes_with_a_warning(home):
+    with subprocess.Popen(
+        [sys.executable, "-m", "vacr", "open", "--no-browser"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONUNBUFFERED": "1"},
+    ) as process:
+        address = process.stdout.readline().rstrip("\n")
+        # The app answers once it has printed everything.
+        urlopen(address.rpartition(" ")[2].partition("#")[0]).close()  # noqa: S310
+        process.terminate()
+        lines = [address, *process.stdout.read().splitlines()]
+    assert "http://127.0.0.1:" in lines[0]
+    assert lines[1] == "Ctrl-C ends it. Anyone with this address can read your conversations."
+
+
 def test_state_folder_is_private_from_the_start(tmp_path):
     state = tmp_path / "state" / "vacr"
     with LocalApp(state, environment={"HOME": str(tmp_path)}) as app:

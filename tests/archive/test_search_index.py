@@ -610,3 +610,22 @@ def test_session_has_one_duration_in_any_span_of_time(index, since, until, days)
     groups = sum_totals(index.connection, TotalsQuery(by, since_ms=since_ms, until_ms=until_ms))
     found = {key if by == "day" else "": own.milliseconds for key, own in groups.items()}
     assert found == {day: seconds * 1000 for day, seconds in days.items()}
+
+
+def test_numbers_and_booleans_of_inputs_are_no_words(index):
+    record = make_record("done")
+    arguments = {
+        "replace_all": False,
+        "path": "/srv/a.py",
+        "limit": 4000,
+        "rate": 0.5,
+        "none": None,
+        "lines": [{"from": 12}],
+    }
+    call = {"type": "tool-call", "call-id": "1", "name": "Edit", "input": arguments}
+    record["session"]["entries"].insert(0, call)
+    assert build_record_rows(record).entries[0]["text"] == '/srv/a.py\n[{"from":12}]'
+    call["input"] = 4000
+    assert build_record_rows(record).entries[0]["text"] == ""
+    add(index, record)
+    assert not search(index, "false").hits

@@ -9,6 +9,8 @@ import time
 import pytest
 
 from tests.conftest import EXAMPLES
+from vacr.app import health
+from vacr.cli import run_command_line
 
 pytestmark = pytest.mark.component
 
@@ -45,6 +47,38 @@ def test_fresh_home_passes_and_is_offered_vacr_init(vacr):
     done = vacr("doctor", "--strict")
     assert done.returncode == 0, done.out
     assert "vacr init" in done.out
+
+
+def test_text_begins_with_the_key_and_ends_with_the_number_of_suggestions(vacr, old_session):
+    assert old_session.exists()
+    os.utime(old_session)
+    lines = vacr("doctor").out.splitlines()
+    areas = [line for line in lines[:-1] if not line.startswith(" ")]
+    assert areas == ["key", "sessions", "hooks", "mcp", "index", "parts"]
+    offers = sum(line.startswith("  ·") for line in lines)
+    assert lines[-1] == f"No problems found. {offers} suggestions (·)."
+
+
+def test_missing_parts_are_one_suggestion(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(health, "find_spec", lambda _: None)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert run_command_line(["doctor"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    [offer] = [line for line in lines if "optional parts" in line]
+    assert offer.endswith(": cluster, hsm, log, lsp, mcp, parquet, postgres, watch")
+    assert sum("pip install" in line for line in lines) == 1
+    assert run_command_line(["doctor", "-v"]) == 0
+    assert capsys.readouterr().out.count("pip install") == 8
+    assert run_command_line(["doctor", "--format", "json"]) == 0
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    assert sum("pip install" in (finding["fix"] or "") for finding in findings) == 8
+
+
+def test_mcp_is_offered_for_claude_code_before_it_wrote_its_settings(examine, old_session):
+    assert old_session.exists(), "only ~/.claude exists, and not ~/.claude.json"
+    fixes = [finding["fix"] for finding in examine("mcp")]
+    assert "vacr mcp install --agent claude-code" in fixes
 
 
 def test_strict_run_with_a_warning_exits_with_5(vacr, old_session):

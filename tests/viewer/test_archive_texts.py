@@ -30,6 +30,11 @@ def test_prompts_answers_inputs_and_errors_are_searched():
     ]
 
 
+def test_numbers_and_booleans_of_inputs_are_left_out():
+    call = {**CALL, "input": {"background": True, "command": "ls -l", "timeout": 1000}}
+    assert [text for *_, text in list_search_texts([build_record(call)])] == ["ls -l"]
+
+
 def test_output_of_a_call_that_succeeded_is_left_out():
     record = build_record(CALL, make_result())
     assert [text for *_, text in list_search_texts([record])] == ["ls -l"]

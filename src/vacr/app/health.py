@@ -84,6 +84,8 @@ class HealthFinding:
     message: str
     fix: str = ""
     """The command that fixes it; empty if no action is needed."""
+    part: str = ""
+    """The optional part of vacr that is not installed, if the finding is about one."""
 
 
 def check_parts(environment: Mapping[str, str] = os.environ) -> Iterator[HealthFinding]:
@@ -98,6 +100,7 @@ def check_parts(environment: Mapping[str, str] = os.environ) -> Iterator[HealthF
                 NOTE,
                 f"vacr[{name}] is not installed; it is needed to {purpose}",
                 f"pip install 'vacr[{name}]'",
+                name,
             )
     for program, purpose in _PROGRAMS.items():
         path = shutil.which(program, path=environment.get("PATH"))

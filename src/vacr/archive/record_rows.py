@@ -154,11 +154,11 @@ def _build_entry(number: int, row: Row) -> dict[str, Any]:
 
 
 def _list_texts(row: Row) -> Iterator[str]:
-    """Yield the texts of a row that a search finds."""
+    """Yield the texts of a row that a search finds; numbers and booleans would only clutter it."""
     if row.kind == EVENT_ROW:
         yield row.summary
         yield row.reason
-    yield from list_row_bodies(row)
+    yield from list_row_bodies(row, only_words=True)
 
 
 def _build_call(number: int, row: Row) -> dict[str, Any]:

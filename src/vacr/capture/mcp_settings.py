@@ -53,6 +53,7 @@ from vacr.capture.installers import (
     AgentSettings,
     SettingsChange,
     decode_settings_text,
+    load_agent_hooks,
     plan_settings_install,
     plan_settings_uninstall,
     read_settings_file,
@@ -89,12 +90,14 @@ class AgentServers(AgentSettings):
     def is_here(self, environment: Mapping[str, str]) -> bool:
         """Return whether the agent has settings on this machine, or one of its programs is here.
 
-        The home folder itself shows nothing.
+        The home folder itself shows nothing; then the folder of the agent's hooks counts.
         """
+        hooks = load_agent_hooks().get(self.name)
         folder, home = self.folder(environment), Path(find_home_folder(environment))
         has_folder = folder.is_dir() and folder != home
         return (
             has_folder
+            or (hooks is not None and hooks.is_here(environment))
             or self.path(USER_SCOPE, environment, folder).exists()
             or any(
                 shutil.which(name, path=environment.get("PATH")) for name in self.settings.programs

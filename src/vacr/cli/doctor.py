@@ -44,6 +44,8 @@ from vacr.workflows import (
     read_settings_files,
 )
 
+_FIRST_AREAS, _LAST_AREA = ("key", "sessions", "hooks", "mcp"), "parts"
+"""The areas that people ask about first, and the one that only has offers as a rule."""
 _MARKS = {OK: "✓", NOTE: "·", WARNING: "!", PROBLEM: "✗"}
 
 
@@ -53,8 +55,8 @@ _MARKS = {OK: "✓", NOTE: "·", WARNING: "!", PROBLEM: "✗"}
 def command(strict: bool, format: str, quiet: bool, verbose: int) -> int:
     """Check this machine: installed parts, settings, keys, hooks, sessions at risk, the index.
 
-    The check changes no file. ✓ is in order, ! a warning, ✗ a problem, and · an offer. Below each
-    finding is the command that fixes it.
+    The check changes no file. ✓ is in order, ! a warning, ✗ a problem, and · a suggestion. Below
+    each finding is the command that fixes it.
 
     \b
     Example:
@@ -64,12 +66,12 @@ def command(strict: bool, format: str, quiet: bool, verbose: int) -> int:
     voice = Voice(format, quiet, verbose)
     findings = list(_collect_findings())
     wrong = [finding for finding in findings if finding.grade in FINDING_GRADES]
-    for area, group in groupby(findings, key=lambda finding: finding.area):
+    shown = _shorten_offers(findings, voice)
+    for area, group in groupby(sorted(shown, key=_rank_area), key=lambda finding: finding.area):
         voice.result(area)
         for finding in group:
             _print_finding(finding, voice)
-    count = format_count(len(wrong), "finding")
-    voice.result("Everything is in order." if not wrong else f"{count}; each with its fix above.")
+    voice.result(_summarize_findings(wrong, shown))
     voice.data(
         {
             "findings": [
@@ -85,6 +87,32 @@ def command(strict: bool, format: str, quiet: bool, verbose: int) -> int:
         }
     )
     return EXIT_FINDINGS if strict and wrong else 0
+
+
+def _rank_area(finding: HealthFinding) -> int:
+    """Return the place of a finding's area in the text; the others keep their order."""
+    if finding.area in _FIRST_AREAS:
+        return _FIRST_AREAS.index(finding.area)
+    return len(_FIRST_AREAS) + (finding.area == _LAST_AREA)
+
+
+def _shorten_offers(findings: list[HealthFinding], voice: Voice) -> list[HealthFinding]:
+    """Return the findings, with one for all optional parts that are missing; with -v, all."""
+    missing = [finding.part for finding in findings if finding.part]
+    if voice.verbose or not missing:
+        return findings
+    message = f"optional parts not installed (-v says what for): {', '.join(missing)}"
+    offer = HealthFinding(_LAST_AREA, NOTE, message, "pip install 'vacr[NAME]'")
+    return [*(finding for finding in findings if not finding.part), offer]
+
+
+def _summarize_findings(wrong: list[HealthFinding], shown: list[HealthFinding]) -> str:
+    """Return the last line: the number of problems and warnings, and of offers."""
+    offers = sum(finding.grade == NOTE for finding in shown)
+    more = f" {format_count(offers, 'suggestion')} (·)." if offers else ""
+    if not wrong:
+        return f"No problems found.{more}"
+    return f"{format_count(len(wrong), 'finding')}; each with its fix above.{more}"
 
 
 def _collect_findings() -> Iterator[HealthFinding]:

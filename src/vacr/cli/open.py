@@ -126,6 +126,9 @@ def _run_app(
             voice.data({"address": address})
             if not opens or not webbrowser.open(redirect.as_uri()):
                 voice.result(f"Open this address in a browser: {address}")
+                voice.result(
+                    "Ctrl-C ends it. Anyone with this address can read your conversations."
+                )
             else:
                 voice.result("The app is open in your browser. Ctrl-C ends it.")
             app.serve_forever()

@@ -50,7 +50,7 @@ def _list_texts(row: Row) -> Iterator[str]:
     if row.kind == USER_ROW and not row.is_prompt:
         return
     if row.kind == TOOL_ROW:
-        for _, text in list_input_texts(row.entry.get("input")):
+        for _, text in list_input_texts(row.entry.get("input"), only_words=True):
             yield text
         if row.is_error and row.result is not None:
             parts = row.result.parts

@@ -369,16 +369,18 @@ def format_value(value: Any) -> str:
     return value if isinstance(value, str) else format_json(value)
 
 
-def list_input_texts(arguments: Any) -> Iterator[tuple[str, str]]:
+def list_input_texts(arguments: Any, *, only_words: bool = False) -> Iterator[tuple[str, str]]:
     """Yield name and text of each argument of a call.
 
-    Arguments that are one value, not an object, have an empty name.
+    Arguments that are one value, not an object, have an empty name. With `only_words`, arguments
+    that are a number, a boolean or null are left out.
     """
-    if isinstance(arguments, dict):
-        for name, value in arguments.items():
+    items = arguments.items() if isinstance(arguments, dict) else [("", arguments)]
+    for name, value in items:
+        if only_words and isinstance(value, int | float | None):
+            continue
+        if value is not None or isinstance(arguments, dict):
             yield format_value(name), format_value(value)
-    elif arguments is not None:
-        yield "", format_value(arguments)
 
 
 def make_visible(text: str) -> str:

@@ -478,10 +478,13 @@ def _list_row_texts(row: Row) -> Iterator[str]:
         yield from diff.lines
 
 
-def list_row_bodies(row: Row) -> Iterator[str]:
-    """Yield the texts of a message, or the inputs of a call and the texts of its result."""
+def list_row_bodies(row: Row, *, only_words: bool = False) -> Iterator[str]:
+    """Yield the texts of a message, or the inputs of a call and the texts of its result.
+
+    With `only_words`, inputs that are a number, a boolean or null are left out.
+    """
     if row.kind == TOOL_ROW:
-        for _, text in list_input_texts(row.entry.get("input")):
+        for _, text in list_input_texts(row.entry.get("input"), only_words=only_words):
             yield text
     yield from _list_part_texts(row.parts)
     if row.result is not None:
