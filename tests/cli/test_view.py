@@ -78,6 +78,25 @@ def test_picture_needs_a_page_in_a_file(vacr):
     assert "-o page.html" in done.err
 
 
+@pytest.mark.parametrize("name", ["picture.png", "Picture.SVG"])
+@pytest.mark.parametrize("more", [(), ("--og",)])
+def test_page_is_not_written_into_a_picture(vacr, tmp_path, name, more):
+    done = vacr("view", str(CLAUDE), *more, "-o", name)
+    assert (done.returncode, list(tmp_path.glob("*icture.*"))) == (2, [])
+    assert f"vacr view {CLAUDE} --og -o {name[:-4]}.html" in " ".join(done.err.split())
+
+
+def test_session_with_a_sealed_record_points_to_it(vacr, tmp_path, signed_record):
+    session = tmp_path / "sealed" / CLAUDE.name
+    session.write_bytes(CLAUDE.read_bytes())
+    done = vacr("view", str(session), "-o", "a.html")
+    assert f"vacr view {signed_record}" in " ".join(done.err.split())
+    assert "sealed record" not in vacr("view", str(signed_record), "-o", "b.html").err
+    # Another session may have had the same file name.
+    session.write_bytes(CLAUDE.read_bytes().replace(b"6f0d1c52", b"7f0d1c52"))
+    assert "sealed record" not in vacr("view", str(session), "-o", "c.html").err
+
+
 def test_key_inside_the_statement_is_not_trusted(vacr, tmp_path, signed_record):
     done = vacr("view", str(signed_record), "--format", "json")
     assert done.returncode == 0

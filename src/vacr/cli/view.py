@@ -11,6 +11,7 @@ from __future__ import annotations
 import webbrowser
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import click
@@ -44,8 +45,11 @@ from vacr.workflows import (
     PageRun,
     VerificationOptions,
     build_statistics_page,
+    find_sealed_record,
     format_count,
 )
+
+_PICTURE_SUFFIXES = (".svg", ".png")
 
 
 @click.command(no_args_is_help=True, cls=Verb)
@@ -134,6 +138,7 @@ def command(
             "--og writes a picture next to the page, and standard output has no place for it",
             hint="Write the page to a file: -o page.html",
         )
+    _refuse_picture_name(output, path)
     options = VerificationOptions(
         trust=trust,
         stores=load_stores(trust, trust_store, voice),
@@ -164,6 +169,7 @@ def command(
         return run.exit_code
     run.report_page = lambda page: voice.result(page.describe())
     run.write(output, overwrite=overwrite)
+    _point_to_sealed_record(run, voice)
     if run.is_archive:
         voice.result(f"{run.index}: {format_count(len(run.pages), 'conversation')}")
     voice.data(
@@ -175,6 +181,34 @@ def command(
     if open and run.first is not None:
         webbrowser.open(run.first.resolve().as_uri())
     return run.exit_code
+
+
+def _refuse_picture_name(output: str | None, path: str) -> None:
+    """Refuse the name of a picture for a page.
+
+    Raises:
+        UsageError: `output` has such a name, and is no folder.
+    """
+    suffix = Path(output or "").suffix
+    if output is None or suffix.lower() not in _PICTURE_SUFFIXES or Path(output).is_dir():
+        return
+    page = f"{output.removesuffix(suffix)}.html"
+    raise UsageError(
+        f"-o names the web page, but {output} is the name of a picture",
+        hint=f"For a page, and its picture as SVG next to it: vacr view {path} --og -o {page}",
+    )
+
+
+def _point_to_sealed_record(run: PageRun, voice: Voice) -> None:
+    """Print where the sealed record of the shown session is, if it is next to it or here."""
+    if run.is_archive or len(run.pages) != 1:
+        return
+    record = find_sealed_record(run.pages[0].conversation)
+    if record is not None:
+        voice.notice(
+            f"vacr: this session has a sealed record. To show it with its signature: vacr view "
+            f"{record}"
+        )
 
 
 def _count_lines(path: str, options: LineOptions, voice: Voice) -> dict[str, Any] | None:
