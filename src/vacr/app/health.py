@@ -282,11 +282,17 @@ def check_index(state: Path) -> Iterator[HealthFinding]:
     """Yield whether the index of conversations can be read."""
     path = find_index_file(state)
     shown = abbreviate_home(str(path))
+    missing = HealthFinding("index", NOTE, "no index yet; the first search makes it")
     if not path.exists():
-        yield HealthFinding("index", NOTE, "no index yet; the first search makes it")
+        yield missing
         return
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
+            # The file also has the caches of other verbs, such as `vacr list`.
+            query = "SELECT 1 FROM sqlite_master WHERE name = 'records'"
+            if connection.execute(query).fetchone() is None:
+                yield missing
+                return
             [(count,)] = connection.execute("SELECT count(*) FROM records").fetchall()
             [(failures,)] = connection.execute(
                 "SELECT count(*) FROM sources WHERE failure <> ''"

@@ -120,7 +120,9 @@ def _collect_findings() -> Iterator[HealthFinding]:
     state = find_state_folder(os.environ)
     found = [*check_parts(), *_check_settings(), *check_keys(), *check_trust()]
     found += check_folders(state, find_config_folder(os.environ))
-    found += [*check_agents(), *check_sessions(state), *check_index(state), *check_waiting(state)]
+    # Listing sessions may make the file of the index, or make it again if it is damaged.
+    index = list(check_index(state))
+    found += [*check_agents(), *check_sessions(state), *index, *check_waiting(state)]
     areas = list(dict.fromkeys(finding.area for finding in found))
     for area in areas:
         yield from (finding for finding in found if finding.area == area)
