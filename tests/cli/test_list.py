@@ -76,6 +76,21 @@ def test_newest_session_comes_first(list_sessions, home):
     assert list_sessions("-n", "2", TZ="UTC") == [head, *rows[:2]]
 
 
+def test_title_in_the_middle_of_a_file_is_that_of_the_index(vacr, list_sessions, home):
+    """The listing reads only the ends of a file, and the index all of it."""
+    path = home / ".claude/projects/x/session-1.jsonl"
+    homes.claude_session(path, 10)
+    first = path.read_bytes()
+    filler = b'{"type":"system","subtype":"informational","content":"%s"}\n' % (b"x" * 1000)
+    title = b'{"type":"custom-title","customTitle":"Rounding","sessionId":"session-1"}\n'
+    path.write_bytes(first + filler * 200 + title + filler * 40)
+    assert "question 10" in list_sessions()[1]
+    assert vacr("stats", **NOWHERE).returncode == 0
+    assert list_sessions()[1].endswith("Rounding")
+    path.write_bytes(path.read_bytes() + filler)
+    assert "question 10" in list_sessions()[1], "the file changed since"
+
+
 def test_sessions_of_all_agents_or_of_one_are_listed(list_sessions, home):
     homes.fill(home)
     agents = [row.split()[1] for row in list_sessions()[1:]]

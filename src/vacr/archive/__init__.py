@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from vacr.archive.listing import ConversationQuery as ConversationQuery
     from vacr.archive.listing import SourceQuery as SourceQuery
     from vacr.archive.listing import count_facets as count_facets
+    from vacr.archive.listing import find_current_titles as find_current_titles
     from vacr.archive.listing import find_record as find_record
     from vacr.archive.listing import find_source as find_source
     from vacr.archive.listing import find_version as find_version
@@ -55,6 +56,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "ConversationQuery",
             "count_facets",
             "find_record",
+            "find_current_titles",
             "find_source",
             "find_version",
             "list_conversations",

@@ -206,6 +206,18 @@ def find_source(connection: sqlite3.Connection, record: int) -> tuple[str, str] 
     return (decode_name(row[0]), decode_name(row[1])) if row is not None else None
 
 
+def find_current_titles(connection: sqlite3.Connection) -> dict[tuple[str, int], str]:
+    """Return the titles of the sessions that have a file of their own, by its path and size.
+
+    A title counts as long as the file has that size: agents only append to their sessions.
+    """
+    rows = connection.execute(
+        "SELECT path, size, title FROM records JOIN sources USING (source) "
+        "WHERE sources.session = '' AND title <> '' GROUP BY source HAVING count(*) = 1"
+    )
+    return {(decode_name(path), size): title for path, size, title in rows}
+
+
 def find_record(connection: sqlite3.Connection, session: str) -> int | None:
     """Return the number of the record whose session has this id, or None; copies do not count."""
     row = connection.execute(

@@ -2,8 +2,9 @@
 
 >>> from vacr.cli import run_command_line
 >>> run_command_line(["doctor"])
-parts
-  ✓ installed: ...
+key
+...
+No problems found. ... suggestions (·).
 0
 """
 

@@ -15,7 +15,11 @@ The newest session comes first. Sub-agents are counted with the session that sta
 
 from __future__ import annotations
 
+import os
+import sqlite3
 import sys
+from contextlib import closing, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,6 +27,7 @@ import click
 from rich.cells import cell_len
 
 from vacr.agents import load_agents
+from vacr.archive import find_current_titles
 from vacr.cli.options import EXIT_NO_SESSION, Verb, streaming_voice_options
 from vacr.cli.selection import (
     Selection,
@@ -33,6 +38,7 @@ from vacr.cli.selection import (
 from vacr.console import Voice, align_columns, get_terminal_width, truncate_path
 from vacr.discovery import SessionSummary, list_store_roots
 from vacr.errors import UnreadableInput, escape_unprintable
+from vacr.files import find_index_file, find_state_folder
 from vacr.workflows import (
     abbreviate_home,
     complete_agent_name,
@@ -91,7 +97,7 @@ def command(
     sessions = list_newest_sessions(agent, voice, failed)
     if selection != Selection(agent):
         sessions = selection.select_sessions(sessions, voice)
-    sessions = sessions[:limit]
+    sessions = _use_indexed_titles(sessions[:limit])
     documents = [build_session_document(*session) for session in sessions]
     errors = [{"path": error.where, "error": error.message} for error in failed]
     voice.data({"sessions": documents, "errors": errors})
@@ -118,6 +124,30 @@ def command(
             lines += [f"  also {path}" for path in session.copies]
     voice.results(lines)
     return 0
+
+
+def _use_indexed_titles(sessions: list[SessionWithSubAgents]) -> list[SessionWithSubAgents]:
+    """Return the sessions with the titles that `vacr show`, the search and the app have.
+
+    The listing reads only the two ends of a file, and an agent may have written its title in the
+    middle. The index has read all of it. Without a current index, the titles stay.
+    """
+    index = find_index_file(find_state_folder(os.environ))
+    titles: dict[tuple[str, int], str] = {}
+    with suppress(sqlite3.Error, OSError, ValueError):
+        if index.exists():
+            with closing(sqlite3.connect(f"{index.as_uri()}?mode=ro", uri=True)) as connection:
+                titles = find_current_titles(connection)
+    return [
+        (_replace_title(session, titles.get((session.path, session.size or 0), "")), sub_agents)
+        for session, sub_agents in sessions
+    ]
+
+
+def _replace_title(session: SessionSummary, title: str) -> SessionSummary:
+    """Return a session with the title of the index, unless that is only shorter, or empty."""
+    is_shorter = title.endswith("…") and session.title.startswith(title[:-1])
+    return session if not title or is_shorter else replace(session, title=title)
 
 
 def build_session_document(
