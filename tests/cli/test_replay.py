@@ -1,6 +1,7 @@
 """`vacr replay`: sessions that are replayed over a real repository give the committed files."""
 
 import json
+import os
 
 import pytest
 
@@ -203,6 +204,17 @@ def test_one_file_under_two_names_is_not_written(vacr, repo, tmp_path):
     done = vacr("replay", session, "--out", tree)
     assert (done.returncode, "are the same file through a symbolic link" in done.err) == (2, True)
     assert not (tree / "a.txt").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_pipe_in_the_folder_is_refused(vacr, repo, tmp_path):
+    session = Agent(repo).write("a.py", "a\n").write("b.py", "b\n").save(tmp_path / "s")
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    os.mkfifo(tree / "b.py")
+    done = vacr("replay", session, "--out", tree, "--overwrite")
+    assert (done.returncode, "b.py is a pipe or a device" in done.err) == (2, True)
+    assert not (tree / "a.py").exists()
 
 
 def test_existing_files_that_differ_are_kept(vacr, repo, tmp_path):

@@ -253,6 +253,11 @@ def _write_replayed_files(folder: Path, files: dict[str, bytes], *, overwrite: b
                 f"{target} and {outputs[real_path].path} are the same file through a symbolic link",
                 hint=_LINK_HINT,
             )
+        if real_path.exists() and not (real_path.is_file() or real_path.is_dir()):
+            raise UsageError(
+                f"{target} is a pipe or a device, not a file",
+                hint="Remove it, or write into an empty folder: --out FOLDER",
+            )
         if not overwrite and target.is_file() and not has_same_bytes(target, [data]):
             raise UsageError(
                 f"{target} exists with different content",

@@ -137,15 +137,18 @@ def _check_not_folder_of_another(outputs: list[OutputFile]) -> None:
 
 @contextmanager
 def _delay_signals() -> Iterator[None]:
-    """Let Ctrl-C and a request to end wait until the block is done.
+    """Let Ctrl-C, a closed terminal and a request to end wait until the block is done.
 
     Outside the main thread this does nothing: Python handles signals in that thread alone.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    # Each has its own context, so that one that ends the program does not keep the other replaced.
-    with _delay_signal(signal.SIGINT), _delay_signal(signal.SIGTERM):
+    with ExitStack() as delayed:
+        # Each has its own context, so that one that ends the program leaves no other replaced.
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # Windows has no SIGHUP.
+            if hasattr(signal, name):
+                delayed.enter_context(_delay_signal(getattr(signal, name)))
         yield
 
 
