@@ -463,3 +463,9 @@ def test_session_that_was_also_recorded_on_the_way_to_an_editor_is_listed_once(
     copies = {session["agent"]: session["copies"] for session in json.loads(done.out)["sessions"]}
     assert copies["claude-code"] == [str(transcript)]
     assert len(list_sessions("--agent", "acp", **variables)) == len(recorded) + 1
+
+
+def test_sessions_are_listed_without_a_state_folder(vacr, tmp_path):
+    homes.fill(tmp_path / "home")
+    done = vacr("list", VACR_STATE="relative")
+    assert (done.returncode, "claude-code" in done.out) == (0, True)

@@ -37,7 +37,7 @@ from vacr.cli.selection import (
 )
 from vacr.console import Voice, align_columns, get_terminal_width, truncate_path
 from vacr.discovery import SessionSummary, list_store_roots
-from vacr.errors import UnreadableInput, escape_unprintable
+from vacr.errors import UnreadableInput, UsageError, escape_unprintable
 from vacr.files import find_index_file, find_state_folder
 from vacr.workflows import (
     abbreviate_home,
@@ -132,9 +132,9 @@ def _use_indexed_titles(sessions: list[SessionWithSubAgents]) -> list[SessionWit
     The listing reads only the two ends of a file, and an agent may have written its title in the
     middle. The index has read all of it. Without a current index, the titles stay.
     """
-    index = find_index_file(find_state_folder(os.environ))
     titles: dict[tuple[str, int], str] = {}
-    with suppress(sqlite3.Error, OSError, ValueError):
+    with suppress(UsageError, sqlite3.Error, OSError, ValueError):
+        index = find_index_file(find_state_folder(os.environ))
         if index.exists():
             with closing(sqlite3.connect(f"{index.as_uri()}?mode=ro", uri=True)) as connection:
                 titles = find_current_titles(connection)
