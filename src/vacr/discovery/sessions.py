@@ -120,7 +120,8 @@ def read_session_summary(path: Path, agent: Agent) -> SessionSummary | None:
 
     Return None if the file cannot be read, or is not a session of that agent.
     """
-    return next(_list_file_sessions(path, agent, "", ErrorCollector([]), None), None)
+    cache = SummaryCache(None)
+    return next(_list_file_sessions(path, agent, "", ErrorCollector([]), cache), None)
 
 
 def read_folder_session_summary(path: Path, session: str, agent: Agent) -> SessionSummary | None:
@@ -343,21 +344,22 @@ def _may_exist(path: Path) -> bool:
 
 
 def _list_file_sessions(
-    path: Path, agent: Agent, project: str, errors: ErrorCollector, cache: SummaryCache | None
+    path: Path, agent: Agent, project: str, errors: ErrorCollector, cache: SummaryCache
 ) -> Iterator[SessionSummary]:
     """Yield the summaries of an agent's sessions in a transcript or a database.
 
     Yield nothing for a file of another agent; add an error to `errors` if the file cannot be read.
-    `project` is for transcripts that do not state one. Transcripts that have not changed since they
-    were added to `cache` are not read.
+    `project` is for transcripts that do not state one. A transcript that has not changed since it
+    was added to `cache` is not read.
     """
     name = str(path)
     with errors.collect(path):
         description = _find_description(path, agent)
-        version = compute_file_version(name, description, project) if cache is not None else ""
-        known = _find_cached_summaries(cache, agent, name, version)
-        if known is not None:
-            yield from known
+        version = compute_file_version(name, description, project)
+        rows = cache.find_rows(agent.name, name, version)
+        if rows is not None:
+            for row in rows:
+                yield SessionSummary(agent=agent.name, path=name, session=None, **row)
             return
         if not is_file(path):
             return
@@ -374,22 +376,11 @@ def _list_file_sessions(
             for summary in _summarise_source(source, agent, path, project, status):
                 summaries.append(summary)
                 yield summary
-        if cache is not None:
-            cache.add_rows(agent.name, name, version, map(_make_cache_row, summaries))
-
-
-def _find_cached_summaries(
-    cache: SummaryCache | None, agent: Agent, path: str, version: str
-) -> list[SessionSummary] | None:
-    """Return the summaries of this version of a transcript, or None if the cache lacks them."""
-    rows = cache.find_rows(agent.name, path, version) if cache is not None else None
-    if rows is None:
-        return None
-    return [SessionSummary(agent=agent.name, path=path, session=None, **row) for row in rows]
+        cache.add_rows(agent.name, name, version, map(_make_cache_row, summaries))
 
 
 def _make_cache_row(summary: SessionSummary) -> dict[str, Any]:
-    """Return the members of a transcript's summary, without those that its file determines."""
+    """Return the members of a transcript's summary that its agent and path do not determine."""
     members = vars(summary)
     return {name: members[name] for name in members.keys() - {"agent", "path", "session", "copies"}}
 

@@ -20,7 +20,7 @@ read. Each counts as long as its file has the same size, times and inode.
     [{'title': 'Fix the tests'}]
     >>> folder.cleanup()
 
-It is only a cache: if it cannot be opened or written, vacr reads every file, and reports nothing.
+It is only a cache: if it cannot be opened or written, vacr reads every file instead.
 """
 
 from __future__ import annotations
@@ -75,10 +75,13 @@ def _compute_checksum(text: str) -> str:
 
 
 class SummaryCache:
-    """The rows of session files that were listed before; an unchanged file need not be read."""
+    """Rows about session files that were listed before, so that unchanged files are not read."""
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        """Use the state folder that the environment names; open the file when it is needed."""
+    def __init__(self, environment: Mapping[str, str] | None) -> None:
+        """Use the state folder that the environment names; for None, find and keep nothing.
+
+        The file is opened when it is needed.
+        """
         self._environment = environment
         self._connection: sqlite3.Connection | None = None
         self._was_opened = False
@@ -161,7 +164,7 @@ class SummaryCache:
         """Open the file once; return None if that fails."""
         import sqlite3
 
-        if not self._was_opened:
+        if self._environment is not None and not self._was_opened:
             self._was_opened = True
             with suppress(UsageError, OSError, sqlite3.Error):
                 file = find_index_file(find_state_folder(self._environment))
