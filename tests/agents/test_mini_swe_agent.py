@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.agents import rebuild
-from tests.agents.entries import list_entries
+from tests.agents.entries import list_entries, list_outcomes
 from tests.attribution.sessions import list_changes
 from tests.conftest import FIXTURES, record_of
 from tests.discovery import homes
@@ -19,16 +19,9 @@ def read(path):
     return record_of(path.read_bytes())
 
 
-def outcomes(record):
-    return [
-        (entry["call-id"], entry.get("status"), entry.get("vacr", {}).get("exit-code"))
-        for entry in list_entries(record, "tool-result")
-    ]
-
-
 def test_command_in_a_fence_is_a_call_and_the_next_observation_its_result():
     record = read(MINI / "mini-text.traj.json")
-    assert outcomes(record) == [
+    assert list_outcomes(record) == [
         ("step-1", "success", 0),
         ("step-2", "success", 0),
         ("step-3", "error", 1),
@@ -107,13 +100,13 @@ def test_command_that_submits_succeeded_and_others_after_it_never_ran():
     ]
     answer = {"role": "assistant", "content": "Done.", "tool_calls": calls, "function_call": None}
     record = read_run(build_run(answer, *results))
-    assert outcomes(record) == [("c0", "success", None), ("c1", "interrupted", None)]
+    assert list_outcomes(record) == [("c0", "success", None), ("c1", "interrupted", None)]
     assert "drift" not in record["vacr"]
 
 
 def test_calls_of_version_2_are_paired_by_id():
     record = read(MINI / "mini-calls.traj.json")
-    assert outcomes(record) == [
+    assert list_outcomes(record) == [
         ("call_1", "success", 0),
         ("call_2", "success", 0),
         ("call_3", "timeout", None),
@@ -145,7 +138,7 @@ def test_session_keeps_its_id_while_the_trajectory_grows():
 
 def test_list_of_messages_alone_is_read():
     record = read(MINI / "mini-list.traj.json")
-    assert outcomes(record) == [("step-1", "success", 0)]
+    assert list_outcomes(record) == [("step-1", "success", 0)]
 
 
 def test_commands_prove_lines(tmp_path):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.agents.entries import list_entries
+from tests.agents.entries import list_entries, list_outcomes
 from tests.attribution.sessions import list_changes
 from tests.conftest import FIXTURES, record_of
 from tests.discovery import homes
@@ -16,13 +16,6 @@ SWE, MINI = FIXTURES / "swe-agent", FIXTURES / "mini-swe-agent"
 
 def read(path):
     return record_of(path.read_bytes())
-
-
-def outcomes(record):
-    return [
-        (entry["call-id"], entry.get("status"), entry.get("vacr", {}).get("exit-code"))
-        for entry in list_entries(record, "tool-result")
-    ]
 
 
 def test_steps_are_kept_with_their_observations():
@@ -42,7 +35,7 @@ def test_steps_without_an_observation_each_stay_in_the_session():
 
 
 def test_only_the_words_of_the_editor_decide():
-    by_call = {call: status for call, status, _ in outcomes(read(SWE / "calls.traj"))}
+    by_call = {call: status for call, status, _ in list_outcomes(read(SWE / "calls.traj"))}
     assert by_call == {
         "call_d": None,
         "call_1": None,
@@ -67,7 +60,7 @@ def test_action_without_a_call_becomes_one():
     record = read(SWE / "text.traj")
     (call,) = [c for e in list_entries(record, "assistant") for c in e.get("children", ())]
     assert (call["input"], call["call-id"]) == ({"command": "ls -a\n"}, "step-1")
-    assert outcomes(record) == [("step-1", None, None)]
+    assert list_outcomes(record) == [("step-1", None, None)]
     assert [e["vacr"]["speaker"] for e in list_entries(record, "user")] == ["unknown", "host"]
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.agents import natives
-from tests.agents.entries import list_typed
+from tests.agents.entries import UNMARKED_LINES, list_typed
 from tests.agents.test_way_back import check_all, compact
 from tests.attribution.sessions import list_changes, read_records
 from tests.conftest import FIXTURES, records_of
@@ -129,15 +129,7 @@ def test_traces_come_back(native):
     check_all(native, "visualstudio-copilot", compact)
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        {"type": "find", "status": "done"},
-        {"type": "message", "status": "done", "message": {}, "role": "user"},
-        {"resourceSpans": []},
-        {"resourceSpans": [{"resource": {"attributes": []}}]},
-    ],
-)
+@pytest.mark.parametrize("value", UNMARKED_LINES)
 def test_other_lines_are_not_recognised(value):
     assert find_agent("visualstudio-copilot").recognises([value]) == 0.0
 

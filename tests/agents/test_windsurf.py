@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.agents import natives
-from tests.agents.entries import list_typed
+from tests.agents.entries import UNMARKED_LINES, list_typed
 from tests.agents.test_way_back import check
 from tests.attribution.sessions import list_changes, read_records
 from tests.conftest import FIXTURES, record_of, records_of
@@ -82,15 +82,7 @@ def test_steps_come_back(native):
     check(native, "windsurf")
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        {"type": "find", "status": "done"},
-        {"type": "message", "status": "done", "message": {}, "role": "user"},
-        {"resourceSpans": []},
-        {"resourceSpans": [{"resource": {"attributes": []}}]},
-    ],
-)
+@pytest.mark.parametrize("value", UNMARKED_LINES)
 def test_other_lines_are_not_recognised(value):
     assert find_agent("windsurf").recognises([value]) == 0.0
 
