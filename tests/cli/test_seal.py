@@ -341,7 +341,7 @@ def test_record_without_attribution_is_named_as_such(vacr, home):
     assert "-o sealed/" in done.err
     assert "Not registered" not in done.err
     assert vacr("seal", "a.jsonl", *KEY, "--overwrite").returncode == 0
-    # A record of another session, or a modified one, is no such record.
+    # The record of another session, or a modified one, does not count.
     assert vacr("record", "b.jsonl", "-o", "other/").returncode == 0
     shutil.copy(home / "other/b.acr.json", home / "a.acr.json")
     done = vacr("seal", "a.jsonl", *KEY)

@@ -156,7 +156,7 @@ def search_entries(connection: sqlite3.Connection, query: SearchQuery) -> Search
             (*values, query.limit_per_record, query.limit),
         ).fetchall()
         counts = {record: total for _, record, total in chosen}
-        found += f" AND entry IN ({', '.join(str(int(entry)) for entry, _, _ in chosen)})"
+        found += f" AND entry IN ({', '.join(str(entry) for entry, _, _ in chosen)})"
     rows = connection.execute(
         f"SELECT record, n, place, kind, speaker, tool, time_ms, is_error, {snippet}, "
         "records.session, agent, title, project, repo, source_path, "

@@ -1,4 +1,4 @@
-"""Which sessions a verb is about: those of an agent, a project, a repository or a time.
+"""Choose the sessions that a verb is about, by agent, project, repository or time.
 
     >>> from vacr.cli import run_command_line
     >>> run_command_line(["stats", "examples/", "--agent", "codex-cli", "-q"])
@@ -6,8 +6,9 @@
     >>> run_command_line(["show", "examples/", "--since", "2026-12-01"])
     1
 
-Without paths, all sessions on this machine are considered, by the index of `vacr search`. With
-paths, those that lie there. With `latest`, the first one that `vacr list` shows.
+Without paths, the options choose among all sessions on this machine, by the index of `vacr search`.
+With paths, they choose among the sessions there. With `latest`, they choose the first session that
+`vacr list` shows with them.
 """
 
 from __future__ import annotations

@@ -187,7 +187,7 @@ def _refuse_picture_name(output: str | None, path: str) -> None:
     """Refuse the name of a picture for a page.
 
     Raises:
-        UsageError: `output` has such a name, and is no folder.
+        UsageError: `output` has such a name, and is not a folder.
     """
     suffix = Path(output or "").suffix
     if output is None or suffix.lower() not in _PICTURE_SUFFIXES or Path(output).is_dir():
