@@ -149,6 +149,13 @@ def test_invalid_cbor_is_refused_with_its_place(data, message):
     assert message in str(caught.value)
 
 
+def test_repeated_texts_are_never_abbreviated():
+    value = cbor2.CBORTag(256, {"total": {"total": None, "lines": ["lines"]}})
+    data = encode_deterministic_cbor([value])
+    assert data.count(b"total") == data.count(b"lines") == 2
+    assert encode_deterministic_cbor(decode_cbor(data)) == data
+
+
 def test_tags_stay_tags():
     assert decode_cbor(
         bytes.fromhex("c074323031332d30332d32315432303a30343a30305a")

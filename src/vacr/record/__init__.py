@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from vacr.record.canonical_json import decode_json as decode_json
     from vacr.record.canonical_json import decode_unicode_escapes as decode_unicode_escapes
     from vacr.record.canonical_json import encode_canonical_json as encode_canonical_json
+    from vacr.record.canonical_json import encode_decoded_json as encode_decoded_json
     from vacr.record.canonical_json import has_every_member as has_every_member
     from vacr.record.canonical_json import is_exact_json as is_exact_json
     from vacr.record.canonical_json import scan_json as scan_json
@@ -92,6 +93,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "decode_json",
             "decode_unicode_escapes",
             "encode_canonical_json",
+            "encode_decoded_json",
             "has_every_member",
             "is_exact_json",
             "scan_json",

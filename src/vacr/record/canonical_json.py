@@ -495,7 +495,9 @@ def _read_all_values(
                 # time.
                 decoder = lenient
                 continue
-            result.problems.append(JsonProblem("not JSON", offset=offset, detail=error.msg))
+            is_cut = error.msg.startswith("Unterminated string")
+            detail = "it ends in the middle of a text" if is_cut else error.msg
+            result.problems.append(JsonProblem("not JSON", offset=offset, detail=detail))
             result.rest = text[position:].encode()
             return
         except (RecursionError, ValueError) as error:

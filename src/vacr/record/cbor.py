@@ -59,6 +59,9 @@ _BIGNUM_TAGS = (2, 3)
 _BIGNUM_LIMIT = 1 << 64
 """From here on, an integer is written as a big number: a tag around a byte string."""
 
+_ABBREVIATING_TAG = 256
+"""Within this tag, cbor2 writes a repeated text as a reference to the first one."""
+
 # Every tag that cbor2 would convert into a Python type of its own.
 _CONVERTED_TAGS = (
     *(0, 1, 4, 5, 25, 28, 29, 30, 35, 36, 37),
@@ -85,7 +88,7 @@ def encode_deterministic_cbor(value: Any) -> bytes:
             CBOR does not have.
     """
     try:
-        if _has_only_text_keys(value, None, 0):
+        if _suits_library(value, None, 0):
             # For text keys, the library's length-first order is the bytewise order of encodings.
             return cbor2.dumps(value, canonical=True, encoders=_TYPE_ENCODERS)
         return _encode_item(value)
@@ -236,8 +239,11 @@ _TYPE_ENCODERS: dict[type, Callable[[cbor2.CBOREncoder, Any], Any]] = {
 }
 
 
-def _has_only_text_keys(value: Any, place: ValuePath, depth: int) -> bool:
-    """Return whether all keys of a value's maps are text, and check numbers and depth, in keys too.
+def _suits_library(value: Any, place: ValuePath, depth: int) -> bool:
+    """Return whether the library encodes a value as it should; check numbers and depth, too.
+
+    It needs text as the keys of all maps, and no tag within which it would abbreviate repeated
+    texts.
 
     Raises:
         InvalidRecord: a number is not finite, or the nesting is too deep.
@@ -256,20 +262,21 @@ def _has_only_text_keys(value: Any, place: ValuePath, depth: int) -> bool:
         raise InvalidRecord(
             f"nested deeper than {MAX_DEPTH} levels", where=format_pointer(place) or "/"
         )
-    only_text = True
+    suits = True
     # Loops, not comprehensions: those would take a second stack frame for each level.
     if isinstance(value, dict | cbor2.frozendict):
         for key, item in value.items():
             if type(key) is not str:
-                only_text = False
-                _has_only_text_keys(key, place, depth + 1)
-            only_text &= _has_only_text_keys(item, (place, key), depth + 1)
+                suits = False
+                _suits_library(key, place, depth + 1)
+            suits &= _suits_library(item, (place, key), depth + 1)
     elif isinstance(value, cbor2.CBORTag):
-        only_text = _has_only_text_keys(value.value, place, depth + 1)
+        suits = _suits_library(value.value, place, depth + 1)
+        suits = suits and value.tag != _ABBREVIATING_TAG
     else:
         for index, item in enumerate(value):
-            only_text &= _has_only_text_keys(item, (place, index), depth + 1)
-    return only_text
+            suits &= _suits_library(item, (place, index), depth + 1)
+    return suits
 
 
 def _encode_item(value: Any) -> bytes:
