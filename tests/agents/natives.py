@@ -4,7 +4,8 @@ import json
 
 from hypothesis import strategies as st
 
-from tests.record.value_strategies import JSON, TEXT
+from tests.record.value_strategies import OPAQUE_JSON as JSON
+from tests.record.value_strategies import TEXT
 from vacr.model import CANONICAL_ENTRY_MEMBERS, SESSION_MEMBERS
 
 STAMPS = st.sampled_from(

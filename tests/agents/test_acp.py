@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from tests.agents import rebuild
 from tests.conftest import FIXTURES, limit_examples, records_of
-from tests.record.value_strategies import JSON, TEXT
+from tests.record.value_strategies import OPAQUE_JSON as JSON
+from tests.record.value_strategies import TEXT
 from vacr import attribute, validate
 from vacr.record import get_keeping_agent
 from vacr.viewer import get_session_key

@@ -78,6 +78,11 @@ def outcome_of(line, tool="Bash"):
         ("Permission to use Bash with command rm x has been denied.", "denied", None),
         ("This command requires approval", "denied", None),
         (
+            "touch in '/x' was blocked. For security, Claude Code may only create or modify files",
+            "denied",
+            None,
+        ),
+        (
             (
                 "This Bash command contains multiple operations. "
                 "The following part requires approval: rm x"

@@ -9,6 +9,8 @@ from tests.agents import independent
 from tests.agents.entries import list_typed, read_place
 from tests.conftest import CORPUS, FIXTURES, read_one, record_of
 from vacr.agents.agent import Source, SourcePart
+from vacr.agents.cline.outcomes import classify_outcome
+from vacr.agents.labels import CallResult
 from vacr.agents.registry import load_agents, recognise_agent
 
 CLINE = FIXTURES / "cline"
@@ -224,3 +226,19 @@ def test_own_sessions_are_taken_by_one_agent(path):
     sample = source.main.sample(4)
     takers = [name for name, agent in load_agents().items() if agent.recognises(sample) > 0]
     assert takers == ["cline"]
+
+
+@pytest.mark.parametrize(
+    ("output", "status"),
+    [
+        ('{"text":"Done.","finishReason":"completed"}', "success"),
+        ('{"text":"","finishReason":"error"}', "error"),
+        ('{"text":"","finishReason":"aborted"}', "interrupted"),
+        ('{"text":"","finishReason":["completed"]}', ""),
+        ('Tool "spawn_agent" was denied by user', "denied"),
+    ],
+)
+def test_finish_of_a_sub_agent_decides(output, status):
+    result = {"output": output}
+    call = {"name": "spawn_agent"}
+    assert classify_outcome(CallResult(result, result, call, {})).status == status

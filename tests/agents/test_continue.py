@@ -226,3 +226,14 @@ def test_session_of_2023_is_refused_by_its_name():
     )
     assert caught.value.hint.endswith("vacr record --agent continue FILE")
     assert step["step"]["name"] in json.dumps(record_of(data.encode(), agent="continue"))
+
+
+@pytest.mark.parametrize("calls", [True, 7, "Bash", {"id": "c"}, {}])
+def test_calls_that_are_not_a_list_stay_in_the_message(calls):
+    item = {"message": {"role": "assistant", "content": "done", "toolCalls": calls}}
+    session = {"sessionId": "s", "workspaceDirectory": "/w", "history": [item]}
+    record = record_of(json.dumps(session).encode(), "continue")
+    assert validate(record).findings == []
+    (entry,) = list_typed(record, "assistant")
+    assert entry["message"]["toolCalls"] == calls
+    assert "children" not in entry

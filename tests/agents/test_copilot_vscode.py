@@ -158,6 +158,19 @@ def test_line_that_does_not_fit_is_marked():
     assert marks.count({"unapplied": True}) == 1
 
 
+@pytest.mark.parametrize(
+    "path", [["requests", 1], ["requests", 7], ["requests", 0, "response", 0]], ids=str
+)
+def test_deletion_where_nothing_is_does_not_fit(path):
+    request = {"requestId": "r1", "message": {"text": "Hi"}, "response": []}
+    initial = {"kind": 0, "v": {"sessionId": "s", "responderUsername": "", "requests": [request]}}
+    record = record_of(jsonl(initial, {"kind": 3, "k": path}), "copilot-vscode")
+    assert validate(record).findings == []
+    deletion = record["session"]["entries"][1]
+    assert (deletion["data"]["k"], deletion["vacr"]) == (path, {"unapplied": True})
+    assert [entry["content"] for entry in list_typed(record, "user")] == ["Hi"]
+
+
 def test_unknown_kinds_and_members_are_counted():
     assert STORED["vacr"]["drift"] == {
         "members": {"request.mood": 1},

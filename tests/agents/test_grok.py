@@ -10,7 +10,8 @@ from tests.agents import rebuild
 from tests.agents.natives import EXTRA, some
 from tests.attribution.sessions import find_contributors
 from tests.conftest import CORPUS, FIXTURES, jsonl, limit_examples, record_of, stranger
-from tests.record.value_strategies import JSON, TEXT
+from tests.record.value_strategies import OPAQUE_JSON as JSON
+from tests.record.value_strategies import TEXT
 from vacr import validate
 from vacr.agents.agent import Source, SourcePart
 from vacr.agents.registry import load_agents
@@ -342,3 +343,19 @@ def test_written_and_replaced_lines_are_the_agents():
         ("read_file", {"target_file": "/w/till.py"}, "1→TAX = 8\nSUM = 0\n"),
     )
     assert find_contributors(record).keys() == {("till.py", 1), ("till.py", 2)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "speaker"),
+    [("subagent", ("parent-agent", "stated")), ("headless", ("unknown", "inferred"))],
+)
+def test_prompt_of_a_sub_agent_is_its_parents(tmp_path, kind, speaker):
+    prompt = {"type": "user", "content": [{"type": "text", "text": "Count the tests."}]}
+    answer = {"type": "assistant", "content": "Seven.", "model_id": "grok-5"}
+    (tmp_path / HISTORY).write_bytes(jsonl(prompt, answer))
+    summary = {"info": {"id": "s-1", "cwd": "/w"}, "session_kind": kind}
+    (tmp_path / "summary.json").write_text(json.dumps(summary))
+    record = open_session(tmp_path / HISTORY)
+    marks = record["session"]["entries"][0]["vacr"]
+    assert (marks["speaker"], marks["speaker-basis"]) == speaker
+    assert "parent" not in record["vacr"]

@@ -1,6 +1,8 @@
 """Sessions of Hermes: the database row by row, session files, labels, and the evidence of edits."""
 
+import contextlib
 import json
+import sqlite3
 
 import pytest
 
@@ -130,6 +132,16 @@ def test_home_can_be_moved(tmp_path):
     homes.hermes(tmp_path / "elsewhere")
     variables = homes.variables(tmp_path, "linux") | {"HERMES_HOME": str(tmp_path / "elsewhere")}
     assert len(list(list_sessions("hermes", variables, "linux"))) == 4
+
+
+def test_listed_session_names_its_folder(tmp_path):
+    homes.hermes(tmp_path / ".hermes")
+    with contextlib.closing(sqlite3.connect(tmp_path / ".hermes" / "state.db")) as database:
+        database.execute("ALTER TABLE sessions ADD COLUMN cwd TEXT")
+        database.execute("UPDATE sessions SET cwd = '/w/till'")
+        database.commit()
+    found = list_sessions("hermes", homes.variables(tmp_path, "linux"), "linux")
+    assert {session.project for session in found if session.session_id == SESSION} == {"/w/till"}
 
 
 def test_local_times_of_a_session_file_stay_as_they_are():

@@ -166,3 +166,13 @@ def test_command_in_the_background_ends_as_its_event_states(tmp_path, code, stat
     (record,) = read_records(tmp_path, session(call) + jsonl(end))
     (result,) = entries(record, "tool-result")
     assert (result["status"], result["vacr"]["exit-code"]) == (status, code)
+
+
+def test_call_that_the_closing_program_stopped_is_interrupted():
+    closed = {"output": "Session closed", "isError": True, "durationMs": 1873}
+    wire = session(("Bash", {"command": "sleep 25"}, closed))
+    stopped = [line(9, "turn.step.interrupted", step=1), line(10, "prompt.aborted", promptId="p1")]
+    record = record_of(wire + jsonl(*stopped))
+    (result,) = entries(record, "tool-result")
+    assert result["status"] == "interrupted"
+    assert "drift" not in record["vacr"]

@@ -224,3 +224,30 @@ def test_members_of_an_odd_type_decide_nothing(odd):
     result = line(2, "tool_result", answer, toolCallResult=report)
     record = record_of(jsonl(prompt, result))
     assert record["session"]["entries"][0]["vacr"]["speaker"] == "human"
+
+
+def test_report_of_a_failed_command_in_an_error_states_its_exit_code():
+    text = "Command: make\nDirectory: (root)\nOutput: no rule\nError: (none)\nExit Code: 3\n"
+    text += "Signal: (none)\nProcess Group PGID: (none)"
+    call = {"functionCall": {"id": "c1", "name": "run_shell_command", "args": {"command": "make"}}}
+    answer = {"id": "c1", "name": "run_shell_command", "response": {"error": text}}
+    report = {"callId": "c1", "status": "error", "errorType": "shell_execute_error"}
+    record = record_of(
+        jsonl(
+            line(1, "assistant", call, model="m"),
+            line(2, "tool_result", {"functionResponse": answer}, toolCallResult=report),
+        )
+    )
+    (result,) = record["session"]["entries"][1]["children"]
+    assert (result["status"], result["vacr"]["exit-code"]) == ("error", 3)
+
+
+@pytest.mark.parametrize(
+    ("provenance", "speaker"),
+    [("real_user", "human"), ("goal_control", "host"), ("goal_runtime", "host"), ([], "human")],
+)
+def test_provenance_names_messages_of_the_host(provenance, speaker):
+    prompt = line(1, "user", {"text": "Round it."}, provenance=provenance, backgroundTurn={})
+    record = record_of(jsonl(prompt))
+    assert record["session"]["entries"][0]["vacr"]["speaker"] == speaker
+    assert "drift" not in record["vacr"]

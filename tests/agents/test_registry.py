@@ -18,6 +18,7 @@ from tests.conftest import (
     FOLDERS,
     jsonl,
     native_files,
+    slow,
 )
 from vacr.agents.agent import Source, SourcePart
 from vacr.agents.registry import load_agents, recognise_agent
@@ -148,6 +149,7 @@ class Parrot(Agent):
 """
 
 
+@slow
 def test_verification_fails_where_the_agent_is_missing_or_broken(tmp_path):
     plugin = tmp_path / "plugin"
     install(plugin, "parrot", "parrot_reader:Parrot")
@@ -188,6 +190,7 @@ class Reports(CallReports):
 }
 
 
+@slow
 @pytest.mark.parametrize("method", BROKEN_METHODS)
 def test_failure_of_a_plugin_names_the_plugin_and_the_file(tmp_path, method):
     install(tmp_path, "parrot", "parrot_reader:Parrot")

@@ -8,6 +8,7 @@ from tests.agents.entries import list_entries, list_outcomes
 from tests.attribution.sessions import list_changes
 from tests.conftest import FIXTURES, record_of
 from tests.discovery import homes
+from vacr import validate
 from vacr.agents import find_agent
 from vacr.discovery import list_sessions
 
@@ -32,6 +33,21 @@ def test_steps_without_an_observation_each_stay_in_the_session():
     value["trajectory"].pop()
     record = record_of(json.dumps(value).encode())
     assert len(record["session"]["trajectory"]) == 6
+
+
+def test_name_of_the_environment_stays_in_the_session():
+    value = json.loads((SWE / "text.traj").read_text())
+    record = record_of(json.dumps({**value, "environment": "swe_main"}).encode())
+    assert record["session"]["vacr"] == {"native": {"environment": "swe_main"}}
+    assert validate(record).valid
+
+
+def test_observation_without_a_content_is_not_a_result():
+    value = json.loads((SWE / "text.traj").read_text())
+    del value["history"][3]["content"]
+    record = record_of(json.dumps(value).encode())
+    assert list_entries(record, "tool-result") == []
+    assert validate(record).valid
 
 
 def test_only_the_words_of_the_editor_decide():

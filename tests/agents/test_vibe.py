@@ -12,7 +12,7 @@ from tests.agents.entries import list_last_lines, list_typed
 from tests.attribution.sessions import find_contributors
 from tests.conftest import FIXTURES, jsonl, limit_examples, record_of, stranger
 from tests.discovery import homes
-from tests.record.value_strategies import JSON
+from tests.record.value_strategies import OPAQUE_JSON as JSON
 from vacr import validate
 from vacr.agents import find_agent
 from vacr.discovery import list_sessions, read_sessions

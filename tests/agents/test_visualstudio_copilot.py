@@ -11,7 +11,7 @@ from tests.agents.entries import UNMARKED_LINES, list_typed
 from tests.agents.test_way_back import check_all, compact
 from tests.attribution.sessions import list_changes, read_records
 from tests.conftest import FIXTURES, records_of
-from tests.record.value_strategies import JSON
+from tests.record.value_strategies import OPAQUE_JSON as JSON
 from vacr.agents.registry import find_agent
 from vacr.agents.visualstudio_copilot.reader import convert_nanoseconds
 

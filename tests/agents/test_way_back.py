@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from tests.agents import natives, rebuild
 from tests.conftest import limit_examples, record_of, records_of
-from tests.record.value_strategies import JSON, TEXT
+from tests.record.value_strategies import OPAQUE_JSON as JSON
+from tests.record.value_strategies import TEXT
 from vacr import validate
 from vacr.agents.claude_code.reader import CLAUDE_EVENT_MEMBERS
 from vacr.agents.codex.reader import CODEX_ENVELOPE_TYPES

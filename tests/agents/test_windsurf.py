@@ -9,7 +9,8 @@ from tests.agents.entries import UNMARKED_LINES, list_typed
 from tests.agents.test_way_back import check
 from tests.attribution.sessions import list_changes, read_records
 from tests.conftest import FIXTURES, record_of, records_of
-from tests.record.value_strategies import JSON, TEXT
+from tests.record.value_strategies import OPAQUE_JSON as JSON
+from tests.record.value_strategies import TEXT
 from vacr.agents.registry import find_agent
 from vacr.discovery import list_sessions
 

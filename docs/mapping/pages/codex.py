@@ -18,6 +18,7 @@ from pages.markdown import (
     render_labels,
     render_status_words,
     render_table,
+    render_usage_sums,
 )
 from vacr.agents.codex import reader as codex_cli
 from vacr.agents.codex.outcomes import (
@@ -37,7 +38,7 @@ from vacr.agents.codex.rollout import (
     CODEX_MESSAGE_MOVES,
     CODEX_SESSION_MODES,
     CODEX_TOOL_ITEMS,
-    CODEX_USAGE_COUNTERS,
+    CODEX_USAGE_SUMS,
 )
 from vacr.agents.codex.speakers import _EXTERNAL_TAG, _HOOK_TAG, _HOST_TAGS
 
@@ -101,10 +102,7 @@ def render_page() -> str:
                 "a conversation is compacted, the growth counts, and `vacr.usage-from` is "
                 "`total`.\n"
             ),
-            render_table(
-                ("canonical", "native"),
-                [(quote(name), quote(native)) for name, native in CODEX_USAGE_COUNTERS],
-            ),
+            render_usage_sums(CODEX_USAGE_SUMS),
             render_labels(
                 list(_list_outcome_rows()), list(_list_speaker_rows()), notes=[_RESOLUTION_NOTE]
             ),

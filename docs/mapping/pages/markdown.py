@@ -18,7 +18,7 @@ from vacr.agents.labels import (
     SUCCESS,
     UNKNOWN_SPEAKER,
 )
-from vacr.agents.lift import Lift
+from vacr.agents.lift import Lift, UsageSums
 from vacr.model import CANONICAL_ENTRY_MEMBERS
 from vacr.record.message_content import BLOCK_VIEWS, UNTYPED_PART_VIEWS, BlockView
 
@@ -93,9 +93,9 @@ def render_part_views() -> str:
     )
 
 
-def render_usage_sums(sums: Iterable[tuple[str, tuple[str, ...]]]) -> str:
+def render_usage_sums(table: UsageSums) -> str:
     """Return a table of canonical counters as sums of native ones."""
-    rows = ((quote(name), " + ".join(map(quote, counters))) for name, counters in sums)
+    rows = ((quote(name), " + ".join(map(quote, counters))) for name, counters in table.sums)
     return render_table(("canonical", "native"), rows)
 
 

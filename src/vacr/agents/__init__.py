@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from vacr.agents.lift import SourceNotice as SourceNotice
     from vacr.agents.lift import add_remaining_members as add_remaining_members
     from vacr.agents.lift import drop_nulls as drop_nulls
+    from vacr.agents.lift import get_native_members as get_native_members
     from vacr.agents.lift import is_count as is_count
     from vacr.agents.likely_formats import describe_likely_table as describe_likely_table
     from vacr.agents.record_validation import has_separate_calls as has_separate_calls
@@ -190,6 +191,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "UNKNOWN",
             "add_remaining_members",
             "drop_nulls",
+            "get_native_members",
             "is_count",
         ),
         "likely_formats": ("describe_likely_table",),

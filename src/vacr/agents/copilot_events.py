@@ -140,9 +140,9 @@ class CopilotEventReader:
         known = EVENT_DATA_MEMBERS.get(kind)
         if known is None:
             self.session.drift.count_type(kind)
-        elif not data.keys() <= known:
+        elif not known.issuperset(data):
             self.session.drift.count_members(kind, data, known)
-        if not line.keys() <= EVENT_LINE_MEMBERS:
+        if not EVENT_LINE_MEMBERS.issuperset(line):
             self.session.drift.count_members("line", line, EVENT_LINE_MEMBERS)
             set_members_aside(line, _CLASHING_MEMBERS | {"parent-id"})
         EVENT_LINE_MOVES.apply(line, line)

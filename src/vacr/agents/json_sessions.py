@@ -25,6 +25,7 @@ is lost and every value can be put back in its place.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -33,6 +34,7 @@ from vacr.agents.documents import RepairedValue, UndecodableBytes
 from vacr.agents.labels import get_writable_marks
 from vacr.agents.lift import UNKNOWN, Reading, SessionBuilder
 from vacr.model import JsonObject
+from vacr.record import encode_decoded_json
 
 FROM_MEMBER = "member"
 """The value of `vacr.from` for the first message of an object that has no other members."""
@@ -103,6 +105,14 @@ class JsonSession:
         self.settle(source)
         self.session.tidy()
         return self.session.reading(source)
+
+
+def derive_session_id(first: list[Any]) -> str:
+    """Return an id for a session that states none.
+
+    `first` are native values that stay the same while the session grows.
+    """
+    return hashlib.sha256(encode_decoded_json(first)).hexdigest()[:32]
 
 
 SessionMaker = Callable[[JsonObject, list[Any]], JsonSession]

@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vacr.errors import PluginError
@@ -88,10 +89,17 @@ class Outcome(NamedTuple):
 
 
 # The same few outcomes answer for nearly every call.
-UNKNOWN_OUTCOME = Outcome()
-SUCCEEDED = Outcome(SUCCESS)
-FAILED = Outcome(FAILURE)
-_STILL_RUNNING = Outcome(RUNNING)
+_OUTCOMES_BY_STATUS = {status: Outcome(status) for status in _OUTCOME_STATUSES}
+UNKNOWN_OUTCOME = _OUTCOMES_BY_STATUS[""]
+SUCCEEDED = _OUTCOMES_BY_STATUS[SUCCESS]
+FAILED = _OUTCOMES_BY_STATUS[FAILURE]
+_STILL_RUNNING = _OUTCOMES_BY_STATUS[RUNNING]
+
+
+@lru_cache(maxsize=64, typed=True)
+def classify_exit_code(code: int) -> Outcome:
+    """Return the outcome of a command by its exit code: success for 0, and failure otherwise."""
+    return Outcome(FAILURE if code else SUCCESS, code)
 
 
 class Speaker(NamedTuple):
@@ -103,6 +111,17 @@ class Speaker(NamedTuple):
     who: str
     basis: str
     prompt: str | None = None
+
+
+# The same few speakers answer for nearly every message.
+STATED_HUMAN = Speaker(HUMAN, STATED)
+STATED_HOST = Speaker(HOST, STATED)
+STATED_HOOK = Speaker(HOOK, STATED)
+STATED_PARENT_AGENT = Speaker(PARENT_AGENT, STATED)
+INFERRED_HUMAN = Speaker(HUMAN, INFERRED)
+INFERRED_HOST = Speaker(HOST, INFERRED)
+INFERRED_PARENT_AGENT = Speaker(PARENT_AGENT, INFERRED)
+INFERRED_UNKNOWN = Speaker(UNKNOWN_SPEAKER, INFERRED)
 
 
 @dataclass(slots=True)
@@ -149,6 +168,8 @@ def label_speakers(agent: Agent, record: dict[str, Any]) -> None:
             _label_speaker(entry, speaker)
 
 
+_PlacedCall = tuple[dict[str, Any], dict[str, Any]]
+"""A call, and the entry that it is a child of, or the call itself."""
 _NO_REPORT: dict[str, Any] = {}
 """Stands for the reports about every call without one; nobody may write to it."""
 
@@ -170,11 +191,11 @@ class _LabelPass:
         """Each copy of a result, and the number of the last result before it with its id."""
         self._outcomes: list[Outcome] = []
         self._last_checked = UNKNOWN_OUTCOME
-        self._last_speaker = _INFERRED_UNKNOWN
+        self._last_speaker = INFERRED_UNKNOWN
         self._last_calls: dict[str, dict[str, Any]] = {}
-        self._open_calls: dict[str, list[dict[str, Any]]] = {}
+        self._open_calls: dict[str, list[_PlacedCall]] = {}
         """Call id → the calls that have no result yet."""
-        self._odd_calls: list[dict[str, Any]] = []
+        self._odd_calls: list[_PlacedCall] = []
         """Calls whose id is not a text; no result can be theirs."""
         self._early_results: dict[str, list[CallResult]] = {}
         self._last_results: dict[str, int] = {}
@@ -199,28 +220,29 @@ class _LabelPass:
             elif kind == "tool-result":
                 self._note_result(entry, message or entry)
             elif kind == "tool-call":
-                self._note_call(entry)
+                self._note_call(entry, message or entry)
             if "children" in entry:
                 self.visit_entries(entry["children"], entry)
 
-    def _note_call(self, call: dict[str, Any]) -> None:
+    def _note_call(self, call: dict[str, Any], message: dict[str, Any]) -> None:
         """Note a call; the results before it with its id are its own, unless they have a call.
 
-        A copy of a call has no result of its own.
+        `message` is the entry that the call is a child of, or the call itself. A copy of a call has
+        no result of its own.
         """
         call_id: Any = call.get("call-id")
         if "vacr" in call and _is_copy(call) and _ask_same(call, self._last_calls.get(call_id)):
             return
         if type(call_id) is not str:
             if call_id is not None:
-                self._odd_calls.append(call)
+                self._odd_calls.append((call, message))
             return
         self._last_calls[call_id] = call
         if call_id in self._early_results:
             for result in self._early_results.pop(call_id):
                 result.call = call
         else:
-            self._open_calls.setdefault(call_id, []).append(call)
+            self._open_calls.setdefault(call_id, []).append((call, message))
 
     def _note_result(self, entry: dict[str, Any], message: dict[str, Any]) -> None:
         """Note a result and its call; a copy of a result has no call of its own."""
@@ -233,7 +255,7 @@ class _LabelPass:
             self._last_results[call_id] = len(self._results)
             if call_id in self._last_calls:
                 waiting = self._open_calls.get(call_id)
-                result.call = waiting.pop() if waiting else self._last_calls[call_id]
+                result.call = waiting.pop()[0] if waiting else self._last_calls[call_id]
             else:
                 self._early_results.setdefault(call_id, []).append(result)
         self._results.append(result)
@@ -319,15 +341,9 @@ class _LabelPass:
         Raises:
             PluginError: the agent returned an unknown status.
         """
-        unanswered = [call for calls in self._open_calls.values() for call in calls]
-        unanswered += self._odd_calls
-        if not unanswered:
-            return
-        messages = {
-            id(child): entry for entry in self._entries for child in entry.get("children", ())
-        }
-        for call in unanswered:
-            status = self._agent.missing_result(call, messages.get(id(call), call))
+        unanswered = [placed for calls in self._open_calls.values() for placed in calls]
+        for call, message in unanswered + self._odd_calls:
+            status = self._agent.missing_result(call, message)
             if status not in (NO_RESULT, DENIED):
                 raise _make_value_error(self._agent, "missing_result", status)
             get_writable_marks(call)["status"] = status
@@ -341,7 +357,7 @@ def _is_copy(entry: dict[str, Any]) -> bool:
 
 def _ask_same(call: dict[str, Any], other: dict[str, Any] | None) -> bool:
     """Return whether two calls have the same name and input."""
-    return other is not None and all(call[name] == other[name] for name in ("name", "input"))
+    return other is not None and (call["name"], call["input"]) == (other["name"], other["input"])
 
 
 def has_own_text(entry: dict[str, Any]) -> bool:
@@ -395,16 +411,10 @@ def parse_stated_outcome(entry: dict[str, Any]) -> Outcome:
     status = parse_status_word(entry.get("status"))
     is_error = entry.get("is-error")
     if is_error is True:
-        return Outcome(status if status in FAILED_STATUSES else FAILURE)
+        return _OUTCOMES_BY_STATUS[status if status in FAILED_STATUSES else FAILURE]
     if is_error is False:
-        return Outcome(status or SUCCESS)
-    return Outcome(status)
-
-
-# The same few speakers answer for nearly every message.
-_INFERRED_PARENT_AGENT = Speaker(PARENT_AGENT, INFERRED)
-_INFERRED_UNKNOWN = Speaker(UNKNOWN_SPEAKER, INFERRED)
-_INFERRED_HUMAN = Speaker(HUMAN, INFERRED)
+        return _OUTCOMES_BY_STATUS[status or SUCCESS]
+    return _OUTCOMES_BY_STATUS[status]
 
 
 def infer_speaker(record: dict[str, Any]) -> Speaker:
@@ -414,10 +424,10 @@ def infer_speaker(record: dict[str, Any]) -> Speaker:
     a person or a program may have started it, and a person otherwise.
     """
     if "parent" in record.get("vacr", ()):
-        return _INFERRED_PARENT_AGENT
+        return INFERRED_PARENT_AGENT
     if record["session"].get("format") == "autonomous":
-        return _INFERRED_UNKNOWN
-    return _INFERRED_HUMAN
+        return INFERRED_UNKNOWN
+    return INFERRED_HUMAN
 
 
 # --- checking what an agent returns ---
@@ -490,11 +500,11 @@ _EXPECTED_VALUES = {
 
 def _label_speaker(entry: dict[str, Any], speaker: Speaker) -> None:
     """Write who wrote a message to its `vacr` member."""
-    marks = get_writable_marks(entry)
-    marks["speaker"] = speaker.who
-    marks["speaker-basis"] = speaker.basis
-    if speaker.prompt is not None:
-        marks["prompt"] = speaker.prompt
+    who, basis, prompt = speaker
+    marks = {"speaker": who, "speaker-basis": basis}
+    if prompt is not None:
+        marks["prompt"] = prompt
+    entry["vacr"] = {**entry["vacr"], **marks} if "vacr" in entry else marks
 
 
 def _label_outcome(entry: dict[str, Any], outcome: Outcome) -> None:

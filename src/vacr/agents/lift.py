@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import base64
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeGuard, cast
 
@@ -27,7 +27,13 @@ from vacr.agents.agent import Source, SourcePart
 from vacr.agents.documents import RepairedValue, UndecodableBytes
 from vacr.agents.labels import get_writable_marks
 from vacr.model import CANONICAL_ENTRY_MEMBERS, SCHEMA_VERSION, SESSION_MEMBERS, JsonObject, Record
-from vacr.record import NameCounts, are_sortable_timestamps, find_time_span, is_timestamp
+from vacr.record import (
+    NameCounts,
+    are_sortable_timestamps,
+    find_time_span,
+    get_vacr_metadata,
+    is_timestamp,
+)
 from vacr.version import __version__
 
 UNKNOWN = "unknown"
@@ -123,7 +129,8 @@ def _compile_entry_maker(
     """Compile moves into a function that renames the members of an object in place."""
     otherwise = "return make_other_entry(entry_type, native, drift, where)"
     lines = ["def make_entry(entry_type, native, drift, where):"]
-    lines.append(f"    if not native.keys() <= known or None in native.values(): {otherwise}")
+    lines.append(f"    if not known.issuperset(native): {otherwise}")
+    lines.append(f"    if not all(native.values()) and None in native.values(): {otherwise}")
     for name, _, kind in moves:
         if kind:
             lines.append(
@@ -136,6 +143,62 @@ def _compile_entry_maker(
     namespace: dict[str, Any] = {"known": known, "make_other_entry": make_other_entry}
     make_entry: _EntryMaker = _define_function("make_entry", lines, namespace)
     return make_entry
+
+
+class UsageSums:
+    """A table of canonical counters, each with the native ones that it sums.
+
+    A sum needs its first counter; the others are added if they are counts. A sum that is too large
+    is left out. A native name such as `cache.read` is a member of the object `cache`; no name has a
+    second dot.
+
+    >>> sums = UsageSums(("input", ("fresh", "cache.read")), ("output", ("out",)))
+    >>> sums.compute({"fresh": 7, "cache": {"read": 5}, "out": None})
+    {'input': 12}
+    """
+
+    def __init__(self, *sums: tuple[str, tuple[str, ...]]) -> None:
+        """Keep the sums in their order, and compile them as `Lift` compiles moves."""
+        self.sums = sums
+        self.compute: Callable[[JsonObject], JsonObject] = _compile_sums(sums)
+        """Return the canonical counters for an object with native ones."""
+
+
+def _compile_sums(
+    sums: tuple[tuple[str, tuple[str, ...]], ...],
+) -> Callable[[JsonObject], JsonObject]:
+    """Compile sums into a function of straight-line statements: `UsageSums.compute`.
+
+    Raises:
+        ValueError: a native name has more than one dot.
+    """
+    lines = ["def compute(counters):", "    usage = {}"]
+    variables: dict[str, str] = {}
+    for native in dict.fromkeys(name for _, names in sums for name in names):
+        variable = variables[native] = f"count_{len(variables)}"
+        holder, _, member = native.rpartition(".")
+        if "." in holder:
+            raise ValueError(f"{native}: only one dot, between an object and its member")
+        if holder:
+            lines.append(f"    holder = counters.get({holder!r})")
+            lines.append(
+                f"    {variable} = holder.get({member!r}) if type(holder) is dict else None"
+            )
+        else:
+            lines.append(f"    {variable} = counters.get({native!r})")
+        lines.append(
+            f"    if type({variable}) is not int or not 0 <= {variable} < {COUNTER_LIMIT}:"
+        )
+        lines.append(f"        {variable} = None")
+    for canonical, (first, *others) in sums:
+        terms = [variables[first], *(f"({variables[other]} or 0)" for other in others)]
+        lines.append(f"    if {variables[first]} is not None:")
+        lines.append(f"        total = {' + '.join(terms)}")
+        lines.append(f"        if total < {COUNTER_LIMIT}: usage[{canonical!r}] = total")
+    compute: Callable[[JsonObject], JsonObject] = _define_function(
+        "compute", [*lines, "    return usage"], {}
+    )
+    return compute
 
 
 def _define_function(name: str, lines: list[str], namespace: dict[str, Any]) -> Any:
@@ -160,35 +223,6 @@ def is_count(value: Any) -> TypeGuard[int]:
     return type(value) is int and 0 <= value < COUNTER_LIMIT
 
 
-def are_counts(values: Iterable[Any]) -> bool:
-    """Return whether each native value can be a canonical counter, as in `is_count`."""
-    for value in values:  # noqa: SIM110 - a generator would double the cost
-        if type(value) is not int or not 0 <= value < COUNTER_LIMIT:
-            return False
-    return True
-
-
-def sum_token_usage(
-    counters: JsonObject, sums: tuple[tuple[str, tuple[str, ...]], ...]
-) -> JsonObject:
-    """Return canonical counters as sums of native ones.
-
-    `sums` has a canonical name and the names of the native counters. A sum needs its first counter;
-    the others are added if they are counts. A sum that is too large is left out.
-    """
-    usage = {}
-    for name, (first, *others) in sums:
-        total = counters.get(first)
-        if type(total) is int and 0 <= total < COUNTER_LIMIT:
-            for other in others:
-                count = counters.get(other)
-                if type(count) is int and 0 <= count < COUNTER_LIMIT:
-                    total += count
-            if total < COUNTER_LIMIT:
-                usage[name] = total
-    return usage
-
-
 def describe_json_kind(value: Any) -> str:
     """Return the kind of a JSON value, such as `(object)`; drift counts it instead of a name."""
     names = {
@@ -204,7 +238,8 @@ def describe_json_kind(value: Any) -> str:
 
 def drop_nulls(native: JsonObject) -> None:
     """Remove the members that are null, as the schema asks; their insides stay untouched."""
-    if None in native.values():
+    # `all` is faster than a search for None, and few objects have a false value.
+    if not all(native.values()) and None in native.values():
         for name in [name for name, value in native.items() if value is None]:
             del native[name]
 
@@ -218,21 +253,20 @@ def add_remaining_members(
     """Put the remaining members of a native object, except nulls, into its entry; return that.
 
     A member with a canonical name goes to `vacr.native`, unless it is one of `same`, the names that
-    mean the same in both.
+    mean the same in both. The native object is used up.
     """
-    if CANONICAL_ENTRY_MEMBERS.isdisjoint(native) and None not in native.values():
-        entry.update(native)
+    if not native:
         return entry
-    clashing = {}
-    for name, value in native.items():
-        if value is None:
-            continue
-        if name in CANONICAL_ENTRY_MEMBERS and (name not in same or name in entry):
-            clashing[name] = value
-        else:
-            entry[name] = value
-    if clashing:
-        keep_native_members(entry, clashing)
+    drop_nulls(native)
+    if not CANONICAL_ENTRY_MEMBERS.isdisjoint(native):
+        clashing = {
+            name: native.pop(name)
+            for name in sorted(CANONICAL_ENTRY_MEMBERS.intersection(native))
+            if name not in same or name in entry
+        }
+        if clashing:
+            keep_native_members(entry, clashing)
+    entry.update(native)
     return entry
 
 
@@ -303,7 +337,7 @@ class Drift:
 
     def count_members(self, where: str, native: JsonObject, known: frozenset[str]) -> None:
         """Count the members of an object that are not known."""
-        if not native.keys() <= known:
+        if not known.issuperset(native):
             for name in native.keys() - known:
                 self.members[f"{where}.{name}"] += 1
 
@@ -317,6 +351,8 @@ class Drift:
         }
 
 
+SESSION_MARKED_MEMBERS = SESSION_MEMBERS | {"vacr"}
+"""Members of a session that a native member cannot have the name of."""
 _EntryMaker = Callable[[str, JsonObject, Drift, str], JsonObject]
 
 
@@ -370,8 +406,8 @@ class SessionBuilder:
     """Repairs of values that hold more than one entry; an event keeps their bytes."""
     secrets: list[str] = field(default_factory=list)
     """Pointers to values that give a reader of the record a power it should not have."""
-    has_usual_times: bool = False
-    """All timestamps have one form that sorts as text."""
+    usual_stamps: list[Any] = field(default_factory=list)
+    """The timestamps, if all have one form that sorts as text; else the list is empty."""
     drift: Drift = field(default_factory=Drift)
     notices: list[SourceNotice] = field(default_factory=list)
 
@@ -426,8 +462,8 @@ class SessionBuilder:
         entries = self.entries + self.embedded if self.embedded else self.entries
         stamps = [entry["timestamp"] for entry in entries if "timestamp" in entry]
         # Most sessions have only usual timestamps, which need no check one by one.
-        self.has_usual_times = bool(stamps) and are_sortable_timestamps(stamps)
-        if stamps and not self.has_usual_times and (odd := _set_odd_timestamps_aside(entries)):
+        self.usual_stamps = stamps if stamps and are_sortable_timestamps(stamps) else []
+        if stamps and not self.usual_stamps and (odd := _set_odd_timestamps_aside(entries)):
             message = (
                 f"timestamps in another format: {len(odd)}, the first in entry {odd[0]}; "
                 "kept in vacr.native"
@@ -459,7 +495,7 @@ class SessionBuilder:
             "vacr": {"source": {"format": self.format_id, "parts": source.manifest()}},
         }
         self._add_environment(trace, record)
-        self._add_native_members(trace, record)
+        self._add_native_members(trace)
         if self.parent:
             record["vacr"]["parent"] = {"session-id": self.parent}
         if self.secrets:
@@ -493,7 +529,7 @@ class SessionBuilder:
         stamps = self._collect_own_stamps() + stated
         if not stamps:
             return {}
-        if self.has_usual_times and are_sortable_timestamps([stamps[0], *stated]):
+        if self.usual_stamps and are_sortable_timestamps([stamps[0], *stated]):
             span: tuple[Any, Any] | None = (min(stamps), max(stamps))
         else:
             span = find_time_span(stamps)
@@ -509,6 +545,8 @@ class SessionBuilder:
 
     def _collect_own_stamps(self) -> list[Any]:
         """Return the timestamps of the entries that the session did not inherit."""
+        if self.usual_stamps and not self.inherits and not self.embedded:
+            return self.usual_stamps
         own = self.entries
         if self.inherits:
             own = [entry for entry in own if "inherited" not in entry.get("vacr", ())]
@@ -525,15 +563,28 @@ class SessionBuilder:
             if self.sandboxes:
                 trace["environment"]["sandboxes"] = self.sandboxes
 
-    def _add_native_members(self, trace: JsonObject, record: JsonObject) -> None:
-        """Add the agent's own members to the session, or to `vacr.native` where names clash."""
+    def _add_native_members(self, trace: JsonObject) -> None:
+        """Add the agent's own members to the session, or to its `vacr.native` if names clash."""
         if not self.native:
             return
         native = {name: value for name, value in self.native.items() if value is not None}
-        clashing = {name: native.pop(name) for name in SESSION_MEMBERS.intersection(native)}
+        clashing = {name: native.pop(name) for name in SESSION_MARKED_MEMBERS & native.keys()}
         trace.update(native)
         if clashing:
-            record["vacr"]["native"] = clashing
+            trace["vacr"] = {"native": clashing}
+
+
+def get_native_members(record: Mapping[str, Any]) -> JsonObject:
+    """Return the agent's own members of a session, also those whose names clash in a record."""
+    members = {
+        name: value for name, value in record["session"].items() if name not in SESSION_MEMBERS
+    }
+    marks = members.get("vacr")
+    if type(marks) is dict and marks.keys() == {"native"} and type(marks["native"]) is dict:
+        del members["vacr"]
+        members |= marks["native"]
+    # Earlier versions kept them at the root.
+    return members | dict(get_vacr_metadata(record).get("native", {}))
 
 
 def _make_undecodable_event(line: int, undecodable: UndecodableBytes) -> JsonObject:

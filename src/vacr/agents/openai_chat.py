@@ -34,9 +34,9 @@ from vacr.agents.lift import (
     Lift,
     Move,
     SessionBuilder,
+    UsageSums,
     add_remaining_members,
     parse_names,
-    sum_token_usage,
 )
 from vacr.model import JsonObject
 from vacr.record import build_child_entries
@@ -51,7 +51,9 @@ CHAT_RESULT_MOVES = Lift(
 )
 CHAT_REASONING_MEMBERS = ("reasoning_content", "reasoning")
 """Members that may hold the model's reasoning as text."""
-CHAT_USAGE_SUMS = (
+_CHILD_MEMBERS = frozenset((*CHAT_REASONING_MEMBERS, "tool_calls"))
+"""The members that may become children."""
+CHAT_USAGE_SUMS = UsageSums(
     ("input", ("prompt_tokens",)),
     ("output", ("completion_tokens",)),
     ("cached", ("prompt_tokens_details.cached_tokens",)),
@@ -59,7 +61,6 @@ CHAT_USAGE_SUMS = (
     ("total", ("total_tokens",)),
 )
 """Canonical counter → the native ones that it sums; the first must be present."""
-_DETAILS = ("prompt_tokens_details", "completion_tokens_details")
 
 
 def make_chat_entry(
@@ -71,13 +72,16 @@ def make_chat_entry(
     """
     role = message.get("role")
     if role in ("user", "assistant"):
-        session.drift.count_members(role, message, known)
-        entry: JsonObject = {"type": message.pop("role")}
-        if message.get("content") is not None:
-            entry["content"] = message.pop("content")
         drift = session.drift
-        children = build_child_entries(entry.get("content"), drift.types, drift.members)
-        children += _take_children(message)
+        drift.count_members(role, message, known)
+        entry: JsonObject = {"type": message.pop("role")}
+        children: list[JsonObject] = []
+        content = message.get("content")
+        if content is not None:
+            entry["content"] = message.pop("content")
+            children = build_child_entries(content, drift.types, drift.members)
+        if not _CHILD_MEMBERS.isdisjoint(message):
+            children += _take_children(message)
         if children:
             entry["children"] = children
         return add_remaining_members(entry, message)
@@ -145,16 +149,4 @@ def _make_call(call: JsonObject) -> JsonObject:
 
 def build_chat_usage(usage: Any) -> JsonObject:
     """Return the canonical counters of a response's `usage`; empty without usable counters."""
-    if type(usage) is not dict:
-        return {}
-    prompt, completion = (usage.get(details) for details in _DETAILS)
-    counters = {
-        "prompt_tokens": usage.get("prompt_tokens"),
-        "completion_tokens": usage.get("completion_tokens"),
-        "total_tokens": usage.get("total_tokens"),
-    }
-    if type(prompt) is dict:
-        counters["prompt_tokens_details.cached_tokens"] = prompt.get("cached_tokens")
-    if type(completion) is dict:
-        counters["completion_tokens_details.reasoning_tokens"] = completion.get("reasoning_tokens")
-    return sum_token_usage(counters, CHAT_USAGE_SUMS)
+    return CHAT_USAGE_SUMS.compute(usage) if type(usage) is dict else {}

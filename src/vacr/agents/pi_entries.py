@@ -34,19 +34,17 @@ from typing import Any
 from vacr.agents.agent import Source, pause_garbage_collector
 from vacr.agents.labels import get_writable_marks
 from vacr.agents.lift import (
-    COUNTER_LIMIT,
     Lift,
     Move,
     NativeShape,
     Reading,
     SessionBuilder,
-    are_counts,
+    UsageSums,
     drop_nulls,
     is_one_of,
     keep_native_members,
     make_typed_event,
     parse_names,
-    sum_token_usage,
 )
 from vacr.model import JsonObject
 from vacr.record import NameCounts, build_child_entries, get_epoch_milliseconds, is_timestamp
@@ -150,7 +148,7 @@ _LINE_MARKS = {
     kind: {"native": {"type": kind}} for kind in (PI_MESSAGE_TYPE, PI_CUSTOM_MESSAGE_TYPE)
 }
 """Type of a line → the marks that all its entries share."""
-PI_USAGE_SUMS = (
+PI_USAGE_SUMS = UsageSums(
     ("input", ("input", "cacheRead", "cacheWrite")),
     ("output", ("output",)),
     ("cached", ("cacheRead",)),
@@ -159,7 +157,6 @@ PI_USAGE_SUMS = (
 """Canonical counter → the native ones that it sums: Pi's input leaves the cache out."""
 PI_RESERVED_EVENT_TYPES = parse_names("attached-file undecodable unknown")
 """Names of events that have no native type; a native type of such a name goes to `vacr.native`."""
-_SUMMED_COUNTERS = ("input", "cacheRead", "cacheWrite", "output", "totalTokens")
 
 
 def read_pi_session(source: Source, format_id: str, agent: str) -> Reading:
@@ -206,7 +203,7 @@ class PiReader:
         """Turn a line with a message into an entry; the rest of the message stays in `message`."""
         session, role = self.session, message["role"]
         entry = PI_LINE_SHAPE.make_entry(PI_ROLES[role], line, session.drift, PI_MESSAGE_TYPE)
-        if not message.keys() <= PI_MESSAGE_MEMBERS[role]:
+        if not PI_MESSAGE_MEMBERS[role].issuperset(message):
             session.drift.count_members(role, message, PI_MESSAGE_MEMBERS[role])
         PI_ROLE_MOVES[role].apply(message, entry)
         if role in _IMPLIED_ROLES:
@@ -247,7 +244,7 @@ class PiReader:
             self.providers[message["provider"]] += 1
         usage = message.get("usage")
         if type(usage) is dict:
-            if not usage.keys() <= PI_USAGE_MEMBERS:
+            if not PI_USAGE_MEMBERS.issuperset(usage):
                 self.session.drift.count_members("usage", usage, PI_USAGE_MEMBERS)
             if counters := build_pi_usage(usage):
                 entry["token-usage"] = counters
@@ -322,19 +319,7 @@ def _mark_line_type(entry: JsonObject, kind: str) -> None:
 
 def build_pi_usage(usage: JsonObject) -> JsonObject:
     """Return the canonical counters of an answer; empty if it states none."""
-    counts = [usage.get(name) for name in _SUMMED_COUNTERS]
-    if are_counts(counts):
-        fresh, read, written, output, total = counts
-        counters = {
-            "input": fresh + read + written,  # type: ignore[operator]
-            "output": output,
-            "cached": read,
-            "total": total,
-        }
-        if counters["input"] >= COUNTER_LIMIT:
-            del counters["input"]
-    else:
-        counters = sum_token_usage(usage, PI_USAGE_SUMS)
+    counters = PI_USAGE_SUMS.compute(usage)
     cost = usage.get("cost")
     amount = cost.get("total") if type(cost) is dict else None
     if isinstance(amount, int | float) and type(amount) is not bool and math.isfinite(amount):

@@ -503,10 +503,12 @@ class _Fold:
         if kind == 1:
             return self._set(holder, last, line)
         if kind == _DELETE:
-            if type(holder) is list:
-                holder[last] = None
-            else:
+            if type(holder) is not list:
                 holder.pop(last, None)
+                return True
+            if not _has_item(holder, last):
+                return False
+            holder[last] = None
             return True
         return self._push(holder, last, line)
 

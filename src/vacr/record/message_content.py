@@ -270,7 +270,11 @@ def build_child_entries(
                 continue
         elif (child := _build_child_entry(block, view)) is not None:
             children.append(child)
-        if members is not None and type(block) is dict and not block.keys() <= KNOWN_BLOCK_MEMBERS:
+        if (
+            members is not None
+            and type(block) is dict
+            and not KNOWN_BLOCK_MEMBERS.issuperset(block)
+        ):
             for name in block.keys() - KNOWN_BLOCK_MEMBERS:
                 members[f"content/{kind}.{name}"] += 1
     return children
@@ -358,7 +362,8 @@ def walk_entries(entries: Iterable[Any]) -> Iterator[JsonObject]:
     """
     for entry in entries:
         yield entry
-        yield from walk_entries(entry.get("children", ()))
+        if "children" in entry:
+            yield from walk_entries(entry["children"])
 
 
 # The title of a session.

@@ -227,7 +227,8 @@ def judge(line: dict, block: dict, name: str) -> tuple:
             return "interrupted", code, None
         if name.startswith("mcp__") and report != "User rejected tool use":
             return "error", code, None
-        if any(text.startswith(refusal) or report == refusal for refusal in REFUSALS):
+        is_outside = " was blocked. For security, Claude Code may only " in text.split("\n")[0]
+        if is_outside or any(text.startswith(no) or report == no for no in REFUSALS):
             return "denied", code, None
         return "error", code, None
     if not isinstance(report, dict):

@@ -28,7 +28,7 @@ def documents(record: dict, list_member: str) -> list:
     """Return the document of a record, and the other values of its file."""
     session = record["session"]
     header = {name: value for name, value in session.items() if name not in SESSION}
-    header |= record["vacr"].get("native", {})
+    header |= header.pop("vacr", {}).get("native", {})
     found, messages, steps = [], [], []
     for entry in session["entries"]:
         ours = entry.get("vacr", {})

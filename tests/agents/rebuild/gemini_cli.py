@@ -24,9 +24,8 @@ TURNS = ("line", "[]", "history", "clientHistory")
 def values(record: dict) -> list:
     """Return the values of a file in order; the object that describes the session comes first."""
     session, is_log = record["session"], record["vacr"]["source"]["format"] in LOGS
-    header = {name: value for name, value in session.items() if name not in SESSION} | record[
-        "vacr"
-    ].get("native", {})
+    header = {name: value for name, value in session.items() if name not in SESSION}
+    header |= header.pop("vacr", {}).get("native", {})
     turns = [
         entry
         for entry in session["entries"]

@@ -59,7 +59,7 @@ def values(record: dict) -> list:
     if form == "generic-list":
         return [messages, *others]
     header = {name: value for name, value in record["session"].items() if name not in SESSION}
-    header |= record["vacr"].get("native", {})
+    header |= header.pop("vacr", {}).get("native", {})
     put(header, stated.get("messages", "messages"), messages)
     return [header, *others]
 

@@ -20,7 +20,7 @@ def values(record: dict, list_member: str, id_member: str, message) -> list:
     """Return the values of a file: the session, and the values beside it."""
     session, source = record["session"], record["vacr"]["source"]
     header = {name: value for name, value in session.items() if name not in SESSION}
-    header |= record["vacr"].get("native", {})
+    header |= header.pop("vacr", {}).get("native", {})
     if session["session-id"] != source["parts"][0]["sha-256"] and id_member:
         header[id_member] = session["session-id"]
     marks = [entry.get("vacr", {}).get("from") for entry in session["entries"][:1]]

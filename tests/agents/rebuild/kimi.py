@@ -1,5 +1,7 @@
 """Lines of Kimi Code and of Kimi CLI, back from their entries."""
 
+from tests.agents.rebuild.comparing import dropped, without_nulls
+
 
 def code_line(entry: dict) -> dict:
     """Return a line of Kimi Code's wire file."""
@@ -109,6 +111,27 @@ def move_output(entry: dict, target: dict, name: str) -> None:
         target[name] = output
 
 
+def native_wire_line(value):
+    """Return a line of the wire file without the nulls that the format leaves out."""
+    value = without_nulls(value)
+    if isinstance(value, dict) and isinstance(value.get("message"), dict):
+        value["message"] = native_wire_message(value["message"])
+    return value
+
+
+def native_wire_message(message: dict) -> dict:
+    """Return a message, or the message of a sub-agent in it, without a result's nulls."""
+    payload = message.get("payload")
+    if not isinstance(payload, dict):
+        return message
+    parts = {}
+    if isinstance(payload.get("return_value"), dict):
+        parts["return_value"] = dropped(payload["return_value"])
+    if isinstance(payload.get("event"), dict):
+        parts["event"] = native_wire_message(payload["event"])
+    return message | {"payload": payload | parts}
+
+
 def native(value):
     """Return a native line without the nulls that the format leaves out."""
     if not isinstance(value, dict):
@@ -127,7 +150,3 @@ def native(value):
             if isinstance(value[holder].get("result"), dict):
                 value[holder]["result"] = dropped(value[holder]["result"])
     return value
-
-
-def dropped(value: dict) -> dict:
-    return {name: item for name, item in value.items() if item is not None}

@@ -86,9 +86,8 @@ def is_kept_bytes(entry: dict) -> bool:
 def session_object(record: dict) -> tuple[dict, dict]:
     """Return the object that describes the session, and the values next to it."""
     session, ours = record["session"], record["vacr"]
-    info = {name: value for name, value in session.items() if name not in SESSION} | ours.get(
-        "native", {}
-    )
+    info = {name: value for name, value in session.items() if name not in SESSION}
+    info |= info.pop("vacr", {}).get("native", {})
     beside = {name: info.pop(name) for name in ours.get("beside", ())}
     if session["session-id"] != ours["source"]["parts"][0]["sha-256"] and "chat-from" not in ours:
         info["id"] = session["session-id"]

@@ -25,7 +25,7 @@ def history(record: dict) -> list:
     """Return the task or the list of events, and the other values of its file."""
     session = record["session"]
     header = {name: value for name, value in session.items() if name not in SESSION}
-    header |= record["vacr"].get("native", {})
+    header |= header.pop("vacr", {}).get("native", {})
     found, listed = [], []
     for entry in session["entries"]:
         ours = entry.get("vacr", {})

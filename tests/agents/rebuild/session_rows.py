@@ -28,7 +28,7 @@ def values(record: dict, message=None) -> list:
     if session_id != ours["source"]["parts"][0]["sha-256"]:
         found.append({"vacr-export": ours["source"]["format"], "session": session_id})
     row = {name: value for name, value in session.items() if name not in SESSION}
-    if row := row | ours.get("native", {}):
+    if row := row | row.pop("vacr", {}).get("native", {}):
         found.append(line("sessions", row | {"id": session_id}))
     return found + [
         value

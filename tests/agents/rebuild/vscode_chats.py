@@ -43,7 +43,7 @@ def values(record: dict) -> list:
         fill(lines, requests)
         return found
     root = {name: value for name, value in session.items() if name not in SESSION}
-    root |= record["vacr"].get("native", {})
+    root |= root.pop("vacr", {}).get("native", {})
     if session["session-id"] != record["vacr"]["source"]["parts"][0]["sha-256"]:
         root["sessionId"] = session["session-id"]
     if requests or root:

@@ -13,7 +13,7 @@ def rows(record: dict) -> list:
     """Return the lines of an export; the text of a thread is a value in its row."""
     session, ours = record["session"], record["vacr"]
     thread = {name: value for name, value in session.items() if name not in session_rows.SESSION}
-    thread |= ours.get("native", {})
+    thread |= thread.pop("vacr", {}).get("native", {})
     found = []
     entries = session["entries"]
     places = [number for number, entry in enumerate(entries) if is_thread_row(entry)]

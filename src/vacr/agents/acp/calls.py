@@ -28,12 +28,12 @@ from vacr.agents.agent import CallReports
 from vacr.agents.file_tools import ShellOutput, parse_plain_output
 from vacr.agents.labels import (
     DENIED,
-    FAILURE,
     INTERRUPTED,
     SUCCESS,
     UNKNOWN_OUTCOME,
     CallResult,
     Outcome,
+    classify_exit_code,
     parse_stated_outcome,
 )
 from vacr.agents.tool_calls import CALL_DONE, ToolCall, dict_or_empty
@@ -56,7 +56,7 @@ def classify_outcome(result: CallResult) -> Outcome:
         return Outcome(INTERRUPTED)
     code = find_exit_code(result.entry.get("output"))
     if code is not None:
-        return Outcome(FAILURE if code else SUCCESS, code)
+        return classify_exit_code(code)
     if call.get("name") == "execute" and stated.status == SUCCESS:
         return UNKNOWN_OUTCOME
     return stated

@@ -37,9 +37,9 @@ from vacr.agents.labels import get_writable_marks
 from vacr.agents.lift import (
     Reading,
     SessionBuilder,
+    UsageSums,
     is_one_of,
     parse_names,
-    sum_token_usage,
 )
 from vacr.agents.tool_calls import dict_or_empty
 from vacr.model import JsonObject
@@ -100,7 +100,7 @@ _AGENTS_BY_ACP_NAME = {
 """The name that an agent states in the protocol, in lower case → its name in vacr."""
 _PARTIAL_READ = parse_names("line limit")
 _FINAL_STATUSES = parse_names("completed failed cancelled")
-_USAGE_SUMS = (
+_USAGE_SUMS = UsageSums(
     ("input", ("inputTokens", "cachedReadTokens", "cachedWriteTokens")),
     ("output", ("outputTokens",)),
     ("cached", ("cachedReadTokens",)),
@@ -355,7 +355,7 @@ class _Talk:
         result = dict_or_empty(message.get("result"))
         entry = self._add_event(line, f"{method} response")
         if method == "session/prompt":
-            usage = sum_token_usage(dict_or_empty(result.get("usage")), _USAGE_SUMS)
+            usage = _USAGE_SUMS.compute(dict_or_empty(result.get("usage")))
             if usage:
                 entry["token-usage"] = usage
         elif method == "session/request_permission":

@@ -17,8 +17,7 @@ from vacr.agents.agent import Agent, Source
 from vacr.agents.aider import reader
 from vacr.agents.labels import (
     FAILED,
-    HOST,
-    STATED,
+    STATED_HOST,
     SUCCEEDED,
     UNKNOWN_OUTCOME,
     CallResult,
@@ -62,7 +61,7 @@ class Aider(Agent):
         content = entry.get("content")
         text = content[0].get("text") if isinstance(content, list) and content else ""
         if isinstance(text, str) and reader.AIDER_ANSWER.fullmatch(text):
-            return Speaker(HOST, STATED)
+            return STATED_HOST
         return super().speaker(entry, record)
 
     def outcome(self, result: CallResult) -> Outcome:

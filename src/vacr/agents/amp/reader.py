@@ -30,9 +30,9 @@ from vacr.agents.lift import (
     NativeShape,
     Reading,
     SessionBuilder,
+    UsageSums,
     is_count,
     parse_names,
-    sum_token_usage,
 )
 from vacr.model import JsonObject
 from vacr.record import is_timestamp
@@ -59,7 +59,7 @@ AMP_MESSAGE_MEMBERS = parse_names(
 # --- Moves ---
 
 AMP_MESSAGE_SHAPE = NativeShape(AMP_MESSAGE_MEMBERS, Move("content", "content", None))
-AMP_USAGE_SUMS = (
+AMP_USAGE_SUMS = UsageSums(
     ("input", ("inputTokens", "cacheCreationInputTokens", "cacheReadInputTokens")),
     ("cached", ("cacheReadInputTokens",)),
     ("output", ("outputTokens",)),
@@ -144,7 +144,7 @@ class _Thread(JsonSession):
         elif entry["type"] == "assistant":
             usage = entry.get("usage")
             if type(usage) is dict:
-                counts = sum_token_usage(usage, AMP_USAGE_SUMS)
+                counts = AMP_USAGE_SUMS.compute(usage)
                 if counts:
                     entry["token-usage"] = counts
             _move_time(entry, "usage", "timestamp")

@@ -18,14 +18,13 @@ from collections.abc import Iterable
 from vacr.agents.labels import (
     DENIED,
     FAILED,
-    FAILURE,
     INTERRUPTED,
     RUNNING,
     SUCCEEDED,
-    SUCCESS,
     UNKNOWN_OUTCOME,
     CallResult,
     Outcome,
+    classify_exit_code,
 )
 from vacr.agents.tool_calls import ToolCall, dict_or_empty
 from vacr.edits import FileAction, Hunk, parse_diff_hunks, parse_listing
@@ -46,7 +45,7 @@ def classify_outcome(result: CallResult) -> Outcome:
     outcome = _OUTCOMES.get(status) if isinstance(status, str) else None
     code = dict_or_empty(result.entry.get("output")).get("exitCode")
     if status == "done" and type(code) is int:
-        return Outcome(FAILURE if code else SUCCESS, code)
+        return classify_exit_code(code)
     return outcome or UNKNOWN_OUTCOME
 
 

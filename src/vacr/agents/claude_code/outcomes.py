@@ -60,6 +60,7 @@ from vacr.agents.labels import (
     UNKNOWN_OUTCOME,
     CallResult,
     Outcome,
+    classify_exit_code,
     parse_stated_outcome,
     parse_status_word,
 )
@@ -121,6 +122,7 @@ _DENIAL_LINE = re.compile(
     r"Claude requested permissions to .{1,2000}, but you haven't granted it yet\."
     r"|Permission to .{1,2000} has been denied"
     r"|PreToolUse:\S{1,200} (?:hook error:|operation blocked by hook:)"
+    r"|.{1,2000} was blocked\. For security, Claude Code may only "
     r"|This (?:\S+ )?command requires approval"
     r"|This \S+ command contains multiple operations\. The following parts? requires? approval:"
     r"|(?:Current permission mode|Permission rule|Hook|Classifier|Tool) .{0,500}"
@@ -365,7 +367,7 @@ def _find_server_outcome(output: Any) -> Outcome:
             return FAILED
         return_code = block.get("return_code")
         if type(return_code) is int and str(block.get("type", "")).endswith("_result"):
-            return Outcome(FAILURE if return_code else SUCCESS, return_code)
+            return classify_exit_code(return_code)
     return SUCCEEDED
 
 

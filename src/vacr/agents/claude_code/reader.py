@@ -39,7 +39,6 @@ from vacr.agents.lift import (
     Move,
     Reading,
     SessionBuilder,
-    are_counts,
     drop_nulls,
     is_count,
     is_one_of,
@@ -388,7 +387,7 @@ class _TranscriptReader:
 
     def make_message_entry(self, entry: JsonObject, kind: str) -> JsonObject:
         """Turn a line of the user or the assistant into a message, in place."""
-        if not entry.keys() <= CLAUDE_MESSAGE_LINE_MEMBERS:
+        if not CLAUDE_MESSAGE_LINE_MEMBERS.issuperset(entry):
             self.session.drift.count_members(kind, entry, CLAUDE_MESSAGE_LINE_MEMBERS)
             set_members_aside(entry, _CLASHING_MEMBERS)
         CLAUDE_LINE_MOVES.apply(entry, entry)
@@ -402,7 +401,7 @@ class _TranscriptReader:
     def lift_message(self, message: JsonObject, entry: JsonObject) -> None:
         """Move the members of the API's message into the entry, and view its blocks as children."""
         drift = self.session.drift
-        if not message.keys() <= CLAUDE_MESSAGE_MEMBERS:
+        if not CLAUDE_MESSAGE_MEMBERS.issuperset(message):
             drift.count_members("message", message, CLAUDE_MESSAGE_MEMBERS)
         if message.get("model") == CLAUDE_SYNTHETIC_MODEL:
             get_writable_marks(entry)["synthetic"] = True
@@ -431,7 +430,7 @@ class _TranscriptReader:
         if type(usage) is not dict:
             return
         key: Any = identity if type(identity) in (str, int) else id(entry), type(identity)
-        if not usage.keys() <= CLAUDE_USAGE_MEMBERS:
+        if not CLAUDE_USAGE_MEMBERS.issuperset(usage):
             self.session.drift.count_members("usage", usage, CLAUDE_USAGE_MEMBERS)
         best = self.usage_entries.get(key)
         if best is None or _get_output_tokens(usage) >= _get_output_tokens(
@@ -486,7 +485,7 @@ class _TranscriptReader:
         if members is None:
             self.session.drift.count_type(kind)
             return
-        if not entry.keys() <= members:
+        if not members.issuperset(entry):
             self.session.drift.count_members(kind, entry, members)
         if kind in CLAUDE_EVENT_SUBTYPES:
             holder_name, subtypes = CLAUDE_EVENT_SUBTYPES[kind]
@@ -587,7 +586,7 @@ def build_claude_usage(usage: JsonObject, entry: JsonObject) -> JsonObject:
         for member in ("thinking_tokens", "reasoning_tokens"):
             if type(details.get(member)) is int:
                 counts["reasoning"] = details[member]
-    if not are_counts(counts.values()):
+    if not all(map(is_count, counts.values())):
         counts = {member: count for member, count in counts.items() if is_count(count)}
     if TOKEN_USAGE_MEMBERS.isdisjoint(usage):
         return usage | counts

@@ -43,8 +43,13 @@ from vacr.agents.labels import (
     HOST,
     HUMAN,
     INFERRED,
+    INFERRED_HUMAN,
+    INFERRED_UNKNOWN,
     PARENT_AGENT,
     STATED,
+    STATED_HOOK,
+    STATED_HUMAN,
+    STATED_PARENT_AGENT,
     UNKNOWN_SPEAKER,
     Speaker,
     infer_speaker,
@@ -162,17 +167,17 @@ def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
     stated = _find_stated_speaker(entry)
     words = _separate_words(entry, stated)
     if stated == HOST and words.authors == {HOOK}:
-        return Speaker(HOOK, STATED)
+        return STATED_HOOK
     if stated not in ("", HUMAN):
         return Speaker(stated, STATED)
     if words.own is None:
         # A person may send nothing but a pasted wrapper.
         if stated == HUMAN:
-            return Speaker(HUMAN, STATED)
+            return STATED_HUMAN
         return Speaker(HOOK if words.authors == {HOOK} else HOST, INFERRED)
-    speaker = Speaker(HUMAN, STATED) if stated else _infer_entry_speaker(entry, record)
+    speaker = STATED_HUMAN if stated else _infer_entry_speaker(entry, record)
     if words.is_typed and speaker.who == HUMAN:
-        speaker = Speaker(HUMAN, STATED)
+        speaker = STATED_HUMAN
     if speaker.who in (HUMAN, UNKNOWN_SPEAKER) and words.own != words.all:
         return Speaker(speaker.who, speaker.basis, "\n".join(words.own))
     return speaker
@@ -251,15 +256,15 @@ def _get_origin_kind(holder: dict[str, Any]) -> str:
 def _infer_entry_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
     """Return who most likely wrote the words of an entry that states nothing about them."""
     if entry.get("isSidechain") is True or "sub-agent" in entry.get("vacr", ()):
-        return Speaker(PARENT_AGENT, STATED)
+        return STATED_PARENT_AGENT
     speaker = infer_speaker(record)
     entrypoint = entry.get("entrypoint")
     if speaker.who == PARENT_AGENT or not isinstance(entrypoint, str):
         return speaker
     if entrypoint.startswith(_SDK_ENTRYPOINT):
-        return Speaker(UNKNOWN_SPEAKER, INFERRED)
+        return INFERRED_UNKNOWN
     if entrypoint.startswith(_INTERACTIVE_ENTRYPOINTS):
-        return Speaker(HUMAN, INFERRED)
+        return INFERRED_HUMAN
     return speaker
 
 

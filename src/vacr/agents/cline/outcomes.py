@@ -13,6 +13,11 @@ The SDK reports each operation of a call with a flag, and a command with its exi
     >>> end("editor", '{"query":"edit:a.py","result":"Edited a.py","success":true}')
     ('success', None)
 
+A sub-agent states why it finished:
+
+    >>> end("spawn_agent", '{"text":"Done.","iterations":3,"finishReason":"completed"}')
+    ('success', None)
+
 The extension writes a sentence. Only its first words count, because the rest may be a file:
 
     >>> end("execute_command", "Command failed with exit code 1.\nOutput:\nno")
@@ -32,6 +37,7 @@ The extension writes a sentence. Only its first words count, because the rest ma
 | a report without success; several reports: one of them | error |
 | `Command timed out` as the error of a report | timeout |
 | `The user denied this operation.` | denied |
+| the `finishReason` of a sub-agent: `completed`, `error`, `aborted` | success, error, interrupted |
 | `The tool execution failed`, `Error`, a failed exit code, a tool that was not executed | error |
 | a command that still runs | running |
 | `exit code 0`; a file that was saved; numbered lines; a count of what was found | success |
@@ -44,6 +50,7 @@ import re
 from typing import Any
 
 from vacr.agents.cline.tools import STILL_RUNNING_START, parse_final_file, parse_reports
+from vacr.agents.documents import parse_json_text
 from vacr.agents.labels import (
     DENIED,
     FAILED,
@@ -56,9 +63,13 @@ from vacr.agents.labels import (
     UNKNOWN_OUTCOME,
     CallResult,
     Outcome,
+    classify_exit_code,
 )
-from vacr.agents.tool_calls import extract_result_text
+from vacr.agents.tool_calls import dict_or_empty, extract_result_text
 
+_SUB_AGENT_TOOL = "spawn_agent"
+_FINISHES = {"completed": SUCCEEDED, "aborted": Outcome(INTERRUPTED), "error": FAILED}
+"""The `finishReason` of a sub-agent → the outcome of its call."""
 _EXIT_CODE = re.compile(r"Command exited with code (-?\d{1,10})\b")
 _COMMAND_END = re.compile(
     r"(?:Command executed successfully \(exit code |Command failed with exit code "
@@ -94,6 +105,9 @@ def classify_outcome(result: CallResult) -> Outcome:
     entry = result.entry
     if reports := parse_reports(entry.get("output")):
         return _classify_reports(reports)
+    is_sub_agent = (result.call or {}).get("name") == _SUB_AGENT_TOOL
+    if is_sub_agent and (finished := _classify_sub_agent(entry.get("output"))).status:
+        return finished
     text = extract_result_text(entry.get("output"))
     stated = _classify_text(text)
     if entry.get("is-error") is True:
@@ -103,6 +117,12 @@ def classify_outcome(result: CallResult) -> Outcome:
     if entry.get("is-error") is False:
         return SUCCEEDED
     return stated
+
+
+def _classify_sub_agent(output: Any) -> Outcome:
+    """Return the outcome of a sub-agent by the reason why it finished, or the unknown one."""
+    reason = dict_or_empty(parse_json_text(output)).get("finishReason")
+    return _FINISHES.get(reason, UNKNOWN_OUTCOME) if type(reason) is str else UNKNOWN_OUTCOME
 
 
 def is_failed_result(result: dict[str, Any]) -> bool:
@@ -136,7 +156,7 @@ def _classify_text(text: str) -> Outcome:
     """Return the outcome by the first words of a result of the extension."""
     if end := _COMMAND_END.match(text):
         code = int(end[1])
-        return Outcome(FAILURE if code else SUCCESS, code)
+        return classify_exit_code(code)
     if text.startswith(_DENIED_STARTS) or _DENIED_TOOL.match(text):
         return Outcome(DENIED)
     if text.startswith(_FAILED_STARTS):

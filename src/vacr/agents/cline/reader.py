@@ -44,11 +44,11 @@ from vacr.agents.lift import (
     Reading,
     SessionBuilder,
     SourceNotice,
+    UsageSums,
     is_count,
     keep_native_members,
     make_typed_event,
     parse_names,
-    sum_token_usage,
 )
 from vacr.model import JsonObject
 from vacr.record import get_epoch_milliseconds, is_timestamp
@@ -158,15 +158,15 @@ CLINE_UI_SAYS = {
     "user_feedback": "user",
 }
 """Kind of text on the screen → the type of the entry; the first text is the user's."""
-CLINE_USAGE_SUMS = (
+CLINE_USAGE_SUMS = UsageSums(
     ("input", ("inputTokens",)),
     ("cached", ("cacheReadTokens",)),
     ("output", ("outputTokens",)),
 )
 """The counters of a session; its `inputTokens` include the cache."""
-CLINE_TASK_USAGE_SUMS = (("input", ("prompt", "cached")), ("output", ("completion",)))
+CLINE_TASK_USAGE_SUMS = UsageSums(("input", ("prompt", "cached")), ("output", ("completion",)))
 """The counters of a task's message; `cached` adds reads and writes of the cache up."""
-CLINE_REQUEST_USAGE_SUMS = (
+CLINE_REQUEST_USAGE_SUMS = UsageSums(
     ("input", ("tokensIn", "cacheWrites", "cacheReads")),
     ("cached", ("cacheReads",)),
     ("output", ("tokensOut",)),
@@ -434,11 +434,11 @@ def parse_other_parts(source: Source) -> Iterator[Any]:
                 yield from batch
 
 
-def add_usage(entry: JsonObject, counters: Any, sums: Any) -> None:
+def add_usage(entry: JsonObject, counters: Any, sums: UsageSums) -> None:
     """Add the canonical counters, and the cost, of a message to its entry."""
     if type(counters) is not dict:
         return
-    usage = sum_token_usage(counters, sums)
+    usage = sums.compute(counters)
     cost = counters.get("cost")
     if usage and type(cost) in (int, float):
         usage["cost"] = cost

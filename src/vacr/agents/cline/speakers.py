@@ -27,10 +27,10 @@ from typing import Any
 from vacr.agents.anthropic_blocks import list_block_texts
 from vacr.agents.cline.text_calls import is_result_head, is_text_result
 from vacr.agents.labels import (
-    HOST,
     HUMAN,
-    INFERRED,
+    INFERRED_HOST,
     STATED,
+    STATED_HOST,
     Speaker,
     infer_speaker,
 )
@@ -60,14 +60,14 @@ _HOST_STARTS = (
     "command failed with exit code ",
     "command executed",
 )
-_HOST_SPEAKER = Speaker(HOST, INFERRED)
+_HOST_SPEAKER = INFERRED_HOST
 
 
 def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
     """Return who wrote a user message, and the person's part of it where it has other text."""
     metadata = entry.get("metadata")
     if isinstance(metadata, dict) and metadata.get("kind") == "compaction_summary":
-        return Speaker(HOST, STATED)
+        return STATED_HOST
     texts = list_block_texts(entry.get("content"))
     typed: list[str] = []
     own: list[str] = []

@@ -48,6 +48,7 @@ from vacr.agents.labels import (
     UNKNOWN_OUTCOME,
     CallResult,
     Outcome,
+    classify_exit_code,
     parse_status_word,
 )
 from vacr.agents.lift import parse_names
@@ -187,12 +188,12 @@ def _classify_members(result: CallResult) -> Outcome:
         members = {**holder.get("vacr", {}).get("native", {})}
         members |= payload if isinstance(payload, dict) else {}
         if type(members.get("success")) is bool:
-            return Outcome(SUCCESS if members["success"] else FAILURE)
+            return SUCCEEDED if members["success"] else FAILED
         if status := parse_status_word(members.get("status")):
             return Outcome(status)
     output = result.entry.get("output")
     if isinstance(output, dict) and type(output.get("success")) is bool:
-        return Outcome(SUCCESS if output["success"] else FAILURE)
+        return SUCCEEDED if output["success"] else FAILED
     return UNKNOWN_OUTCOME
 
 
@@ -268,7 +269,7 @@ def _judge_exit_code(code: int, output: str = "") -> Outcome:
     """
     if code == _TIMEOUT_CODE and _TIMEOUT_LINE.match(output):
         return Outcome(TIMED_OUT, code)
-    return Outcome(SUCCESS if code == 0 else FAILURE, code)
+    return classify_exit_code(code)
 
 
 def _classify_script(text: str, result: CallResult) -> Outcome:

@@ -295,7 +295,7 @@ class _RolloutReader:
         if type(payload) is not dict or type(envelope) is not str:
             return self.make_bare_entry(line)
         del line["payload"], line["type"]
-        if not line.keys() <= CODEX_LINE_MEMBERS:
+        if not CODEX_LINE_MEMBERS.issuperset(line):
             self.session.drift.count_members("line", line, CODEX_LINE_MEMBERS)
             set_members_aside(line, _CLASHING_MEMBERS)
         if envelope != "response_item" or not self.lift_item(line, payload):
@@ -315,7 +315,7 @@ class _RolloutReader:
         """
         kind: Any = payload.get("type")
         members = CODEX_ITEM_MEMBERS.get(kind) if type(kind) is str else None
-        if members is None or not payload.keys() <= members:
+        if members is None or not members.issuperset(payload):
             self.count_unknown_item(payload)
         item = CODEX_TOOL_ITEMS.get(kind) if members is not None else None
         if not (
@@ -392,7 +392,7 @@ class _RolloutReader:
                     f"{envelope}/{_get_payload_kind(payload)}" if is_event else envelope
                 )
         members = CODEX_PAYLOAD_MEMBERS.get(kind) if envelope != "response_item" else None
-        if members is not None and not payload.keys() <= members:
+        if members is not None and not members.issuperset(payload):
             self.session.drift.count_members(kind, payload, members)
         entry["type"] = "system-event"
         entry["event-type"] = CODEX_EVENT_NAMES.get(kind, kind)

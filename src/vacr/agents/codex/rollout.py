@@ -31,7 +31,6 @@ began before this session did.
 
 from __future__ import annotations
 
-from operator import itemgetter
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -45,8 +44,7 @@ from vacr.agents.lift import (
     Lift,
     Move,
     SessionBuilder,
-    are_counts,
-    is_count,
+    UsageSums,
     parse_names,
 )
 from vacr.model import TOKEN_USAGE_MEMBERS, JsonObject
@@ -203,15 +201,13 @@ def lift_codex_reasoning(native: JsonObject, entry: JsonObject) -> None:
 NotedEntries = list[tuple[int, JsonObject]]
 """Entries that the reader noted on the way, with their positions."""
 
-CODEX_USAGE_COUNTERS = (
-    ("input", "input_tokens"),
-    ("cached", "cached_input_tokens"),
-    ("output", "output_tokens"),
-    ("reasoning", "reasoning_output_tokens"),
-    ("total", "total_tokens"),
+CODEX_USAGE_SUMS = UsageSums(
+    ("input", ("input_tokens",)),
+    ("cached", ("cached_input_tokens",)),
+    ("output", ("output_tokens",)),
+    ("reasoning", ("reasoning_output_tokens",)),
+    ("total", ("total_tokens",)),
 )
-_USAGE_MEMBERS = tuple(member for member, _ in CODEX_USAGE_COUNTERS)
-_get_all_counters = itemgetter(*(native for _, native in CODEX_USAGE_COUNTERS))
 CODEX_SESSION_MODES = {
     "cli": "interactive",
     "vscode": "interactive",
@@ -428,10 +424,10 @@ def count_codex_tokens(token_counts: NotedEntries, copied: frozenset[int]) -> No
             get_writable_marks(entry)["repeats"] = True
             continue
         earlier_counts = total_counts
-        total_counts = _get_usage_counts(total) if type(total) is dict else None
+        total_counts = CODEX_USAGE_SUMS.compute(total) if type(total) is dict else None
         if index not in copied:
             usage = info["last_token_usage"]
-            counts = _get_usage_counts(usage)
+            counts = CODEX_USAGE_SUMS.compute(usage)
             growth = _measure_growth(earlier_counts, total_counts)
             if growth is None and not counts.get("input") and not counts.get("output"):
                 continue  # an estimate of the context, where the total begins anew
@@ -441,21 +437,6 @@ def count_codex_tokens(token_counts: NotedEntries, copied: frozenset[int]) -> No
             elif TOKEN_USAGE_MEMBERS.isdisjoint(usage):
                 counts |= info.pop("last_token_usage")
             entry["token-usage"] = counts
-
-
-def _get_usage_counts(usage: JsonObject) -> JsonObject:
-    """Return the canonical counters of a usage; nearly every usage has all of them."""
-    try:
-        counts = _get_all_counters(usage)
-    except KeyError:
-        counts = ()
-    if counts and are_counts(counts):
-        return dict(zip(_USAGE_MEMBERS, counts, strict=True))
-    return {
-        member: count
-        for member, native in CODEX_USAGE_COUNTERS
-        if is_count(count := usage.get(native))
-    }
 
 
 def _measure_growth(before: JsonObject | None, after: JsonObject | None) -> JsonObject | None:

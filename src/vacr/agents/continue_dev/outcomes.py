@@ -31,6 +31,7 @@ from typing import Any
 from vacr.agents.continue_dev.tools import STANDARD_ERROR_MARK, has_timed_out
 from vacr.agents.labels import (
     DENIED,
+    FAILED,
     FAILURE,
     INTERRUPTED,
     RUNNING,
@@ -93,7 +94,7 @@ def _classify_done(output: Any) -> Outcome:
         if code := _ITEM_CODE.match(status):
             return Outcome(FAILURE, int(code[1]))
         if status.startswith("Command failed"):
-            return Outcome(FAILURE)
+            return FAILED
         if status.startswith(_RUNNING_STATUS):
             return Outcome(RUNNING)
     return SUCCEEDED

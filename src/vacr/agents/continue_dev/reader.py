@@ -35,11 +35,11 @@ from vacr.agents.lift import (
     NativeShape,
     Reading,
     SessionBuilder,
+    UsageSums,
     drop_nulls,
     is_count,
     keep_native_members,
     parse_names,
-    sum_token_usage,
 )
 from vacr.agents.tool_calls import dict_or_empty
 from vacr.model import JsonObject
@@ -91,7 +91,7 @@ CONTINUE_ROLES = {
 """The role of a message → the type of its entry; other roles are events."""
 CONTINUE_STATE_LISTS = ("toolCallStates", "toolCallState")
 """The members with the calls of a message; earlier versions had one call."""
-CONTINUE_USAGE_SUMS = (("input", ("prompt_tokens",)), ("output", ("completion_tokens",)))
+CONTINUE_USAGE_SUMS = UsageSums(("input", ("prompt_tokens",)), ("output", ("completion_tokens",)))
 CONTINUE_CACHE_COUNTERS = ("cache_read_tokens", "cache_write_tokens")
 """Where a provider counts these, `prompt_tokens` leaves them out."""
 _FILE_SCHEME = "file://"
@@ -252,7 +252,9 @@ class _Session(JsonSession):
                     self.add_call_entries(state, member, entries)
                 return entries
         calls = item["message"].get("toolCalls")
-        return [_view_call(call) for call in calls if _is_call(call)] if calls else []
+        if type(calls) is not list:
+            return []
+        return [_view_call(call) for call in calls if _is_call(call)]
 
     def add_call_entries(self, state: JsonObject, member: str, entries: list[JsonObject]) -> None:
         """Add the entries of a call: the call, and its result if it has one.
@@ -306,7 +308,7 @@ def _lacks_content(message: JsonObject, kind: str) -> bool:
 
 def build_usage(usage: JsonObject) -> JsonObject:
     """Return the canonical counters of an answer."""
-    counts = sum_token_usage(usage, CONTINUE_USAGE_SUMS)
+    counts = CONTINUE_USAGE_SUMS.compute(usage)
     details = usage.get("prompt_tokens_details")
     if type(details) is not dict:
         return counts

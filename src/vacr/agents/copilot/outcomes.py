@@ -19,11 +19,13 @@ from vacr.agents.labels import (
     FAILURE,
     INTERRUPTED,
     RUNNING,
+    SUCCEEDED,
     SUCCESS,
     TIMED_OUT,
     UNKNOWN_OUTCOME,
     CallResult,
     Outcome,
+    classify_exit_code,
     parse_status_word,
 )
 from vacr.agents.tool_calls import dict_or_empty
@@ -104,7 +106,7 @@ def classify_outcome(result: CallResult) -> Outcome:
         return _classify_look(text)
     if name in ("task", "read_agent"):
         return _classify_agent(text)
-    return Outcome(SUCCESS)
+    return SUCCEEDED
 
 
 def _classify_failure(data: dict[str, Any], report: dict[str, Any]) -> Outcome:
@@ -123,7 +125,7 @@ def _classify_command(data: dict[str, Any], text: str) -> Outcome:
     if code is None and end is not None:
         code = end.exit_code
     if code is not None:
-        return Outcome(FAILURE if code else SUCCESS, exit_code=code)
+        return classify_exit_code(code)
     if end is not None and end.is_running:
         return Outcome(RUNNING, left_running=_name_shell(end.shell))
     return UNKNOWN_OUTCOME
@@ -133,7 +135,7 @@ def _classify_look(text: str) -> Outcome:
     """Return the outcome of a look at a command that ran on."""
     end = parse_shell_end(text)
     if end is None:
-        return Outcome(SUCCESS)
+        return SUCCEEDED
     if end.is_running:
         return Outcome(RUNNING, left_running=_name_shell(end.shell))
     shell = _name_shell(end.shell) if end.shell else ""
@@ -149,7 +151,7 @@ def _classify_agent(text: str) -> Outcome:
     if ended := _AGENT_ENDED.match(text):
         status = SUCCESS if ended[1] == "completed" else FAILURE
         return Outcome(status, saw_end=_name_agent(ended[2]))
-    return Outcome(SUCCESS)
+    return SUCCEEDED
 
 
 def parse_task_notice(entry: dict[str, Any]) -> Outcome:

@@ -15,11 +15,11 @@ from __future__ import annotations
 from typing import Any
 
 from vacr.agents.labels import (
-    HOST,
-    INFERRED,
-    PARENT_AGENT,
-    STATED,
-    UNKNOWN_SPEAKER,
+    INFERRED_HOST,
+    INFERRED_PARENT_AGENT,
+    INFERRED_UNKNOWN,
+    STATED_HOST,
+    STATED_PARENT_AGENT,
     Speaker,
     infer_speaker,
 )
@@ -35,19 +35,19 @@ def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
     data = dict_or_empty(entry.get("data"))
     source = data.get("source")
     if data.get("isAutopilotContinuation") is True:
-        return Speaker(HOST, STATED)
+        return STATED_HOST
     if type(source) is str and source:
         if source.startswith(_AGENT_SOURCE):
-            return Speaker(PARENT_AGENT, STATED)
+            return STATED_PARENT_AGENT
         if source.startswith(_HOST_SOURCES):
-            return Speaker(HOST, STATED)
+            return STATED_HOST
         if source not in _TYPED_SOURCES:
-            return Speaker(UNKNOWN_SPEAKER, INFERRED)
+            return INFERRED_UNKNOWN
     if isinstance(entry.get("agentId"), str):
-        return Speaker(PARENT_AGENT, INFERRED)
+        return INFERRED_PARENT_AGENT
     if not entry.get("content"):
         # Nobody typed a word; the text for the model is the host's.
-        return Speaker(HOST, INFERRED)
+        return INFERRED_HOST
     return infer_speaker(record)
 
 

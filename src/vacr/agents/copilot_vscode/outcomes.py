@@ -16,11 +16,14 @@ from typing import Any
 
 from vacr.agents.labels import (
     DENIED,
+    FAILED,
     FAILURE,
+    SUCCEEDED,
     SUCCESS,
     UNKNOWN_OUTCOME,
     CallResult,
     Outcome,
+    classify_exit_code,
 )
 from vacr.agents.tool_calls import dict_or_empty
 
@@ -85,13 +88,13 @@ def classify_outcome(result: CallResult) -> Outcome:
     if status := classify_text(name, text):
         return Outcome(status)
     if dict_or_empty(entry.get("resultDetails")).get("isError") is True:
-        return Outcome(FAILURE)
+        return FAILED
     if name in TERMINAL_TOOLS:
         code = get_exit_code(entry)
         if code is None:
             code = split_exit_code(text)[1]
         if code is not None:
-            return Outcome(FAILURE if code else SUCCESS, exit_code=code)
+            return classify_exit_code(code)
     return UNKNOWN_OUTCOME
 
 
@@ -99,5 +102,5 @@ def _classify_flag(entry: dict[str, Any]) -> Outcome:
     """Return the outcome of a result in the thin log, which keeps a flag and no output."""
     success = dict_or_empty(entry.get("data")).get("success")
     if success is False:
-        return Outcome(FAILURE)
-    return Outcome(SUCCESS) if success is True else UNKNOWN_OUTCOME
+        return FAILED
+    return SUCCEEDED if success is True else UNKNOWN_OUTCOME

@@ -30,17 +30,15 @@ from typing import Any
 from vacr.agents.labels import (
     DENIED,
     FAILED,
-    FAILURE,
-    HOST,
-    INFERRED,
+    INFERRED_HOST,
     INTERRUPTED,
     RUNNING,
     SUCCEEDED,
-    SUCCESS,
     UNKNOWN_OUTCOME,
     CallResult,
     Outcome,
     Speaker,
+    classify_exit_code,
     infer_speaker,
 )
 from vacr.record import get_prompt_text
@@ -108,7 +106,7 @@ def _classify_command(output: str) -> Outcome:
         return Outcome(INTERRUPTED)
     code, _ = find_exit_code(text)
     if code is not None:
-        return Outcome(FAILURE if code else SUCCESS, code)
+        return classify_exit_code(code)
     # The host adds the code of every command that failed.
     return SUCCEEDED if folder is not None or output == NO_OUTPUT else UNKNOWN_OUTCOME
 
@@ -116,7 +114,7 @@ def _classify_command(output: str) -> Outcome:
 def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
     """Return who wrote a user message: Crush writes the request to initialise a project."""
     if get_prompt_text(entry).startswith(INIT_STARTS):
-        return Speaker(HOST, INFERRED)
+        return INFERRED_HOST
     return infer_speaker(record)
 
 

@@ -50,10 +50,12 @@ from typing import Any
 from vacr.agents.cursor.tools import has_edit_failed, is_call_refused
 from vacr.agents.labels import (
     DENIED,
+    FAILED,
     FAILED_STATUSES,
     FAILURE,
     INTERRUPTED,
     RUNNING,
+    SUCCEEDED,
     SUCCESS,
     TIMED_OUT,
     CallResult,
@@ -109,7 +111,7 @@ def classify_outcome(result: CallResult) -> Outcome:
         stated = Outcome(status or stated.status)
     flags = (details.get("isError"), dict_or_empty(output).get("isError"))
     if not stated.status and any(type(flag) is bool for flag in flags):
-        stated = Outcome(FAILURE if True in flags else SUCCESS)
+        stated = FAILED if True in flags else SUCCEEDED
     return _apply_exit_code(stated.status, code)
 
 

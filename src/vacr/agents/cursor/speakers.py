@@ -36,8 +36,9 @@ from vacr.agents.labels import (
     HOST,
     HUMAN,
     INFERRED,
-    PARENT_AGENT,
     STATED,
+    STATED_HOST,
+    STATED_PARENT_AGENT,
     Speaker,
     infer_speaker,
 )
@@ -68,7 +69,7 @@ _NEXT_QUERY = re.compile(r"\n</user_query>\s*<user_query>\n")
 def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
     """Return who wrote a user message, and the person's part of it where it has other text."""
     if _is_flagged(entry):
-        return Speaker(HOST, STATED)
+        return STATED_HOST
     content = entry.get("content")
     blocks = content if type(content) is list else [content]
     texts = [block.get("text") if type(block) is dict else block for block in blocks]
@@ -85,7 +86,7 @@ def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
     if authors and not words:
         return Speaker(HOOK if authors == {HOOK} else HOST, INFERRED)
     if "parent" in record.get("vacr", ()):
-        return Speaker(PARENT_AGENT, STATED)
+        return STATED_PARENT_AGENT
     speaker = infer_speaker(record)
     if not authors and not is_stated:
         return speaker

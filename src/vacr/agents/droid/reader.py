@@ -34,12 +34,12 @@ from vacr.agents.lift import (
     NativeShape,
     Reading,
     SessionBuilder,
+    UsageSums,
     add_session_usage,
     drop_nulls,
     keep_native_members,
     make_typed_event,
     parse_names,
-    sum_token_usage,
 )
 from vacr.model import JsonObject
 
@@ -103,13 +103,13 @@ DROID_STREAM_RESULT_SHAPE = NativeShape(
     Move("id", "id"),
     Move("toolCallId", "call-id"),
 )
-DROID_USAGE_SUMS = (
+DROID_USAGE_SUMS = UsageSums(
     ("input", ("inputTokens", "cacheCreationTokens", "cacheReadTokens")),
     ("cached", ("cacheReadTokens",)),
     ("output", ("outputTokens",)),
     ("reasoning", ("thinkingTokens",)),
 )
-DROID_STREAM_USAGE_SUMS = (
+DROID_STREAM_USAGE_SUMS = UsageSums(
     ("input", ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")),
     ("cached", ("cache_read_input_tokens",)),
     ("output", ("output_tokens",)),
@@ -125,6 +125,7 @@ _RESERVED_EVENT_TYPES = parse_names("attached-file undecodable unknown")
 _MODEL_HINT = re.compile(r"^Model: ([^\n]{1,100})$", re.MULTILINE)
 _BRANCH_HINT = re.compile(r"^% git rev-parse --abbrev-ref HEAD\n([^\s]{1,200})$", re.MULTILINE)
 _HINT_START = "<system-reminder>"
+_MODEL_START, _BRANCH_START = "\nModel: ", "\n% git rev-parse "
 
 
 # --- Recognition ---
@@ -223,7 +224,7 @@ class _SessionReader:
         if type(settings.get("model")) is str and settings["model"]:
             self.session.models[settings["model"]] += 1
         if type(settings.get("tokenUsage")) is dict:
-            usage = sum_token_usage(settings["tokenUsage"], DROID_USAGE_SUMS)
+            usage = DROID_USAGE_SUMS.compute(settings["tokenUsage"])
             add_session_usage(self.session.entries, usage)
 
     def make_entry(self, line: JsonObject) -> JsonObject:
@@ -274,9 +275,9 @@ class _SessionReader:
         for text in list_block_texts(entry.get("content")):
             if not text.startswith(_HINT_START):
                 continue
-            if hint := _MODEL_HINT.search(text):
+            if _MODEL_START in text and (hint := _MODEL_HINT.search(text)):
                 self.model_hint = hint[1]
-            if branch := _BRANCH_HINT.search(text):
+            if _BRANCH_START in text and (branch := _BRANCH_HINT.search(text)):
                 self.session.vcs.setdefault("branch", branch[1])
 
 
@@ -311,7 +312,7 @@ class _StreamReader(_SessionReader):
         elif kind == "system":
             self.learn_system(line)
         elif type(line.get("usage")) is dict:
-            usage = sum_token_usage(line["usage"], DROID_STREAM_USAGE_SUMS)
+            usage = DROID_STREAM_USAGE_SUMS.compute(line["usage"])
             add_session_usage(session.entries, usage)
         return make_typed_event(line, kind, _RESERVED_EVENT_TYPES, DROID_EVENT_MOVES)
 

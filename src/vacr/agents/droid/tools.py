@@ -33,24 +33,23 @@ from vacr.agents.anthropic_blocks import list_block_texts
 from vacr.agents.labels import (
     DENIED,
     FAILED,
-    FAILURE,
-    HOST,
-    INFERRED,
+    INFERRED_HOST,
     INTERRUPTED,
-    STATED,
+    STATED_HOST,
     SUCCEEDED,
-    SUCCESS,
     TIMED_OUT,
     UNKNOWN_OUTCOME,
     CallResult,
     Outcome,
     Speaker,
+    classify_exit_code,
     infer_speaker,
 )
 from vacr.agents.tool_calls import ToolCall, dict_or_empty, extract_result_text
 from vacr.edits import FileAction, ObservedFile, ObservedLines
 
 _FAILED_COMMAND = re.compile(r"Error: Command failed \(exit code: (-?\d{1,10})\)\n?")
+_ENDED_PROCESS_START = "[Process exited with code "
 _ENDED_PROCESS = re.compile(r"\n*\[Process exited with code (-?\d{1,10})\]\s*\Z")
 _ERROR_PREFIX = re.compile(r"(?:Error: ){1,3}")
 _REFUSALS = (
@@ -80,10 +79,10 @@ def classify_outcome(result: CallResult) -> Outcome:
     entry = result.entry
     output = entry.get("output")
     if isinstance(output, dict) and type(output.get("exitCode")) is int:
-        return _judge_exit_code(output["exitCode"])
+        return classify_exit_code(output["exitCode"])
     text = extract_result_text(output)
-    if failed := _FAILED_COMMAND.match(text) or _ENDED_PROCESS.search(text):
-        return _judge_exit_code(int(failed[1]))
+    if failed := _FAILED_COMMAND.match(text) or _find_process_end(text):
+        return classify_exit_code(int(failed[1]))
     words = _ERROR_PREFIX.sub("", text, count=1) if text.startswith("Error: ") else text
     if words.startswith(_REFUSALS):
         return Outcome(DENIED)
@@ -102,9 +101,10 @@ def classify_outcome(result: CallResult) -> Outcome:
     return UNKNOWN_OUTCOME
 
 
-def _judge_exit_code(code: int) -> Outcome:
-    """Return the outcome of a command with this exit code."""
-    return Outcome(FAILURE if code else SUCCESS, code)
+def _find_process_end(text: str) -> re.Match[str] | None:
+    """Return the note at the end of an output about the exit code of its process, or None."""
+    # Most outputs lack the note: finding that out is far cheaper than the search.
+    return _ENDED_PROCESS.search(text) if _ENDED_PROCESS_START in text else None
 
 
 def _parse_success(text: str) -> bool | None:
@@ -145,7 +145,7 @@ def strip_exit_notes(text: str) -> tuple[str, int | None]:
     """Return the output of a command without the notes about its end, and its exit code."""
     if failed := _FAILED_COMMAND.match(text):
         return text[failed.end() :], int(failed[1])
-    if ended := _ENDED_PROCESS.search(text):
+    if ended := _find_process_end(text):
         return text[: ended.start()] + "\n", int(ended[1])
     return text, None
 
@@ -157,7 +157,7 @@ def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
     """Return who wrote a user message, without reminders and the files that a prompt names."""
     message = entry.get("message")
     if isinstance(message, dict) and message.get("visibility") == _HIDDEN_FROM_MODEL:
-        return Speaker(HOST, STATED)
+        return STATED_HOST
     texts = list_block_texts(entry.get("content"))
     words = [
         _REMINDER.sub("", text).strip() if "<system-reminder>" in text else text
@@ -166,6 +166,6 @@ def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
     ]
     words = [text for text in words if text.strip()]
     if texts and not words:
-        return Speaker(HOST, INFERRED)
+        return INFERRED_HOST
     speaker = infer_speaker(record)
     return speaker if words == texts else Speaker(speaker.who, speaker.basis, "\n".join(words))

@@ -21,17 +21,15 @@ from typing import Any
 
 from vacr.agents.labels import get_writable_marks
 from vacr.agents.lift import (
-    COUNTER_LIMIT,
     Lift,
     Move,
     NativeShape,
     SessionBuilder,
-    are_counts,
+    UsageSums,
     is_one_of,
     keep_native_members,
     make_typed_event,
     parse_names,
-    sum_token_usage,
 )
 from vacr.model import JsonObject
 from vacr.record import build_child_entries
@@ -116,7 +114,7 @@ GEMINI_TURN_SHAPE = NativeShape(
     Move("timestamp", "timestamp", None),
     Move("finishReason", "stop-reason"),
 )
-GEMINI_USAGE_SUMS = (
+GEMINI_USAGE_SUMS = UsageSums(
     ("input", ("input", "tool")),
     ("output", ("output", "thoughts")),
     ("cached", ("cached",)),
@@ -326,21 +324,8 @@ def _build_usage(message: JsonObject, session: SessionBuilder) -> JsonObject | N
     tokens = message.get("tokens")
     if type(tokens) is not dict:
         return None
-    if (
-        tokens.keys() == GEMINI_TOKEN_MEMBERS
-        and are_counts(tokens.values())
-        and sum(tokens.values()) < COUNTER_LIMIT
-    ):
-        # The same sums as in GEMINI_USAGE_SUMS, for nearly every message.
-        return {
-            "input": tokens["input"] + tokens["tool"],
-            "output": tokens["output"] + tokens["thoughts"],
-            "cached": tokens["cached"],
-            "reasoning": tokens["thoughts"],
-            "total": tokens["total"],
-        }
     session.drift.count_members("tokens", tokens, GEMINI_TOKEN_MEMBERS)
-    return sum_token_usage(tokens, GEMINI_USAGE_SUMS) or None
+    return GEMINI_USAGE_SUMS.compute(tokens) or None
 
 
 # --- Turns of saved chats ---

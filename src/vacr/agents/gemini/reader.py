@@ -107,8 +107,11 @@ def _is_gemini_value(value: Any) -> bool:
         return _is_history(value)
     if type(value) is not dict or "uuid" in value or _VALUE_MARKERS.isdisjoint(value):
         return False
-    if _has_other_answers(value):
-        return False
+    return _has_gemini_form(value) and not _has_other_answers(value)
+
+
+def _has_gemini_form(value: JsonObject) -> bool:
+    """Return whether an object has the form of Gemini CLI, or of an agent with the same form."""
     if not GEMINI_EVENT_NAMES.keys().isdisjoint(value) or is_gemini_turn(value):
         return True
     if any(_is_history(value.get(name)) for name in GEMINI_HISTORY_MEMBERS):

@@ -46,8 +46,9 @@ from vacr.agents.labels import (
     HOST,
     HUMAN,
     INFERRED,
-    PARENT_AGENT,
     STATED,
+    STATED_HOST,
+    STATED_PARENT_AGENT,
     Speaker,
     infer_speaker,
 )
@@ -94,7 +95,7 @@ _SHELL_COMMAND = re.compile(
     re.DOTALL,
 )
 _ESCAPED = re.compile(r"\\([\\`])")
-_HOST_SPEAKER = Speaker(HOST, STATED)
+_HOST_SPEAKER = STATED_HOST
 
 
 def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
@@ -106,7 +107,7 @@ def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
     if not has_own and not words.typed:
         return Speaker(HOOK if words.authors == {HOOK} else HOST, INFERRED)
     if has_own and record["session"].get("kind") == "subagent":
-        return Speaker(PARENT_AGENT, STATED)
+        return STATED_PARENT_AGENT
     if entry.get("displayContent") is not None:
         shown = _separate_words(_list_texts(entry["displayContent"]))
         typed = words.typed + shown.typed + shown.own

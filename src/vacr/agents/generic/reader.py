@@ -49,9 +49,9 @@ from vacr.agents.lift import (
     Reading,
     SessionBuilder,
     SourceNotice,
+    UsageSums,
     add_remaining_members,
     parse_names,
-    sum_token_usage,
 )
 from vacr.agents.openai_chat import build_chat_usage
 from vacr.errors import UnreadableInput
@@ -65,7 +65,7 @@ FROM_LINE = "line"
 _USUAL_NAMES = parse_names(
     "finish_reason function_call name refusal stop_reason stop_sequence type annotations audio"
 )
-_BLOCK_USAGE_SUMS = (
+_BLOCK_USAGE_SUMS = UsageSums(
     ("input", ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")),
     ("output", ("output_tokens",)),
     ("cached", ("cache_read_input_tokens",)),
@@ -372,4 +372,4 @@ def _build_usage(usage: Any) -> JsonObject:
         return {}
     if "prompt_tokens" in usage or "completion_tokens" in usage:
         return build_chat_usage(usage)
-    return sum_token_usage(usage, _BLOCK_USAGE_SUMS)
+    return _BLOCK_USAGE_SUMS.compute(usage)

@@ -31,17 +31,15 @@ from vacr.agents.goose.reader import SUB_AGENT_TYPE
 from vacr.agents.labels import (
     DENIED,
     FAILED,
-    FAILURE,
-    HOST,
-    PARENT_AGENT,
-    STATED,
+    STATED_HOST,
+    STATED_PARENT_AGENT,
     SUCCEEDED,
-    SUCCESS,
     TIMED_OUT,
     UNKNOWN_OUTCOME,
     CallResult,
     Outcome,
     Speaker,
+    classify_exit_code,
     infer_speaker,
 )
 from vacr.agents.tool_calls import dict_or_empty, extract_result_text
@@ -72,7 +70,7 @@ def classify_outcome(result: CallResult) -> Outcome:
         return Outcome(TIMED_OUT)
     code = stated.get("exit_code")
     if type(code) is int:
-        return Outcome(FAILURE if code else SUCCESS, code)
+        return classify_exit_code(code)
     if status == "error" or value.get("isError") is True:
         return FAILED
     return SUCCEEDED if status == "success" and not is_shell else UNKNOWN_OUTCOME
@@ -86,9 +84,9 @@ def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
     """
     visibility = dict_or_empty(parse_json_text(entry.get("metadata_json", entry.get("metadata"))))
     if visibility.get("userVisible") is False and visibility.get("agentVisible") is True:
-        return Speaker(HOST, STATED)
+        return STATED_HOST
     if find_session_type(record) == SUB_AGENT_TYPE:
-        return Speaker(PARENT_AGENT, STATED)
+        return STATED_PARENT_AGENT
     return infer_speaker(record)
 
 

@@ -30,17 +30,15 @@ from vacr.agents.file_tools import ShellOutput
 from vacr.agents.labels import (
     DENIED,
     FAILED,
-    FAILURE,
-    HOST,
-    INFERRED,
+    INFERRED_HOST,
     INTERRUPTED,
     SUCCEEDED,
-    SUCCESS,
     TIMED_OUT,
     UNKNOWN_OUTCOME,
     CallResult,
     Outcome,
     Speaker,
+    classify_exit_code,
     infer_speaker,
 )
 from vacr.agents.tool_calls import ToolCall
@@ -102,7 +100,7 @@ def _classify_command(text: str) -> Outcome:
     if not _RAN.match(text):
         return UNKNOWN_OUTCOME
     code = find_return_code(text)
-    return Outcome(FAILURE if code else SUCCESS, code)
+    return classify_exit_code(code)
 
 
 def find_return_code(text: str) -> int:
@@ -130,5 +128,5 @@ def parse_shell_output(call: ToolCall) -> ShellOutput:
 def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
     """Return who wrote a user message: gptme itself, or a person."""
     if str(entry.get("content")).startswith(HOST_START):
-        return Speaker(HOST, INFERRED)
+        return INFERRED_HOST
     return infer_speaker(record)

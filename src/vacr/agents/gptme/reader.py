@@ -33,10 +33,10 @@ from vacr.agents.lift import (
     Move,
     Reading,
     SessionBuilder,
+    UsageSums,
     add_remaining_members,
     is_one_of,
     parse_names,
-    sum_token_usage,
 )
 from vacr.agents.openai_chat import make_chat_event
 from vacr.agents.tool_calls import dict_or_empty
@@ -71,7 +71,7 @@ GPTME_ROLES = frozenset(("system", "user", "assistant", "tool"))
 GPTME_RESULT_ROLES = frozenset(("system", "tool"))
 GPTME_OWN_MEMBERS = frozenset(("pinned", "hide", "file_hashes", "ephemeral_ttl"))
 """Members that lines of other programs do not have."""
-GPTME_USAGE_SUMS = (
+GPTME_USAGE_SUMS = UsageSums(
     ("input", ("input_tokens", "cache_read_tokens", "cache_creation_tokens")),
     ("output", ("output_tokens",)),
     ("cached", ("cache_read_tokens",)),
@@ -93,9 +93,11 @@ RESULT_STARTS = {
     "Executed code block": "ipython",
 }
 """The beginning of a result → the tool that writes it."""
+_ALL_RESULT_STARTS = tuple(RESULT_STARTS)
 
 _VERSION = re.compile(r"You are gptme v(\d[\w.+-]*?)[,.]? ")
-_FOLDER = re.compile(r"(?:\*\*Working Directory:\*\* |<working-directory>)([^\n<]+)")
+_FOLDER_STARTS = ("**Working Directory:** ", "<working-directory>")
+_FOLDER = re.compile(rf"(?:{'|'.join(map(re.escape, _FOLDER_STARTS))})([^\n<]+)")
 _OWN_START = "You are gptme"
 NOTICE_STARTS = ("<", "Shellcheck", "shellcheck", "Ran preceding commands", "Warning: Preceding")
 """The beginnings of messages of the system that are not the result of a call."""
@@ -201,7 +203,7 @@ class _Conversation:
             entry["model-id"] = model
             self.session.models[model] += 1
         # Older versions have the counters among the facts.
-        usage = sum_token_usage(dict_or_empty(facts.get("usage", facts)), GPTME_USAGE_SUMS)
+        usage = GPTME_USAGE_SUMS.compute(dict_or_empty(facts.get("usage", facts)))
         cost = facts.get("cost")
         if isinstance(cost, int | float) and cost is not True and cost >= 0:
             usage["cost"] = cost
@@ -271,19 +273,23 @@ class _Conversation:
 
         Its id decides, or else the tool that writes such results, or else the order.
         """
-        keys = [call.call_id for call in self.waiting]
         key = result.get("call-id")
-        if key is None:
-            starts = (start for start in RESULT_STARTS if result["output"].startswith(start))
-            key = RESULT_STARTS.get(next(starts, ""))
-            keys = [call.tool for call in self.waiting]
-            if key not in keys:
-                return 0
-        return keys.index(key) if key in keys else len(keys)
+        if key is not None:
+            keys = [call.call_id for call in self.waiting]
+            return keys.index(key) if key in keys else len(keys)
+        output = result["output"]
+        if not output.startswith(_ALL_RESULT_STARTS):
+            return 0
+        tool = next(tool for start, tool in RESULT_STARTS.items() if output.startswith(start))
+        tools = [call.tool for call in self.waiting]
+        return tools.index(tool) if tool in tools else 0
 
     def learn_facts(self, content: str) -> None:
         """Learn the version and the folder from the prompt of the system."""
         if self.session.cli_version is None and (version := _VERSION.search(content[:200])):
             self.session.cli_version = version[1]
-        if self.session.working_dir is None and (folder := _FOLDER.search(content)):
-            self.session.working_dir = folder[1].strip()
+        # Most messages lack both: finding that out is far cheaper than the search.
+        if self.session.working_dir is None and any(start in content for start in _FOLDER_STARTS):
+            folder = _FOLDER.search(content)
+            if folder is not None:
+                self.session.working_dir = folder[1].strip()

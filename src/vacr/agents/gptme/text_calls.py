@@ -89,20 +89,19 @@ def _find_fences(text: str) -> Iterator[TextCall]:
     if _FENCE_START not in text:
         return
     lines = text.replace("\r\n", "\n").split("\n")
-    number = 0
-    while number < len(lines):
-        line = lines[number]
-        opening = _FENCE.fullmatch(line) if line.startswith(_FENCE_START) else None
-        number += 1
+    next_line = 0
+    for number in [at for at, line in enumerate(lines) if line.startswith(_FENCE_START)]:
+        opening = _FENCE.fullmatch(lines[number]) if number >= next_line else None
         if opening is None or not opening[2].strip():
             continue
-        end, is_nested = _find_fence_end(lines, number, len(opening[1]))
+        first = number + 1
+        end, is_nested = _find_fence_end(lines, first, len(opening[1]))
         if end is None:
             return
-        call = _make_fence_call(opening[2].strip(), "\n".join(lines[number:end]))
+        call = _make_fence_call(opening[2].strip(), "\n".join(lines[first:end]))
         if call is not None:
             yield call._replace(is_certain=not is_nested)
-        number = end + 1
+        next_line = end + 1
 
 
 def _find_fence_end(lines: list[str], start: int, length: int) -> tuple[int | None, bool]:

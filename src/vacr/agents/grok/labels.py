@@ -36,19 +36,18 @@ from vacr.agents.file_tools import ShellOutput
 from vacr.agents.labels import (
     DENIED,
     FAILED,
-    FAILURE,
-    HOST,
-    HUMAN,
-    INFERRED,
+    INFERRED_HOST,
     INTERRUPTED,
     RUNNING,
-    STATED,
+    STATED_HOST,
+    STATED_HUMAN,
+    STATED_PARENT_AGENT,
     SUCCEEDED,
-    SUCCESS,
     UNKNOWN_OUTCOME,
     CallResult,
     Outcome,
     Speaker,
+    classify_exit_code,
     infer_speaker,
 )
 from vacr.agents.tool_calls import ToolCall, dict_or_empty, extract_result_text
@@ -62,6 +61,8 @@ FAILURE_STARTS = ("Failed to parse arguments for tool ", "The string to replace 
 """The beginnings of the results of calls that failed."""
 NOTICE_REASON = "task_completed"
 """The `synthetic_reason` of the notice that a command in the background has ended."""
+SUB_AGENT_KIND = "subagent"
+"""The `session_kind` of the session of a sub-agent."""
 PERSONS_REASON = "interjection"
 """The `synthetic_reason` of a text that a person typed while the agent worked."""
 
@@ -81,7 +82,7 @@ def classify_outcome(result: CallResult) -> Outcome:
     tool = tool if type(tool) is str else ""
     ended = _EXIT_LINE.match(text) if tool in COMMAND_TOOLS else None
     if ended is not None:
-        return _judge_exit_code(int(ended[1]))
+        return classify_exit_code(int(ended[1]))
     if task := _TASK.match(text):
         return Outcome(RUNNING, left_running=task[1])
     if _DENIED.match(text):
@@ -99,11 +100,6 @@ def classify_outcome(result: CallResult) -> Outcome:
     return UNKNOWN_OUTCOME
 
 
-def _judge_exit_code(code: int) -> Outcome:
-    """Return the outcome of a command with this exit code."""
-    return Outcome(FAILURE if code else SUCCESS, code)
-
-
 def parse_shell_output(call: ToolCall) -> ShellOutput:
     """Return the output of a command without the line of its exit code, and the code."""
     ended = _EXIT_LINE.match(call.output)
@@ -118,7 +114,7 @@ def parse_task_notice(entry: dict[str, Any]) -> Outcome:
         return UNKNOWN_OUTCOME
     for text in list_message_texts(entry):
         if ended := _ENDED_TASK.search(text):
-            return _judge_exit_code(int(ended[2]))._replace(saw_end=ended[1])
+            return classify_exit_code(int(ended[2]))._replace(saw_end=ended[1])
     return UNKNOWN_OUTCOME
 
 
@@ -161,10 +157,14 @@ def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
     """
     reason = entry.get("synthetic_reason")
     if reason is not None and reason != PERSONS_REASON:
-        return Speaker(HOST, STATED)
+        return STATED_HOST
     texts = list_message_texts(entry)
     if reason is None and texts and all(text.startswith(_HOST_START) for text in texts):
-        return Speaker(HOST, INFERRED)
-    speaker = infer_speaker(record) if reason is None else Speaker(HUMAN, STATED)
+        return INFERRED_HOST
+    speaker = STATED_HUMAN
+    if reason is None:
+        # The reader copies the kind from the summary next to the history.
+        is_sub_agent = record["session"].get("session_kind") == SUB_AGENT_KIND
+        speaker = STATED_PARENT_AGENT if is_sub_agent else infer_speaker(record)
     query = _QUERY.fullmatch(texts[0]) if len(texts) == 1 else None
     return speaker if query is None else speaker._replace(prompt=query[1])

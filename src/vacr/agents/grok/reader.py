@@ -29,11 +29,11 @@ from vacr.agents.lift import (
     Move,
     Reading,
     SessionBuilder,
+    UsageSums,
     add_remaining_members,
     add_session_usage,
     make_typed_event,
     parse_names,
-    sum_token_usage,
 )
 from vacr.agents.openai_chat import CHAT_MEMBERS, make_chat_entry
 from vacr.agents.tool_calls import dict_or_empty
@@ -45,9 +45,10 @@ formats = AGENT.formats
 STORES = AGENT.stores
 SUMMARY_FILE = "summary.json"
 USAGE_FILE = "usage.json"
-AUTONOMOUS_KINDS = frozenset(("subagent", "headless"))
+SUB_AGENT_KIND = "subagent"
+AUTONOMOUS_KINDS = frozenset((SUB_AGENT_KIND, "headless"))
 """The `session_kind` of sessions that no person types in."""
-GROK_USAGE_SUMS = (
+GROK_USAGE_SUMS = UsageSums(
     ("input", ("inputTokens",)),
     ("cached", ("cachedReadTokens",)),
     ("output", ("outputTokens",)),
@@ -87,7 +88,7 @@ def read(source: Source) -> Iterator[Reading]:
 
     session.add_lines(source, make_entry)
     totals = dict_or_empty(_read_part(source, USAGE_FILE).get("session"))
-    add_session_usage(session.entries, sum_token_usage(totals, GROK_USAGE_SUMS))
+    add_session_usage(session.entries, GROK_USAGE_SUMS.compute(totals))
     session.tidy()
     yield session.reading(source)
 
@@ -102,6 +103,8 @@ def _learn_summary(source: Source, session: SessionBuilder) -> None:
     session.parent = texts.get("parent_session_id") or None
     if texts.get("session_kind") in AUTONOMOUS_KINDS:
         session.mode = "autonomous"
+    if texts.get("session_kind") == SUB_AGENT_KIND:
+        session.native = {"session_kind": SUB_AGENT_KIND}
     session.start = _get_timestamp(texts, "created_at")
     session.end = _get_timestamp(texts, "last_active_at") if session.start else None
     if "current_model_id" in texts:

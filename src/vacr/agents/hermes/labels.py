@@ -31,11 +31,10 @@ from vacr.agents.labels import (
     DENIED,
     FAILED,
     FAILURE,
-    HOST,
-    HUMAN,
-    INFERRED,
+    INFERRED_HOST,
+    INFERRED_HUMAN,
+    INFERRED_PARENT_AGENT,
     INTERRUPTED,
-    PARENT_AGENT,
     RUNNING,
     SUCCEEDED,
     SUCCESS,
@@ -44,6 +43,7 @@ from vacr.agents.labels import (
     CallResult,
     Outcome,
     Speaker,
+    classify_exit_code,
     infer_speaker,
 )
 from vacr.agents.tool_calls import dict_or_empty
@@ -128,7 +128,7 @@ def _classify_command(stated: dict[str, Any], code: Any, error: Any) -> Outcome:
         return FAILED
     if code == TIMEOUT_CODE:
         return Outcome(TIMED_OUT, code)
-    return Outcome(FAILURE if code else SUCCESS, code)
+    return classify_exit_code(code)
 
 
 def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
@@ -137,10 +137,10 @@ def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
     A session with a parent continues it, unless its system prompt is that of a sub-agent.
     """
     if get_prompt_text(entry).startswith(HOST_STARTS):
-        return Speaker(HOST, INFERRED)
+        return INFERRED_HOST
     session = record["session"]
     if is_sub_agent(session):
-        return Speaker(PARENT_AGENT, INFERRED)
+        return INFERRED_PARENT_AGENT
     if "parent" in record.get("vacr", ()) and session.get("format") != "autonomous":
-        return Speaker(HUMAN, INFERRED)
+        return INFERRED_HUMAN
     return infer_speaker(record)

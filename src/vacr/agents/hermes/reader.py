@@ -26,10 +26,10 @@ from vacr.agents.json_sessions import JsonSession, read_json_sessions
 from vacr.agents.lift import (
     Reading,
     SessionBuilder,
+    UsageSums,
     add_session_usage,
     is_one_of,
     parse_names,
-    sum_token_usage,
 )
 from vacr.agents.openai_chat import CHAT_MEMBERS, make_chat_entry
 from vacr.agents.session_tables import (
@@ -64,6 +64,7 @@ HERMES_DATABASE = SessionTables(
     shared=frozenset(("schema_version",)),
     columns={
         "title": "title",
+        "project": "cwd",
         "start": "started_at",
         "end": "ended_at",
         "parent": "parent_session_id",
@@ -97,7 +98,7 @@ HERMES_MESSAGE_MEMBERS = CHAT_MEMBERS | parse_names(
     tool_name
     """
 )
-HERMES_USAGE_SUMS = (
+HERMES_USAGE_SUMS = UsageSums(
     ("input", ("input_tokens", "cache_read_tokens", "cache_write_tokens")),
     ("cached", ("cache_read_tokens",)),
     ("output", ("output_tokens",)),
@@ -146,7 +147,7 @@ def _read_rows(source: Source) -> Reading:
     """Return the record of the rows of a session."""
     session = SessionBuilder(HERMES_DATABASE_FORMAT, name)
     add_session_rows(source, session, _learn_session, make_row_entry)
-    add_session_usage(session.entries, sum_token_usage(session.native, HERMES_USAGE_SUMS))
+    add_session_usage(session.entries, HERMES_USAGE_SUMS.compute(session.native))
     session.tidy()
     return session.reading(source)
 

@@ -17,7 +17,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from vacr.agents.agent import Agent, CallReports, SessionStore, Source, load_function
-from vacr.agents.labels import HOST, INFERRED, PARENT_AGENT, STATED, Speaker
+from vacr.agents.labels import (
+    INFERRED_HOST,
+    STATED_PARENT_AGENT,
+    Speaker,
+)
 from vacr.agents.tool_calls import ToolCall, ToolEffect, dict_or_empty
 
 if TYPE_CHECKING:
@@ -113,9 +117,9 @@ class KimiCli(Agent):
         blocks = content if type(content) is list else [content]
         texts = [block.get("text") if type(block) is dict else block for block in blocks]
         if texts and all(type(text) is str and _REMINDER.fullmatch(text) for text in texts):
-            return Speaker(HOST, INFERRED)
+            return INFERRED_HOST
         if "sub-agent" in entry.get("vacr", ()):
-            return Speaker(PARENT_AGENT, STATED)
+            return STATED_PARENT_AGENT
         return super().speaker(entry, record)
 
     def outcome(self, result: CallResult) -> Outcome:

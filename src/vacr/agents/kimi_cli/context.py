@@ -20,6 +20,7 @@ tool-result c1 0
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from vacr.agents.agent import Source, pause_garbage_collector
@@ -50,7 +51,7 @@ def read(source: Source) -> Reading:
     """Return the record of one context."""
     session = SessionBuilder("kimi-context", "kimi-cli")
     with pause_garbage_collector():
-        session.add_lines(source, lambda line: _make_entry(session, line))
+        session.add_lines(source, partial(_make_entry, session))
         name_kimi_session(session, source.main.name)
         session.tidy()
         return session.reading(source)
@@ -60,13 +61,14 @@ def _make_entry(session: SessionBuilder, line: JsonObject) -> JsonObject:
     """Turn one line into one entry, an event if it is a mark or has an unknown role."""
     role = line.get("role")
     session.drift.count_members(str(role), line, KIMI_CONTEXT_MEMBERS)
-    if not is_one_of(role, KIMI_CONTEXT_ROLES):
+    entry_type = KIMI_CONTEXT_ROLES.get(role) if type(role) is str else None
+    if entry_type is None:
         if not is_one_of(role, KIMI_CONTEXT_MARKS):
             session.drift.count_type(role)
         event_type = role if is_one_of(role, KIMI_CONTEXT_MARKS) else "unknown"
         return {"type": "system-event", "event-type": event_type, "data": line}
     del line["role"]
-    entry: JsonObject = {"type": KIMI_CONTEXT_ROLES[role]}
+    entry: JsonObject = {"type": entry_type}
     if role == "tool":
         KIMI_CONTEXT_RESULT_MOVES.apply(line, entry)
         entry.setdefault("output", None)

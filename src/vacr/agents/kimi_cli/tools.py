@@ -50,7 +50,7 @@ _REJECTED_START = "The tool call is rejected by the user."
 _INTERRUPTED_TEXTS = frozenset(("Interrupted by user", "Command cancelled by user"))
 _BACKGROUND_STATUS = re.compile(r"(?:\A|\n)task_id: [^\n]+\n(?:[^\n]*\n){0,6}status: running\n")
 _RUNNING_STATUS = "\nstatus: running\n"
-_SYSTEM_TEXT = re.compile(r"<system>(.*?)</system>\n?", re.DOTALL)
+_SYSTEM_START, _SYSTEM_END = "<system>", "</system>"
 _ERROR_START = "ERROR: "
 _REJECTIONS = frozenset(("reject", "rejected"))
 
@@ -78,13 +78,14 @@ def split_result(native: dict[str, Any]) -> tuple[bool | None, str, str]:
         )
     texts = output if type(output) is list else [output]
     first = extract_result_text(texts[0]) if texts else ""
-    system = _SYSTEM_TEXT.match(first)
-    if system is None:
+    end = first.find(_SYSTEM_END) if first.startswith(_SYSTEM_START) else -1
+    if end < 0:
         return None, "", extract_result_text(output)
-    rest = [first[system.end() :], *(extract_result_text(text) for text in texts[1:])]
-    message = system[1]
+    message = first[len(_SYSTEM_START) : end]
+    shown = first[end + len(_SYSTEM_END) :].removeprefix("\n")
+    rest = [shown, *map(extract_result_text, texts[1:])]
     is_error = message.startswith(_ERROR_START)
-    return is_error, message.removeprefix(_ERROR_START), "\n".join(text for text in rest if text)
+    return is_error, message.removeprefix(_ERROR_START), "\n".join(filter(None, rest))
 
 
 def classify_outcome(result: CallResult) -> Outcome:

@@ -37,11 +37,11 @@ from vacr.agents.lift import (
     Move,
     Reading,
     SessionBuilder,
+    UsageSums,
     add_remaining_members,
     is_count,
     keep_native_members,
     parse_names,
-    sum_token_usage,
 )
 from vacr.model import JsonObject
 from vacr.record import build_child_entries
@@ -62,7 +62,7 @@ KIMI_WIRE_NAME_MOVES = Lift(Move("name", "name"))
 KIMI_WIRE_RESULT_MOVES = Lift(Move("tool_call_id", "call-id"))
 KIMI_WIRE_OUTPUT_MOVES = Lift(Move("output", "output", None))
 KIMI_WIRE_THOUGHT_MOVES = Lift(Move("think", "content"), Move("encrypted", "encrypted"))
-KIMI_WIRE_USAGE_SUMS = (
+KIMI_WIRE_USAGE_SUMS = UsageSums(
     ("input", ("input_other", "input_cache_read", "input_cache_creation")),
     ("output", ("output",)),
     ("cached", ("input_cache_read",)),
@@ -242,7 +242,7 @@ def _move_time(line: JsonObject, entry: JsonObject) -> None:
 def _add_usage(payload: JsonObject, entry: JsonObject) -> None:
     """Add the canonical counters of a status to its event."""
     usage = payload.get("token_usage")
-    counters = sum_token_usage(usage, KIMI_WIRE_USAGE_SUMS) if type(usage) is dict else {}
+    counters = KIMI_WIRE_USAGE_SUMS.compute(usage) if type(usage) is dict else {}
     if {"input", "output"} <= counters.keys() and is_count(counters["input"] + counters["output"]):
         counters["total"] = counters["input"] + counters["output"]
     if counters:

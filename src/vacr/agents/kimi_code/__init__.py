@@ -14,7 +14,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from vacr.agents.agent import Agent, CallReports, SessionStore, Source, load_function
-from vacr.agents.labels import HOOK, HOST, HUMAN, PARENT_AGENT, STATED, Speaker
+from vacr.agents.labels import (
+    HOOK,
+    HOST,
+    STATED,
+    STATED_HUMAN,
+    STATED_PARENT_AGENT,
+    Speaker,
+)
 from vacr.agents.tool_calls import ToolCall, ToolEffect, dict_or_empty
 
 if TYPE_CHECKING:
@@ -112,9 +119,9 @@ class KimiCode(Agent):
         if not isinstance(kind, str):
             return super().speaker(entry, record)
         if kind in _HUMAN_ORIGINS:
-            return Speaker(HUMAN, STATED)
+            return STATED_HUMAN
         if origin.get("name") == _SUB_AGENT_TRIGGER:
-            return Speaker(PARENT_AGENT, STATED)
+            return STATED_PARENT_AGENT
         return Speaker(HOOK if kind in _HOOK_ORIGINS else HOST, STATED)
 
     def outcome(self, result: CallResult) -> Outcome:

@@ -41,13 +41,13 @@ from vacr.agents.lift import (
     Move,
     Reading,
     SessionBuilder,
+    UsageSums,
     add_remaining_members,
     drop_nulls,
     is_count,
     is_one_of,
     make_typed_event,
     parse_names,
-    sum_token_usage,
 )
 from vacr.model import JsonObject
 from vacr.record import NameCounts, build_child_entries, is_timestamp
@@ -62,10 +62,11 @@ KIMI_TYPES = parse_names(
     full_compaction.complete full_compaction.cancel goal.clear goal.create goal.update
     llm.request llm.tools_snapshot metadata permission.record_approval_result permission.set_mode
     plan_mode.cancel plan_mode.enter plan_mode.exit plugin.session_start profile.bind
-    prompt.completed runtime.set_binding subagent.completed subagent.failed subagent.spawned
-    subagent.started swarm_mode.enter swarm_mode.exit task.started task.terminated
+    prompt.aborted prompt.completed runtime.set_binding subagent.completed subagent.failed
+    subagent.spawned subagent.started swarm_mode.enter swarm_mode.exit task.started task.terminated
     token_counting.measured token_counting.turn_recorded tools.set_active_tools
-    tools.update_store turn.cancel turn.ended turn.prompt turn.steer usage.record
+    tools.update_store turn.cancel turn.ended turn.prompt turn.steer turn.step.interrupted
+    usage.record
     """
 )
 KIMI_LOOP_TYPES = parse_names("content.part step.begin step.end tool.call tool.result")
@@ -85,7 +86,7 @@ KIMI_CALL_MOVES = Lift(
 KIMI_RESULT_MOVES = Lift(Move("parentUuid", "parent-id"), Move("toolCallId", "call-id"))
 KIMI_OUTPUT_MOVES = Lift(Move("output", "output", None))
 KIMI_PART_MOVES = Lift(Move("uuid", "id"))
-KIMI_USAGE_SUMS = (
+KIMI_USAGE_SUMS = UsageSums(
     ("input", ("inputOther", "inputCacheRead", "inputCacheCreation")),
     ("output", ("output",)),
     ("cached", ("inputCacheRead",)),
@@ -292,7 +293,7 @@ def _view_calls(calls: Any) -> list[JsonObject]:
 
 def build_kimi_usage(usage: JsonObject) -> JsonObject:
     """Return the canonical counters of a step; empty if it states none."""
-    counters = sum_token_usage(usage, KIMI_USAGE_SUMS)
+    counters = KIMI_USAGE_SUMS.compute(usage)
     if {"input", "output"} <= counters.keys() and is_count(counters["input"] + counters["output"]):
         counters["total"] = counters["input"] + counters["output"]
     return counters

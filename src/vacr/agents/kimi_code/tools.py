@@ -38,6 +38,8 @@ _TIMEOUT_LINE = re.compile(r"(?:\A|\n)Command killed by timeout \([^()\n]{1,40}\
 _INTERRUPT_LINE = re.compile(r"(?:\A|\n)Interrupted by user\Z")
 _DONE_TEXT = "Command executed successfully."
 _EMPTY_FAILURE = re.compile(r"Process exited with code -?\d{1,10}\Z")
+_CLOSED_TEXT = "Session closed"
+"""The result of a call that the program stopped because it ended."""
 _BACKGROUND_START = re.compile(r"task_id: ([^\n]+)\npid: \d+\n(?:[^\n]*\n)?status: running\n")
 TASK_END = "task.terminated"
 """The event of the end of a command in the background."""
@@ -63,6 +65,8 @@ def classify_outcome(result: CallResult) -> Outcome:
     if _get_result(entry).get("isError") is not True:
         started = _BACKGROUND_START.match(text) if is_shell else None
         return Outcome(RUNNING, left_running=started[1]) if started else SUCCEEDED
+    if text == _CLOSED_TEXT:
+        return Outcome(INTERRUPTED)
     if is_shell:
         if line := _EXIT_LINE.search(text):
             return Outcome(FAILURE, int(line[1]))

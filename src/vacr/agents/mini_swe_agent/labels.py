@@ -22,17 +22,16 @@ from typing import Any
 from vacr.agents.file_tools import ShellOutput
 from vacr.agents.labels import (
     FAILED,
-    FAILURE,
-    HOST,
-    HUMAN,
     INTERRUPTED,
-    STATED,
+    STATED_HOST,
+    STATED_HUMAN,
     SUCCESS,
     TIMED_OUT,
     UNKNOWN_OUTCOME,
     CallResult,
     Outcome,
     Speaker,
+    classify_exit_code,
     infer_speaker,
 )
 from vacr.agents.lift import is_one_of
@@ -72,7 +71,7 @@ def classify_outcome(result: CallResult) -> Outcome:
     code = find_return_code(extra, text)
     if code is None:
         return UNKNOWN_OUTCOME
-    return Outcome(FAILURE if code else SUCCESS, code)
+    return classify_exit_code(code)
 
 
 def find_return_code(extra: dict[str, Any], text: str) -> int | None:
@@ -89,10 +88,10 @@ def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
     extra = dict_or_empty(entry.get("extra"))
     kind = extra.get("interrupt_type")
     if is_one_of(kind, USER_INTERRUPTIONS):
-        return Speaker(HUMAN, STATED)
+        return STATED_HUMAN
     first = next((e for e in record["session"]["entries"] if e["type"] == "user"), None)
     if entry is not first:
-        return Speaker(HOST, STATED)
+        return STATED_HOST
     speaker = infer_speaker(record)
     task = _find_task(entry.get("content"), record)
     return speaker if task is None else speaker._replace(prompt=task)

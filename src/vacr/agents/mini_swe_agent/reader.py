@@ -21,13 +21,12 @@ A very old trajectory is the list of messages alone.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from vacr.agents.agent import SessionStore, Source
-from vacr.agents.json_sessions import JsonSession, read_json_sessions
+from vacr.agents.json_sessions import JsonSession, derive_session_id, read_json_sessions
 from vacr.agents.labels import get_writable_marks
 from vacr.agents.lift import Reading, SessionBuilder, is_one_of, parse_names
 from vacr.agents.openai_chat import (
@@ -41,7 +40,6 @@ from vacr.agents.openai_chat import (
 from vacr.agents.session_tables import seconds_to_milliseconds
 from vacr.agents.tool_calls import dict_or_empty
 from vacr.model import JsonObject
-from vacr.record import encode_canonical_json
 
 name = "mini-swe-agent"
 MINI_FORMAT = "mini-swe-agent-json"
@@ -67,8 +65,8 @@ USAGE_FROM_RESPONSE = "response"
 MINI_EXIT_ROLE = "exit"
 MINI_TRAJECTORY_FORMAT = "mini-swe-agent-"
 
-_COMMAND = re.compile(r"```(?:mswea_bash_command|bash)\s*\n(.*?)\n```", re.DOTALL)
-_FENCES = ("```mswea_bash_command", "```bash")
+_FENCE = re.compile(r"```(?:mswea_bash_command|bash)")
+_COMMAND = re.compile(rf"{_FENCE.pattern}\s*\n([^\n]*+(?:\n(?!```)[^\n]*+)*+)\n```")
 _OBSERVATION = "<returncode>"
 _TIMEOUT_START = "The last command "
 _IDENTIFYING_MESSAGES = 3
@@ -109,8 +107,7 @@ def read(source: Source) -> Iterator[Reading]:
         session = _Trajectory(SessionBuilder(MINI_FORMAT, name))
         if messages:
             # The first messages stay the same while the run goes on.
-            first = encode_canonical_json(messages[:_IDENTIFYING_MESSAGES])
-            session.session.session_id = hashlib.sha256(first).hexdigest()[:32]
+            session.session.session_id = derive_session_id(messages[:_IDENTIFYING_MESSAGES])
         if type(header.get("instance_id")) is str:
             # A benchmark runs without a person.
             session.session.mode = "autonomous"
@@ -245,9 +242,6 @@ def _list_commands(extra: JsonObject, content: Any) -> list[str]:
         ]
     if type(content) is not str:
         return []
-    starts = [content.find(fence) for fence in _FENCES]
-    first = min((start for start in starts if start >= 0), default=-1)
-    if first < 0 or max(content.rfind(fence) for fence in _FENCES) != first:
-        return []
-    command = _COMMAND.match(content, first)
+    fences = list(_FENCE.finditer(content))
+    command = _COMMAND.match(content, fences[0].start()) if len(fences) == 1 else None
     return [] if command is None else [command[1]]

@@ -26,7 +26,11 @@ from typing import Any
 
 from vacr.agents.agent import Source, pause_garbage_collector
 from vacr.agents.documents import DatabaseQuery, ListedSession, parse_json_text
-from vacr.agents.labels import HUMAN, INFERRED, Speaker, get_writable_marks
+from vacr.agents.labels import (
+    HUMAN,
+    INFERRED_HUMAN,
+    get_writable_marks,
+)
 from vacr.agents.lift import Reading, drop_nulls
 from vacr.agents.openclaw.speakers import separate_words
 from vacr.agents.pi_entries import PiReader
@@ -109,7 +113,7 @@ def _find_title(query: DatabaseQuery, session_id: str) -> str:
     for line in _find_lines(query, session_id, '%"role":"user"%'):
         message = line.get("message")
         if type(message) is dict and message.get("role") == "user":
-            speaker = separate_words({"content": message.get("content")}, Speaker(HUMAN, INFERRED))
+            speaker = separate_words({"content": message.get("content")}, INFERRED_HUMAN)
             if speaker.who == HUMAN:
                 return speaker.prompt or _join_text(message.get("content"))
     return ""

@@ -3,11 +3,11 @@ r"""Who wrote a user message of OpenClaw.
 OpenClaw receives messages from chat programs. It adds facts about the sender, the time and the
 message to the text. These are its own; the rest is the person's:
 
-    >>> from vacr.agents.labels import HUMAN, INFERRED, Speaker
+    >>> from vacr.agents.labels import INFERRED_HUMAN
     >>> from vacr.agents.openclaw.speakers import separate_words
     >>> def say(text):
     ...     entry = {"type": "user", "content": [{"type": "text", "text": text}]}
-    ...     return separate_words(entry, Speaker(HUMAN, INFERRED))
+    ...     return separate_words(entry, INFERRED_HUMAN)
     >>> say("[Telegram Mira id:7 +8m 2026-01-30 17:19 GMT+9] Fix the build\n[message_id: 5]")
     Speaker(who='human', basis='inferred', prompt='Fix the build')
 
@@ -20,7 +20,7 @@ A person may quote such a text, so the basis is never more than `inferred`. Newe
 where a message came from, in `provenance`: that decides.
 
     >>> entry = {"type": "user", "message": {"provenance": {"kind": "inter_session"}}}
-    >>> separate_words(entry, Speaker(HUMAN, INFERRED))
+    >>> separate_words(entry, INFERRED_HUMAN)
     Speaker(who='parent-agent', basis='stated', prompt=None)
 """
 
@@ -29,7 +29,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from vacr.agents.labels import HOST, HUMAN, INFERRED, PARENT_AGENT, STATED, Speaker
+from vacr.agents.labels import (
+    HUMAN,
+    INFERRED_HOST,
+    STATED_HOST,
+    STATED_PARENT_AGENT,
+    Speaker,
+)
 from vacr.agents.tool_calls import dict_or_empty
 
 _HOST_STARTS = (
@@ -42,8 +48,8 @@ _HOST_STARTS = (
     "[cron:",
 )
 PROVENANCE_SPEAKERS = {
-    "inter_session": Speaker(PARENT_AGENT, STATED),
-    "internal_system": Speaker(HOST, STATED),
+    "inter_session": STATED_PARENT_AGENT,
+    "internal_system": STATED_HOST,
 }
 """Kind of a message's `provenance` → who wrote it; a person wrote all others."""
 _FACTS = re.compile(
@@ -53,6 +59,7 @@ _FACTS = re.compile(
 )
 _TIME = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d[^\]\n]{0,40}\] ?"
 _ENVELOPE = re.compile(rf"\[[^\]\n]{{1,300}}? {_TIME}")
+_MESSAGE_ID_START = "\n[message_id: "
 _MESSAGE_ID = re.compile(r"\n\[message_id: [^\]\n]{1,200}\]\s*\Z")
 
 
@@ -73,7 +80,7 @@ def separate_words(entry: dict[str, Any], speaker: Speaker) -> Speaker:
     text = "\n".join(part for part in texts if type(part) is str)
     words = _strip_facts(text)
     if text and (not words.strip() or words.startswith(_HOST_STARTS)):
-        return Speaker(HOST, INFERRED)
+        return INFERRED_HOST
     return speaker if words == text else Speaker(HUMAN, speaker.basis, words)
 
 
@@ -84,4 +91,5 @@ def _strip_facts(text: str) -> str:
         words = words[facts.end() :]
     if envelope := _ENVELOPE.match(words):
         words = words[envelope.end() :]
-    return _MESSAGE_ID.sub("", words)
+    # Most messages lack an id: finding that out is far cheaper than the search.
+    return _MESSAGE_ID.sub("", words) if _MESSAGE_ID_START in words else words

@@ -59,6 +59,7 @@ from vacr.agents.labels import (
     UNKNOWN_OUTCOME,
     CallResult,
     Outcome,
+    classify_exit_code,
     parse_status_word,
 )
 from vacr.agents.lift import parse_names
@@ -120,7 +121,7 @@ def classify_outcome(result: CallResult) -> Outcome:
     if tool == INVALID_TOOL or (tool == SCRIPT_TOOL and metadata.get("error") is True):
         return FAILED
     if code is not None:
-        return Outcome(FAILURE if code else SUCCESS, code)
+        return classify_exit_code(code)
     if tool in SHELL_TOOLS and _is_part(result.call):
         return _classify_stopped_command(result, metadata)
     if tool == TASK_TOOL:

@@ -28,12 +28,12 @@ from vacr.agents.lift import (
     Lift,
     Move,
     SessionBuilder,
+    UsageSums,
     add_remaining_members,
     describe_json_kind,
     is_one_of,
     make_typed_event,
     parse_names,
-    sum_token_usage,
 )
 from vacr.model import JsonObject
 from vacr.record import is_timestamp
@@ -103,7 +103,7 @@ OPENCODE_ENCRYPTED_DETAIL_MEMBERS = ("data", "signature")
 """The same, in a block of OpenRouter's `reasoning_details`."""
 OPENCODE_OUTPUT_MEMBERS = ("output", "error")
 """The members of a tool's state that can be its result, the first one present."""
-OPENCODE_USAGE_SUMS = (
+OPENCODE_USAGE_SUMS = UsageSums(
     ("input", ("input", "cache.read", "cache.write")),
     ("output", ("output", "reasoning")),
     ("cached", ("cache.read",)),
@@ -261,9 +261,7 @@ def lift_opencode_usage(info: JsonObject, entry: JsonObject) -> None:
     usage: JsonObject = {}
     tokens = info.get("tokens")
     if type(tokens) is dict:
-        cache = tokens["cache"] if type(tokens.get("cache")) is dict else {}
-        counters = {**tokens, "cache.read": cache.get("read"), "cache.write": cache.get("write")}
-        usage = sum_token_usage(counters, OPENCODE_USAGE_SUMS)
+        usage = OPENCODE_USAGE_SUMS.compute(tokens)
     if isinstance(info.get("cost"), int | float) and type(info["cost"]) is not bool:
         usage["cost"] = info.pop("cost")
     if usage:

@@ -67,18 +67,22 @@ def is_opencode_sample(value: Any) -> bool:
     milliseconds.
     """
     _, messages = _find_messages(value)
-    if not messages or not all(map(_is_sample_message, messages)):
+    if not messages or not _is_sample_message(messages[0]):
         return False
-    if type(value) is dict and any(
+    # Most lists of messages are another agent's, so the cheapest evidence comes first.
+    is_named = type(value) is dict and any(
         _mentions_opencode(value.get(name)) for name in (*SAMPLE_HEAD_MEMBERS, "agent", "source")
-    ):
-        return True
-    times = [message["timestamp"] for message in messages if "timestamp" in message]
-    return (
-        bool(times)
-        and all(type(time) is int for time in times)
-        and any("tool_calls" in message for message in messages)
     )
+    return (is_named or _has_calls_and_times(messages)) and all(map(_is_sample_message, messages))
+
+
+def _has_calls_and_times(messages: list[Any]) -> bool:
+    """Return whether messages have tool calls, and only times in milliseconds."""
+    objects = [message for message in messages if type(message) is dict]
+    if not any("tool_calls" in message for message in objects):
+        return False
+    times = [message["timestamp"] for message in objects if "timestamp" in message]
+    return bool(times) and all(type(time) is int for time in times)
 
 
 def _is_sample_message(value: Any) -> bool:

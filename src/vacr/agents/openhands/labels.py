@@ -17,17 +17,16 @@ from vacr.agents.labels import (
     DENIED,
     FAILED,
     FAILURE,
-    HOOK,
-    HOST,
     RUNNING,
-    STATED,
+    STATED_HOOK,
+    STATED_HOST,
     SUCCEEDED,
-    SUCCESS,
     TIMED_OUT,
     UNKNOWN_OUTCOME,
     CallResult,
     Outcome,
     Speaker,
+    classify_exit_code,
     infer_speaker,
 )
 from vacr.agents.tool_calls import ToolCall, dict_or_empty, extract_result_text
@@ -41,11 +40,9 @@ def get_report(native: dict[str, Any]) -> dict[str, Any]:
     return dict_or_empty(observation) or dict_or_empty(native.get("extras"))
 
 
-def find_exit_code(native: dict[str, Any]) -> int | None:
-    """Return the exit code that an observation states, or None; -1 stands for none."""
-    report = get_report(native)
-    metadata = dict_or_empty(report.get("metadata"))
-    for holder in (report, metadata, native):
+def find_exit_code(native: dict[str, Any], report: dict[str, Any]) -> int | None:
+    """Return the exit code that an observation or its report states, or None; -1 is none."""
+    for holder in (report, dict_or_empty(report.get("metadata")), native):
         code = holder.get("exit_code")
         if type(code) is int and code != -1:
             return code
@@ -65,13 +62,13 @@ def classify_outcome(result: CallResult) -> Outcome:
     report = get_report(entry)
     if report.get("timeout") is True:
         return Outcome(TIMED_OUT)
-    code = find_exit_code(entry)
+    code = find_exit_code(entry, report)
     if code is None and (ended := _classify_waiting(report)) is not None:
         return ended
     if report.get("is_error") is True:
         return Outcome(FAILURE, code)
     if code is not None:
-        return Outcome(FAILURE if code else SUCCESS, code)
+        return classify_exit_code(code)
     tool = (result.call or {}).get("name")
     if report.get("is_error") is False and tool not in SHELL_TOOLS:
         return SUCCEEDED
@@ -94,9 +91,9 @@ def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
     """Return who wrote a user message, by the source of its event."""
     source = entry.get("source")
     if source == "hook":
-        return Speaker(HOOK, STATED)
+        return STATED_HOOK
     if source == "environment":
-        return Speaker(HOST, STATED)
+        return STATED_HOST
     return infer_speaker(record)
 
 
@@ -116,7 +113,8 @@ def build_file_report(call: ToolCall) -> FileReport:
 
 def parse_shell_output(call: ToolCall) -> ShellOutput:
     """Return the output of a command, and its exit code where it is known."""
-    return ShellOutput(extract_result_text(call.native.get("output")), find_exit_code(call.native))
+    code = find_exit_code(call.native, get_report(call.native))
+    return ShellOutput(extract_result_text(call.native.get("output")), code)
 
 
 def get_left_folder(entry: dict[str, Any]) -> str | None:

@@ -23,7 +23,6 @@ times of events are local times without a zone. They stay in `vacr.native`.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -31,20 +30,20 @@ from typing import Any
 
 from vacr.agents.agent import SessionStore, Source, pause_garbage_collector
 from vacr.agents.documents import FileLister, RepairedValue, UndecodableBytes, parse_json_text
-from vacr.agents.json_sessions import JsonSession, read_json_sessions
+from vacr.agents.json_sessions import JsonSession, derive_session_id, read_json_sessions
 from vacr.agents.labels import get_writable_marks
 from vacr.agents.lift import (
     Reading,
     SessionBuilder,
+    UsageSums,
     add_remaining_members,
     is_one_of,
     make_typed_event,
     parse_names,
-    sum_token_usage,
 )
 from vacr.agents.tool_calls import dict_or_empty
 from vacr.model import JsonObject
-from vacr.record import build_child_entries, encode_canonical_json, is_timestamp
+from vacr.record import build_child_entries, is_timestamp
 
 name = "openhands"
 OPENHANDS_EVENTS_FORMAT, OPENHANDS_HISTORY_FORMAT = "openhands-events", "openhands-history"
@@ -72,7 +71,7 @@ OPENHANDS_USAGE_EVENT = "model-usage"
 """The type of the events that count the tokens of a model."""
 USAGE_FROM_TOTAL = "total"
 _COST_DIGITS = 12
-OPENHANDS_USAGE_SUMS = (
+OPENHANDS_USAGE_SUMS = UsageSums(
     ("input", ("prompt_tokens",)),
     ("output", ("completion_tokens",)),
     ("cached", ("cache_read_tokens",)),
@@ -138,8 +137,7 @@ def read(source: Source) -> Iterator[Reading]:
         if messages:
             # A file has many tasks; the first events of a task stay the same while it goes on.
             first = [header.get("instruction"), header.get("instance_id"), messages[:3]]
-            digest = hashlib.sha256(encode_canonical_json(first)).hexdigest()
-            session.session.session_id = digest[:32]
+            session.session.session_id = derive_session_id(first)
         if header:
             # A benchmark runs without a person.
             session.session.mode = "autonomous"
@@ -251,7 +249,7 @@ class EventReader:
             metric = dict_or_empty(value)
             model = metric.get("model_name")
             tokens = dict_or_empty(metric.get("accumulated_token_usage"))
-            usage = sum_token_usage(tokens, OPENHANDS_USAGE_SUMS)
+            usage = OPENHANDS_USAGE_SUMS.compute(tokens)
             for counter, count in usage.items():
                 totals[counter] = totals.get(counter, 0) + count
             if type(model) is str and any(usage.values()):

@@ -16,7 +16,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from vacr.agents.agent import Agent, CacheWrites, SessionStore, Source, load_function
-from vacr.agents.labels import HOOK, HUMAN, STATED, Speaker
+from vacr.agents.labels import (
+    HUMAN,
+    STATED,
+    STATED_HOOK,
+    Speaker,
+)
 from vacr.agents.tool_calls import ToolCall, ToolEffect, get_count
 
 if TYPE_CHECKING:
@@ -122,7 +127,7 @@ class Pi(Agent):
             command = entry.get("content")
             return Speaker(HUMAN, STATED, f"!{command}" if isinstance(command, str) else None)
         if role is not None or "customType" in entry:
-            return Speaker(HOOK, STATED)
+            return STATED_HOOK
         return super().speaker(entry, record)
 
     def outcome(self, result: CallResult) -> Outcome:

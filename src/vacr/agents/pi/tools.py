@@ -69,9 +69,9 @@ from vacr.edits import (
 # --- outcomes ---
 
 _SHELL_TOOLS = frozenset(("bash", "exec"))
-_EXIT_LINE = re.compile(r"(?:\A|\n)\n?Command exited with code (-?\d{1,10})\Z")
-_TIMEOUT_LINE = re.compile(r"(?:\A|\n)\n?Command timed out after \d+(?:\.\d+)? seconds\Z")
-_ABORT_LINE = re.compile(r"(?:\A|\n)\n?Command aborted\Z")
+_EXIT_LINE = re.compile(r"Command exited with code (-?\d{1,10})")
+_TIMEOUT_LINE = re.compile(r"Command timed out after \d+(?:\.\d+)? seconds")
+_ABORT_LINE = "Command aborted"
 _ABORTED_TEXTS = frozenset(("Operation aborted", "Skipped due to queued user message."))
 _BLOCKED_TEXT = "Tool execution was blocked"
 
@@ -111,11 +111,12 @@ def classify_outcome(result: CallResult) -> Outcome:
         return Outcome(INTERRUPTED)
     tool = (result.call or {}).get("name") or dict_or_empty(entry.get("message")).get("toolName")
     if is_one_of(tool, _SHELL_TOOLS):
-        if line := _EXIT_LINE.search(text):
-            return Outcome(FAILURE, int(line[1]))
-        if _TIMEOUT_LINE.search(text):
+        last_line = text.rpartition("\n")[2]
+        if exited := _EXIT_LINE.fullmatch(last_line):
+            return Outcome(FAILURE, int(exited[1]))
+        if _TIMEOUT_LINE.fullmatch(last_line):
             return Outcome(TIMED_OUT)
-        if _ABORT_LINE.search(text):
+        if last_line == _ABORT_LINE:
             return Outcome(INTERRUPTED)
     return Outcome(FAILURE, exit_code) if exit_code else FAILED
 

@@ -45,6 +45,7 @@ from vacr.agents.labels import (
     INFERRED,
     RUNNING,
     STATED,
+    STATED_HOST,
     SUCCEEDED,
     TIMED_OUT,
     CallResult,
@@ -58,6 +59,8 @@ from vacr.agents.tool_calls import dict_or_empty
 
 HOST_SUBTYPES = frozenset(("notification", "cron"))
 """Subtypes of messages that the host wrote."""
+HOST_PROVENANCES = frozenset(("goal_control", "goal_runtime", "system"))
+"""Values of `provenance` for messages that the host wrote; since version 0.24."""
 TYPED_SUBTYPE = "mid_turn_user_message"
 _HOOK_ELEMENT = re.compile(
     r"\s*<qwen:user-prompt-submit-context>.*</qwen:user-prompt-submit-context>\s*", re.DOTALL
@@ -68,8 +71,9 @@ _HOST_ELEMENT = re.compile(r"\s*<system-reminder>.*</system-reminder>\s*", re.DO
 def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
     """Return who wrote a user message, and the person's part of it where it has other text."""
     is_notice = entry.get("externalInputKind") == "notification"
-    if is_notice or is_one_of(entry.get("subtype"), HOST_SUBTYPES):
-        return Speaker(HOST, STATED)
+    is_host = is_one_of(entry.get("provenance"), HOST_PROVENANCES)
+    if is_notice or is_host or is_one_of(entry.get("subtype"), HOST_SUBTYPES):
+        return STATED_HOST
     content = entry.get("content")
     parts = content if type(content) is list else [content]
     texts = [part.get("text") if type(part) is dict else part for part in parts]
@@ -103,6 +107,7 @@ def _find_author(text: Any) -> str:
 
 _SHELL_TOOL = "run_shell_command"
 DENIED_ERRORS = frozenset(("execution_denied",))
+_FAILED_REPORT_START = "Command: "
 _BACKGROUND_START = re.compile(r"Background shell started\.\nid: ")
 _TIMEOUT_START = re.compile(r"Command timed out after \d+ms before it could complete\.")
 
@@ -114,12 +119,16 @@ def classify_outcome(result: CallResult) -> Outcome:
         return Outcome(DENIED)
     response = dict_or_empty(entry.get("output"))
     text: Any = response.get("output")
-    if (result.call or {}).get("name") == _SHELL_TOOL and type(text) is str:
+    if _is_shell(result) and type(text) is str:
         if _BACKGROUND_START.match(text):
             return Outcome(RUNNING)
         if _TIMEOUT_START.match(text):
             return Outcome(TIMED_OUT)
     merged = dict(entry)
+    error = response.get("error")
+    # Since version 0.24, the report about a command that failed is the text of an error.
+    if type(error) is str and error.startswith(_FAILED_REPORT_START) and _is_shell(result):
+        merged["output"] = {"output": error}
     for name in ("status", "resultDisplay"):
         if name in report:
             merged.setdefault(name, report[name])
@@ -128,3 +137,8 @@ def classify_outcome(result: CallResult) -> Outcome:
         # The transcript of a sub-agent has a flag in place of a status.
         return SUCCEEDED if response["success"] else FAILED
     return outcome
+
+
+def _is_shell(result: CallResult) -> bool:
+    """Return whether a result is that of a command."""
+    return (result.call or {}).get("name") == _SHELL_TOOL

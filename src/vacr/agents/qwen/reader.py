@@ -51,21 +51,21 @@ from vacr.agents.lift import (
     NativeShape,
     Reading,
     SessionBuilder,
+    UsageSums,
     drop_nulls,
     is_count,
     is_one_of,
     keep_native_members,
     make_typed_event,
     parse_names,
-    sum_token_usage,
 )
 from vacr.model import JsonObject
 from vacr.record import build_child_entries
 
 QWEN_ENVELOPE_MEMBERS = parse_names(
     """
-    agentColor agentId agentName cwd gitBranch isSidechain parentUuid sessionId timestamp uuid
-    version
+    agentColor agentId agentName backgroundTurn cwd gitBranch isSidechain parentUuid provenance
+    sessionId timestamp uuid version
     """
 )
 """Members of every line that place it in the chat."""
@@ -82,7 +82,7 @@ QWEN_USAGE_MEMBERS = parse_names(
     promptTokensDetails thoughtsTokenCount toolUsePromptTokenCount totalTokenCount trafficType
     """
 )
-QWEN_USAGE_SUMS = (
+QWEN_USAGE_SUMS = UsageSums(
     ("input", ("promptTokenCount",)),
     ("output", ("candidatesTokenCount",)),
     ("cached", ("cachedContentTokenCount",)),
@@ -196,7 +196,7 @@ class _ChatReader:
             session.models[entry["model-id"]] += 1
         usage = entry.get("usageMetadata")
         if type(usage) is dict:
-            if not usage.keys() <= QWEN_USAGE_MEMBERS:
+            if not QWEN_USAGE_MEMBERS.issuperset(usage):
                 session.drift.count_members("usageMetadata", usage, QWEN_USAGE_MEMBERS)
             if counters := sum_usage(usage):
                 entry["token-usage"] = counters
@@ -204,7 +204,7 @@ class _ChatReader:
 
     def lift_message(self, message: JsonObject, entry: JsonObject) -> None:
         """Move the parts of a message into the content of its entry, with views as children."""
-        if not message.keys() <= QWEN_MESSAGE_MEMBERS:
+        if not QWEN_MESSAGE_MEMBERS.issuperset(message):
             self.session.drift.count_members("message", message, QWEN_MESSAGE_MEMBERS)
         if type(message.get("parts")) is list:
             entry["content"] = message.pop("parts")
@@ -266,7 +266,7 @@ class _ChatReader:
 
 def sum_usage(usage: JsonObject) -> JsonObject:
     """Return the canonical counters of an answer's `usageMetadata`; empty without counters."""
-    counters = sum_token_usage(usage, QWEN_USAGE_SUMS)
+    counters = QWEN_USAGE_SUMS.compute(usage)
     thoughts = usage.get("thoughtsTokenCount")
     if not is_count(thoughts) or not {"input", "output", "total"} <= counters.keys():
         return counters

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from vacr.agents.labels import (
     FAILED,
-    HOST,
-    STATED,
+    STATED_HOST,
     SUCCEEDED,
     UNKNOWN_OUTCOME,
     CallResult,
@@ -63,7 +62,7 @@ def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
     first = next((e for e in record["session"]["entries"] if e["type"] == "user"), None)
     if entry is first and not entry.get("is_demo"):
         return infer_speaker(record)
-    return Speaker(HOST, STATED)
+    return STATED_HOST
 
 
 def classify_outcome(result: CallResult) -> Outcome:

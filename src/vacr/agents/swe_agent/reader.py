@@ -23,19 +23,18 @@ text; the host repeats it as `action`, and vacr makes a call of it.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from vacr.agents.agent import SessionStore, Source
-from vacr.agents.json_sessions import JsonSession, read_json_sessions
+from vacr.agents.json_sessions import JsonSession, derive_session_id, read_json_sessions
 from vacr.agents.labels import get_writable_marks
 from vacr.agents.lift import Reading, SessionBuilder, parse_names
 from vacr.agents.openai_chat import CHAT_MEMBERS, make_chat_entry, make_chat_result
 from vacr.agents.tool_calls import dict_or_empty
 from vacr.model import JsonObject
-from vacr.record import build_child_entries, encode_canonical_json
+from vacr.record import build_child_entries
 
 name = "swe-agent"
 SWE_FORMAT = "swe-agent-traj"
@@ -86,9 +85,7 @@ def read(source: Source) -> Iterator[Reading]:
         if messages:
             # The first messages stay the same while the run goes on.
             first = [header.get("replay_config"), messages[:_IDENTIFYING_MESSAGES]]
-            session.session.session_id = hashlib.sha256(encode_canonical_json(first)).hexdigest()[
-                :32
-            ]
+            session.session.session_id = derive_session_id(first)
         return session
 
     return read_json_sessions(source, begin, "history")
@@ -131,7 +128,8 @@ class _Trajectory(JsonSession):
         session = self.session
         if type(kind) is str and kind not in SWE_MESSAGE_TYPES:
             session.drift.count_type(f"message_type/{kind}")
-        if self.waiting and role == "user" and kind == _OBSERVATION:
+        is_result = role == "user" and kind == _OBSERVATION and message.get("content") is not None
+        if self.waiting and is_result:
             entry = make_chat_result(message)
             entry["call-id"], self.waiting = self.waiting, ""
             get_writable_marks(entry)["paired-by"] = "order"

@@ -29,13 +29,13 @@ from vacr.agents.documents import parse_json_text
 from vacr.agents.lift import (
     Reading,
     SessionBuilder,
+    UsageSums,
     add_remaining_members,
     is_count,
     is_one_of,
     keep_native_members,
     make_typed_event,
     parse_names,
-    sum_token_usage,
 )
 from vacr.agents.tool_calls import dict_or_empty
 from vacr.agents.vibe.facts import learn_facts, name
@@ -51,7 +51,7 @@ JOURNAL_TYPES = parse_names(
     projection_delta receipt_failed receipt_succeeded
     """
 )
-JOURNAL_USAGE_SUMS = (
+JOURNAL_USAGE_SUMS = UsageSums(
     ("input", ("input_tokens",)),
     ("cached", ("cached_input_tokens",)),
     ("output", ("output_tokens",)),
@@ -166,7 +166,7 @@ class _JournalLines:
         entry: JsonObject = {"type": "assistant", "content": texts}
         if children := [child for part in parts if (child := _make_child(part))]:
             entry["children"] = children
-        usage = sum_token_usage(dict_or_empty(answer.get("usage")), JOURNAL_USAGE_SUMS)
+        usage = JOURNAL_USAGE_SUMS.compute(dict_or_empty(answer.get("usage")))
         if usage:
             entry["token-usage"] = usage
         self.shown_as.append((entry, f"assistant-{payload.get('action_id')}"))

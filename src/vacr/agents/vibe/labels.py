@@ -36,12 +36,10 @@ from vacr.agents.labels import (
     DENIED,
     FAILED,
     FAILURE,
-    HOST,
-    HUMAN,
-    INFERRED,
+    INFERRED_HUMAN,
+    INFERRED_PARENT_AGENT,
     INTERRUPTED,
-    PARENT_AGENT,
-    STATED,
+    STATED_HOST,
     SUCCEEDED,
     SUCCESS,
     TIMED_OUT,
@@ -49,6 +47,7 @@ from vacr.agents.labels import (
     CallResult,
     Outcome,
     Speaker,
+    classify_exit_code,
     infer_speaker,
 )
 from vacr.agents.tool_calls import dict_or_empty
@@ -109,7 +108,7 @@ def _classify_action(output: dict[str, Any]) -> Outcome:
     if stated.get("timed_out") is True:
         return Outcome(TIMED_OUT, code if type(code) is int else None)
     if type(code) is int:
-        return Outcome(FAILURE if code else SUCCESS, code)
+        return classify_exit_code(code)
     statuses = {"success": SUCCEEDED, "failure": FAILED}
     return statuses.get(str(output.get("type")), UNKNOWN_OUTCOME)
 
@@ -131,11 +130,11 @@ def classify_speaker(entry: dict[str, Any], record: dict[str, Any]) -> Speaker:
     """
     params = dict_or_empty(dict_or_empty(entry.get("payload")).get("params"))
     if entry.get("injected") is True or params.get("injected") is True:
-        return Speaker(HOST, STATED)
+        return STATED_HOST
     if record["session"].get("format") == "autonomous":
-        return Speaker(PARENT_AGENT, INFERRED)
+        return INFERRED_PARENT_AGENT
     if "parent" in record.get("vacr", ()):
-        return Speaker(HUMAN, INFERRED)
+        return INFERRED_HUMAN
     return infer_speaker(record)
 
 

@@ -134,7 +134,8 @@ def _make_entry(message: JsonObject, session: SessionBuilder) -> JsonObject:
     entry = make_chat_entry(message, session, VIBE_MEMBERS)
     if entry["type"] != "system-event" and type(identity) is str and identity:
         entry["id"] = identity
-    session.embedded += entry.get("children", ())
+    if "children" in entry:
+        session.embedded += entry["children"]
     return entry
 
 

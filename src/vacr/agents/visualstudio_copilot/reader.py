@@ -79,12 +79,12 @@ def get_attributes(holder: JsonObject) -> JsonObject:
     """Return the attributes of a span or a resource, with plain values."""
     found = {}
     for attribute in _list_objects(holder, "attributes"):
-        value = dict_or_empty(attribute.get("value"))
-        if type(attribute.get("key")) is str and len(value) == 1:
-            kind, plain = next(iter(value.items()))
+        key, value = attribute.get("key"), attribute.get("value")
+        if type(key) is str and type(value) is dict and len(value) == 1:
+            [(kind, plain)] = value.items()
             if kind == "intValue" and type(plain) is str and plain.isdecimal():
                 plain = int(plain[:20])
-            found[attribute["key"]] = plain
+            found[key] = plain
     return found
 
 

@@ -105,10 +105,11 @@ class _TranscriptReader:
         else:
             self.session.drift.count_members(kind, body, known)
         del line[kind], line["type"]
-        self.session.drift.count_members("line", line, _LINE_MEMBERS)
         status = line.pop("status", None)
-        set_members_aside(line, _CLASHING_MEMBERS)
-        drop_nulls(line)
+        if line:
+            self.session.drift.count_members("line", line, _LINE_MEMBERS)
+            set_members_aside(line, _CLASHING_MEMBERS)
+            drop_nulls(line)
         if kind in MESSAGE_TYPES:
             return self._make_message(line, kind, body, status)
         return self._make_step(line, kind, body, status)
@@ -141,21 +142,19 @@ class _TranscriptReader:
                 result["vacr"] = {"output-from": member}
                 break
         for member in RESULT_MEMBERS.intersection(body):
-            result[member] = body.pop(member)
+            if body[member] is not None:
+                result[member] = body.pop(member)
         if type(status) is str:
             result["status"] = status
         elif status is not None:
             entry["status"] = status
-        drop = [member for member in RESULT_MEMBERS if member in result and result[member] is None]
-        for member in drop:
-            body[member] = result.pop(member)
-        marks = {**entry.pop("vacr", {}), "call-id-from": "line"}
-        call = {
+        marks = {**entry.get("vacr", {}), "call-id-from": "line"}
+        return {
             "type": "tool-call",
             **entry,
             "name": kind,
             "input": body,
             "call-id": call_id,
             "children": [result],
+            "vacr": marks,
         }
-        return {**call, "vacr": marks}

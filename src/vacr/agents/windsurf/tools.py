@@ -14,11 +14,12 @@ from urllib.parse import unquote
 
 from vacr.agents.labels import (
     DENIED,
-    FAILURE,
+    SUCCEEDED,
     SUCCESS,
     UNKNOWN_OUTCOME,
     CallResult,
     Outcome,
+    classify_exit_code,
     parse_status_word,
 )
 from vacr.agents.tool_calls import ToolCall, dict_or_empty
@@ -40,11 +41,11 @@ def classify_outcome(result: CallResult) -> Outcome:
     if name == "run_command":
         if type(code) is not int:
             return UNKNOWN_OUTCOME if status == SUCCESS else Outcome(status)
-        return Outcome(FAILURE if code else SUCCESS, exit_code=code)
+        return classify_exit_code(code)
     if name == "code_action" and status == SUCCESS:
         accepted = entry.get("acknowledgement_type")
         if accepted == ACCEPTED:
-            return Outcome(SUCCESS)
+            return SUCCEEDED
         return Outcome(DENIED) if str(accepted).endswith("_REJECT") else UNKNOWN_OUTCOME
     return Outcome(status)
 

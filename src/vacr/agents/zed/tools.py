@@ -36,14 +36,13 @@ from vacr.agents.file_tools import FileReport, ShellOutput
 from vacr.agents.labels import (
     DENIED,
     FAILED,
-    FAILURE,
     INTERRUPTED,
     SUCCEEDED,
-    SUCCESS,
     TIMED_OUT,
     UNKNOWN_OUTCOME,
     CallResult,
     Outcome,
+    classify_exit_code,
 )
 from vacr.agents.tool_calls import PATH_ARGUMENTS, ToolCall, dict_or_empty
 from vacr.edits import FileAction, ObservedLines, parse_numbered_lines
@@ -90,7 +89,7 @@ def classify_outcome(result: CallResult) -> Outcome:
     if text.startswith(f"{head}timed out."):
         return Outcome(TIMED_OUT)
     code, _ = parse_command_result(text, head)
-    return UNKNOWN_OUTCOME if code is None else Outcome(FAILURE if code else SUCCESS, code)
+    return UNKNOWN_OUTCOME if code is None else classify_exit_code(code)
 
 
 def parse_command_result(text: str, head: str) -> tuple[int | None, str]:
