@@ -11,27 +11,28 @@ from tests.attribution.sessions import (
 )
 from tests.attribution.test_unobserved_changes import make_base
 from vacr.attribution.attribute import attribute_records, list_changed_files, replay_records
+from vacr.attribution.shell.command_outputs import _READING_OPTIONS
 
 
 @pytest.mark.parametrize(
     "command",
-    ["sed -i 1d a.py", "mv a.py b.py; false", "if true; then rm a.py; fi", "sed -i 1d *.py"],
+    ["sed -i 1d x.py", "mv x.py b.py; false", "if true; then rm x.py; fi", "sed -i 1d *.py"],
 )
 def test_file_that_a_command_likely_changed_has_no_ranges(tmp_path, command):
     claude = Claude()
-    claude.read("a.py", "one\ntwo\n")
-    claude.call("Edit", {"file_path": f"{ROOT}/a.py", "old_string": "two", "new_string": "2"})
+    claude.read("x.py", "one\ntwo\n")
+    claude.call("Edit", {"file_path": f"{ROOT}/x.py", "old_string": "two", "new_string": "2"})
     claude.call("Bash", {"command": command}, error="false" in command)
     (record,) = read_records(tmp_path, claude.data())
     (attributed,) = attribute_records([record])
     assert attributed["file-attribution"] == {"files": []}
-    proof = attributed["vacr"]["attribution"]["files"]["a.py"]
+    proof = attributed["vacr"]["attribution"]["files"]["x.py"]
     assert (proof["complete"], proof["ranges"]) == (False, [])
     assert [call["call-id"] for call in proof["content-only"]] == ["toolu_2"]
-    claude.read("a.py", "one\n2\n")
+    claude.read("x.py", "one\n2\n")
     (record,) = read_records(tmp_path, claude.data())
     assert find_contributors(record) == {
-        ("a.py", 2): {"type": "ai", "model-id": f"anthropic/{MODEL}"}
+        ("x.py", 2): {"type": "ai", "model-id": f"anthropic/{MODEL}"}
     }
 
 
@@ -50,17 +51,17 @@ def test_reading_command_keeps_the_ranges(tmp_path):
         ("ruff check .", True, None),
         ("black .", True, "formatter"),
         ("npm run format", True, "formatter"),
-        ("black . && black a.py", True, "formatter"),
-        ("gofmt -w a.py", True, "formatter"),
+        ("black . && black x.py", True, "formatter"),
+        ("gofmt -w x.py", True, "formatter"),
         ("npm run lint:fix", True, "formatter"),
-        ("swiftlint --fix a.py", True, "formatter"),
-        ("rtk codespell -w a.py", True, "formatter"),
+        ("swiftlint --fix x.py", True, "formatter"),
+        ("rtk codespell -w x.py", True, "formatter"),
         ("npx next lint --fix", True, "formatter"),
-        ("plutil -convert json a.py", False, None),
+        ("plutil -convert json x.py", False, None),
         ("sed -i s/a/b/ $(git ls-files)", True, "command"),
-        ("unknown-tool a.py", True, "command"),
-        ("black . && unknown-tool a.py", True, "command"),
-        ("truncate -s 2 a.py", False, None),
+        ("unknown-tool x.py", True, "command"),
+        ("black . && unknown-tool x.py", True, "command"),
+        ("truncate -s 2 x.py", False, None),
     ],
 )
 def test_command_that_may_have_changed_a_file_is_reported_as_doubt(
@@ -69,40 +70,40 @@ def test_command_that_may_have_changed_a_file_is_reported_as_doubt(
     claude = Claude()
     claude.call(
         "Write",
-        {"file_path": f"{ROOT}/a.py", "content": "one\ntwo\n"},
-        "File created successfully at: a.py",
+        {"file_path": f"{ROOT}/x.py", "content": "one\ntwo\n"},
+        "File created successfully at: x.py",
     )
     claude.call("Bash", {"command": command}, "")
     (record,) = attribute_records(read_records(tmp_path, claude.data()))
-    proof = record["vacr"]["attribution"]["files"]["a.py"]
+    proof = record["vacr"]["attribution"]["files"]["x.py"]
     assert (proof["complete"], proof.get("doubt")) == (complete, doubt)
     assert ("sha-256" in proof) is complete
     assert bool(proof["ranges"]) is complete
 
 
 READ_ONLY_COMMANDS = """
-dart analyze a.py
-flutter test a.py
-plutil -lint a.py
-rtk git diff a.py
-fish --no-execute a.py
-prettier --check a.py
-eslint a.py
-npx eslint a.py
-poetry run mypy a.py
-mise exec -- pytest a.py
-direnv exec . pytest a.py
-timeout 30 pytest a.py
-nice -n 10 pytest a.py
-env CI=1 pytest a.py
-sudo cat a.py
-swiftlint a.py
-vale a.py
+dart analyze x.py
+flutter test x.py
+plutil -lint x.py
+rtk git diff x.py
+fish --no-execute x.py
+prettier --check x.py
+eslint x.py
+npx eslint x.py
+poetry run mypy x.py
+mise exec -- pytest x.py
+direnv exec . pytest x.py
+timeout 30 pytest x.py
+nice -n 10 pytest x.py
+env CI=1 pytest x.py
+sudo cat x.py
+swiftlint x.py
+vale x.py
 xcodebuild test
 cargo clippy
-fvm flutter analyze a.py
-vale --output line a.py
-mypy --output json a.py
+fvm flutter analyze x.py
+vale --output line x.py
+mypy --output json x.py
 """
 
 
@@ -111,12 +112,12 @@ def test_checker_leaves_no_doubt(tmp_path, command):
     claude = Claude()
     claude.call(
         "Write",
-        {"file_path": f"{ROOT}/a.py", "content": "one\ntwo\n"},
-        "File created successfully at: a.py",
+        {"file_path": f"{ROOT}/x.py", "content": "one\ntwo\n"},
+        "File created successfully at: x.py",
     )
     claude.call("Bash", {"command": command}, "ok")
     (record,) = attribute_records(read_records(tmp_path, claude.data()))
-    proof = record["vacr"]["attribution"]["files"]["a.py"]
+    proof = record["vacr"]["attribution"]["files"]["x.py"]
     assert (proof["complete"], proof.get("doubt")) == (True, None)
 
 
@@ -132,67 +133,209 @@ def test_command_that_never_ran_leaves_no_doubt(tmp_path, output):
     claude = Claude()
     claude.call(
         "Write",
-        {"file_path": f"{ROOT}/a.py", "content": "one\ntwo\n"},
-        "File created successfully at: a.py",
+        {"file_path": f"{ROOT}/x.py", "content": "one\ntwo\n"},
+        "File created successfully at: x.py",
     )
-    claude.call("Bash", {"command": "truncate -s 2 a.py"}, output, error=True)
+    claude.call("Bash", {"command": "truncate -s 2 x.py"}, output, error=True)
     (record,) = attribute_records(read_records(tmp_path, claude.data()))
-    proof = record["vacr"]["attribution"]["files"]["a.py"]
+    proof = record["vacr"]["attribution"]["files"]["x.py"]
     assert (proof["complete"], proof.get("doubt")) == (True, None)
 
 
 WRITING_COMMANDS = """
-git diff --output a.py
-git diff --output=a.py HEAD
-git log -p --output a.py
-git config -f a.py core.editor vi
-sort -o a.py b.txt
-sort -uo a.py b.txt
-sort --output=a.py b.txt
-uniq b.txt a.py
-xxd -r b.hex a.py
-find . -name a.py -delete
+git diff --output x.py
+git diff --output=x.py HEAD
+git log -p --output x.py
+git config -f x.py core.editor vi
+sort -o x.py b.txt
+sort -uo x.py b.txt
+sort --output=x.py b.txt
+uniq b.txt x.py
+xxd -r b.hex x.py
+find . -name x.py -delete
 find . -name b.txt -exec cat {} + -delete
-find . -name '*.txt' -fprint a.py
+find . -name '*.txt' -fprint x.py
 find . -name '*.txt' -exec cat {} + -exec sed -i 1d {} +
-awk '{ print $1 > "a.py" }' b.txt
-sed -n 'w a.py' b.txt
-sed 's/x/y/w a.py' b.txt
-tee a.py < b.txt
-curl -o a.py https://example.org/a.py
-curl --output a.py https://example.org/a.py
-wget -O a.py https://example.org/x
-rsync b.txt a.py
-tree -o a.py
-yq -Pi '.a = 1' a.py
-less -o a.py b.txt
-eslint -o a.py b.js
-vale --output a.py b.md
-sed s/x/y/ a.py > new && mv new a.py
-sort a.py | uniq > new && mv new a.py
-hyperfine 'make a.py'
+awk '{ print $1 > "x.py" }' b.txt
+sed -n 'w x.py' b.txt
+sed 's/x/y/w x.py' b.txt
+tee x.py < b.txt
+curl -o x.py https://example.org/x.py
+curl --output x.py https://example.org/x.py
+wget -O x.py https://example.org/x
+rsync b.txt x.py
+tree -o x.py
+yq -Pi '.a = 1' x.py
+less -o x.py b.txt
+eslint -o x.py b.js
+vale --output x.py b.md
+sed s/x/y/ x.py > new && mv new x.py
+sort x.py | uniq > new && mv new x.py
+hyperfine 'make x.py'
 gh repo fork --clone
 git stash pop
 git apply b.diff
 xargs rm < names.txt
-echo b | xargs -I{} sh -c 'cat {} > a.py'
-(cat b.txt > a.py)
-{ cat b.txt > a.py; }
-cat b.txt >| a.py
-cat b.txt &> a.py
-echo $(cat b.txt > a.py)
+echo b | xargs -I{} sh -c 'cat {} > x.py'
+(cat b.txt > x.py)
+{ cat b.txt > x.py; }
+cat b.txt >| x.py
+cat b.txt &> x.py
+echo $(cat b.txt > x.py)
 """
+
+
+# Each of these may change x.py, by an option that is new, abbreviated, or joined to others, in a
+# program, or through a target that only the shell knows.
+HIDDEN_OUTPUTS = """
+sort --outp=x.py b.txt
+sort -nrox.py b.txt
+sort --compress-program=./x.py b.txt
+sed --in-pl s/x/y/ x.py
+sed --in=.bak s/x/y/ x.py
+sed -I .bak s/x/y/ x.py
+sed -n 'w x.py' b.txt
+sed -n -e 1p -e '2w x.py' b.txt
+sed --expr='w x.py' b.txt
+sed 's/x/rm x.py/e' b.txt
+sed -f a.sed x.py
+xxd -r -p - x.py
+xxd -s 0x10 b.bin x.py
+uniq - x.py
+awk '{print > "x.py"}' b.txt
+awk '{print "};" > "x.py"}' b.txt
+awk '{printf "%s", $1 >> "x.py"}' b.txt
+awk -v out=x.py '{print > out}' b.txt
+awk 'BEGIN { "rm x.py" | getline }'
+awk -o x.py 1
+git archive -o x.py HEAD
+git archive --outp=x.py HEAD
+git diff --output=x.py
+git diff --outp x.py
+git log -p --output=x.py
+git config --fil x.py a.b c
+git rm --cach x.py
+git mv --dry x.py b.py
+git checkout -f HEAD~1 x.py
+git restore --staged -W x.py
+git reset --har
+cp e/x.py $PWD
+cp e/x.py "$PWD/"
+cp e/x.py .  # in another folder
+cp -t . e/x.py
+install e/x.py .
+rsync e/x.py $PWD
+tee --app x.py < b.txt
+rm --recur .
+curl -fsSLo x.py https://example.org/b
+curl -O https://example.org/e/x.py
+curl -ox.py https://example.org/b
+wget https://example.org/e/x.py
+tree -Jox.py
+rg --pre ./x.py x
+fd --exec=rm x.py
+find . -name x.py -okdir rm {} +
+find e -exec rm {} +
+find . -name 'x.*' -exec truncate -s 1 {} +
+find . -fprint0 x.py
+history -w x.py
+yq --inpl .a=1 x.py
+jq --in-place .a x.py
+bat --generate-config-file x.py
+journalctl --cursor-file=x.py
+cloc --sum-reports x.py
+dd of=x.py
+cat b.txt | sponge x.py
+"""
+
+
+# These may change any file of the folder, or a file that no word names.
+SWEEPING_OUTPUTS = (
+    "rm --recur .",
+    "git reset --har",
+    "find e -exec rm {} +",
+    "find . -fprint0 x.py",
+)
+
+
+@pytest.mark.parametrize("command", HIDDEN_OUTPUTS.strip().split("\n"))
+def test_file_that_a_command_may_write_is_doubted(tmp_path, command):
+    claude = Claude()
+    for name in ("x.py", "y.py"):
+        claude.call(
+            "Write",
+            {"file_path": f"{ROOT}/{name}", "content": "one\ntwo\n"},
+            f"File created successfully at: {name}",
+        )
+    claude.call("Bash", {"command": command}, "")
+    replay, _ = replay_records(read_records(tmp_path, claude.data()))
+    doubted = [
+        name
+        for name in ("x.py", "y.py")
+        for tracked in [replay.files[f"{ROOT}/{name}"]]
+        if tracked.gone or tracked.best_text is None or tracked.doubt
+    ]
+    assert doubted == (["x.py", "y.py"] if command in SWEEPING_OUTPUTS else ["x.py"])
+
+
+READING_OPTIONS = """
+sort -k 2,2nr --reverse x.py
+sort -t , -u x.py | uniq -c | head -3
+sed -n '30,40p' x.py
+sed -n -e '/def /,/^$/p' -e '$=' x.py
+sed -E 's#one|two#x#g; /x/!d' x.py
+sed '/one/{n;d;}' x.py
+awk 'NR >= 2 && $1 > 3 {print FILENAME ":" NR}' x.py
+awk -F, '{ if ($1 > 5) print $2 }' x.py
+xxd -s 0x10 -l 16 x.py
+less -N x.py
+jq -r --arg x x.py .a x.py
+yq -o json .a x.py
+rg -n --no-heading -g '*.py' one x.py
+fd -H -e py . src
+find . -type f -name x.py -not -path './e/*' -print0
+find . -name x.py -exec grep -n one {} +
+tree -L 2 -a -I node_modules
+bat -p --line-range 1:5 x.py
+git diff --stat --oneline x.py
+git log --oneline --ours x.py
+git config user.name x.py
+git mv --dry-run x.py b.py
+git reset -q HEAD x.py
+git restore -S x.py
+history 20
+xmllint --noout x.py
+curl -s https://example.org/b.py
+cp x.py "$TMPDIR/"
+gh pr merge 3 --squash
+grep -o one x.py
+ls -o x.py
+"""
+
+
+@pytest.mark.parametrize("command", READING_OPTIONS.strip().split("\n"))
+def test_reading_option_casts_no_doubt(tmp_path, command):
+    claude = Claude()
+    claude.call(
+        "Write",
+        {"file_path": f"{ROOT}/x.py", "content": "one\ntwo\n"},
+        "File created successfully at: x.py",
+    )
+    claude.call("Bash", {"command": command}, "")
+    replay, _ = replay_records(read_records(tmp_path, claude.data()))
+    tracked = replay.files[f"{ROOT}/x.py"]
+    assert (tracked.text, tracked.doubt) == ("one\ntwo\n", "")
 
 
 @pytest.mark.parametrize("command", WRITING_COMMANDS.strip().split("\n"))
 def test_option_that_writes_makes_a_reading_command_a_change(tmp_path, command):
     """A line that appears after such a command need not be a person's."""
     claude = Claude()
-    claude.read("a.py", "one\ntwo\n")
+    claude.read("x.py", "one\ntwo\n")
     claude.call("Bash", {"command": command}, "")
-    claude.read("a.py", "one\ntwo\nthree\n")
+    claude.read("x.py", "one\ntwo\nthree\n")
     records = read_records(tmp_path, claude.data())
-    replay, _ = replay_records(records, make_base(a_py="one\ntwo\n"))
+    replay, _ = replay_records(records, make_base(x_py="one\ntwo\n"))
     last = replay.makers[-1]
     assert (last.kind, last.evidence) != ("user", "external")
 
@@ -200,27 +343,27 @@ def test_option_that_writes_makes_a_reading_command_a_change(tmp_path, command):
 @pytest.mark.parametrize(
     "command",
     [
-        "git diff a.py",
+        "git diff x.py",
         "git log --oneline",
-        "sort -u a.py",
-        "uniq -f 1 a.py",
-        "awk '$1 > 5' a.py",
-        "awk '{ print $1 }' a.py",
-        "sed -n '/show w/p' a.py",
-        "sed -n 's/new word/x/p' a.py",
-        "grep -o 'a.py' b.txt",
+        "sort -u x.py",
+        "uniq -f 1 x.py",
+        "awk '$1 > 5' x.py",
+        "awk '{ print $1 }' x.py",
+        "sed -n '/show w/p' x.py",
+        "sed -n 's/new word/x/p' x.py",
+        "grep -o 'x.py' b.txt",
         "find . -name '*.py' -o -name '*.txt'",
-        "less a.py",
+        "less x.py",
         "gh pr view 5",
     ],
 )
 def test_reading_command_is_no_change(tmp_path, command):
     claude = Claude()
-    claude.read("a.py", "one\ntwo\n")
+    claude.read("x.py", "one\ntwo\n")
     claude.call("Bash", {"command": command}, "")
-    claude.read("a.py", "one\ntwo\nthree\n")
+    claude.read("x.py", "one\ntwo\nthree\n")
     records = read_records(tmp_path, claude.data())
-    replay, _ = replay_records(records, make_base(a_py="one\ntwo\n"))
+    replay, _ = replay_records(records, make_base(x_py="one\ntwo\n"))
     assert {maker.kind for maker in replay.makers} == {"user"}
     assert {maker.evidence for maker in replay.makers} == {"external"}
 
@@ -229,8 +372,8 @@ def test_hook_that_changed_files_is_a_formatter(tmp_path):
     claude = Claude()
     claude.call(
         "Write",
-        {"file_path": f"{ROOT}/a.py", "content": "one\n"},
-        "File created successfully at: a.py",
+        {"file_path": f"{ROOT}/x.py", "content": "one\n"},
+        "File created successfully at: x.py",
     )
     claude.call(
         "Bash",
@@ -238,26 +381,26 @@ def test_hook_that_changed_files_is_a_formatter(tmp_path):
         "trim trailing whitespace...Failed\n- files were modified by this hook",
     )
     (record,) = attribute_records(read_records(tmp_path, claude.data()))
-    assert record["vacr"]["attribution"]["files"]["a.py"]["doubt"] == "formatter"
+    assert record["vacr"]["attribution"]["files"]["x.py"]["doubt"] == "formatter"
 
 
 def test_wrapped_git_command_restores_the_file(tmp_path):
     claude = Claude()
-    claude.read("a.py", "one\ntwo\n")
-    claude.call("Edit", {"file_path": f"{ROOT}/a.py", "old_string": "two", "new_string": "2"})
-    claude.call("Bash", {"command": "sudo git checkout -- a.py"})
+    claude.read("x.py", "one\ntwo\n")
+    claude.call("Edit", {"file_path": f"{ROOT}/x.py", "old_string": "two", "new_string": "2"})
+    claude.call("Bash", {"command": "sudo git checkout -- x.py"})
     left = list_changed_files(
-        *replay_records(read_records(tmp_path, claude.data()), make_base(a_py="one\ntwo\n"))
+        *replay_records(read_records(tmp_path, claude.data()), make_base(x_py="one\ntwo\n"))
     )
     assert [data for _, data, _ in left] == [b"one\ntwo\n"]
 
 
 def test_change_from_outside_that_was_partly_shown_is_a_doubt(tmp_path):
     known = [f"line {number}\n" for number in range(1, 41)]
-    base = make_base(a_py="".join(known))
+    base = make_base(x_py="".join(known))
     claude = Claude()
-    claude.call("Bash", {"command": "sed -n 1,40p a.py"}, "".join(known))
-    claude.call("Bash", {"command": "sed -n 20,21p a.py"}, "inserted\nline 20\n")
+    claude.call("Bash", {"command": "sed -n 1,40p x.py"}, "".join(known))
+    claude.call("Bash", {"command": "sed -n 20,21p x.py"}, "inserted\nline 20\n")
     (left,) = list_changed_files(*replay_records(read_records(tmp_path, claude.data()), base))
     _, data, about = left
     assert data == "".join([*known[:19], "inserted\n", *known[19:]]).encode()
@@ -267,16 +410,16 @@ def test_change_from_outside_that_was_partly_shown_is_a_doubt(tmp_path):
 def test_printed_diff_shows_changes_from_outside(tmp_path):
     known = [f"line {number}\n" for number in range(1, 41)]
     claude = Claude()
-    claude.call("Bash", {"command": "cat a.py"}, "".join(known))
+    claude.call("Bash", {"command": "cat x.py"}, "".join(known))
     diff = [
-        "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n",
+        "diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n",
         "@@ -1,6 +1,7 @@\n line 1\n line 2\n line 3\n+new\n line 4\n line 5\n line 6\n",
         "@@ -28,7 +29,6 @@\n line 28\n line 29\n line 30\n-line 31\n",
         " line 32\n line 33\n line 34\n",
     ]
     claude.call("Bash", {"command": "git diff"}, "".join(diff))
     (left,) = list_changed_files(
-        *replay_records(read_records(tmp_path, claude.data()), make_base(a_py="".join(known)))
+        *replay_records(read_records(tmp_path, claude.data()), make_base(x_py="".join(known)))
     )
     assert left[1] == "".join([*known[:3], "new\n", *known[3:30], *known[31:]]).encode()
     assert left[2]["doubt"] == "unseen"
@@ -286,15 +429,15 @@ def test_removed_file_may_exist_again(tmp_path):
     claude = Claude()
     claude.call(
         "Write",
-        {"file_path": f"{ROOT}/a.py", "content": "one\n"},
-        "File created successfully at: a.py",
+        {"file_path": f"{ROOT}/x.py", "content": "one\n"},
+        "File created successfully at: x.py",
     )
-    claude.call("Bash", {"command": "rm a.py"})
+    claude.call("Bash", {"command": "rm x.py"})
     (record,) = read_records(tmp_path, claude.data())
     assert [
         about.get("deleted") for _, _, about in list_changed_files(*replay_records([record]))
     ] == [True]
-    claude.call("Bash", {"command": "make > a.py"})
+    claude.call("Bash", {"command": "make > x.py"})
     (record,) = read_records(tmp_path, claude.data())
     assert [
         about.get("complete") for _, _, about in list_changed_files(*replay_records([record]))
@@ -305,13 +448,13 @@ def test_partial_look_does_not_prove_the_rest(tmp_path):
     claude = Claude()
     claude.call(
         "Write",
-        {"file_path": f"{ROOT}/a.py", "content": "one\ntwo\nthree\n"},
-        "File created successfully at: a.py",
+        {"file_path": f"{ROOT}/x.py", "content": "one\ntwo\nthree\n"},
+        "File created successfully at: x.py",
     )
-    claude.call("Bash", {"command": "truncate -s 8 a.py"})
+    claude.call("Bash", {"command": "truncate -s 8 x.py"})
     claude.call(
         "Bash",
-        {"command": "grep -n o a.py"},
+        {"command": "grep -n o x.py"},
         "1:one\n2:two",
         {"stdout": "1:one\n2:two", "stderr": "", "interrupted": False},
     )
@@ -323,15 +466,21 @@ def test_trimmed_empty_lines_match_only_empty_lines(tmp_path):
     claude = Claude()
     claude.call(
         "Write",
-        {"file_path": f"{ROOT}/a.py", "content": "one\ntwo\n"},
-        "File created successfully at: a.py",
+        {"file_path": f"{ROOT}/x.py", "content": "one\ntwo\n"},
+        "File created successfully at: x.py",
     )
     claude.call("Bash", {"command": "python3 change.py"})
     claude.call(
         "Bash",
-        {"command": "head -1 a.py"},
+        {"command": "head -1 x.py"},
         "two",
         {"stdout": "two", "stderr": "", "interrupted": False},
     )
     (record,) = read_records(tmp_path, claude.data())
-    assert list(find_contributors(record)) == [("a.py", 1)]
+    assert list(find_contributors(record)) == [("x.py", 1)]
+
+
+def test_no_name_in_the_table_of_options_is_cut():
+    names = [name for options in _READING_OPTIONS.values() for name in options.split()]
+    assert len(names) > 500
+    assert [name for name in names if name.startswith("-") or name.endswith("-")] == []

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tests.attribution.working_agent import commit, git, repository
-from vacr.blame.file_blame import list_commit_additions
+from vacr.blame.additions import list_commit_additions
 from vacr.blame.git import CommitTimes, Repository, load_git_base
 from vacr.blame.git_blame import BlameSelection, run_git_blame, unquote_git_name
 from vacr.blame.history import list_range_commits

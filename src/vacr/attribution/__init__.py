@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from vacr.attribution.check import compare_attribution as compare_attribution
     from vacr.attribution.check import is_jointly_attributed as is_jointly_attributed
     from vacr.attribution.check import list_unattributed_variants as list_unattributed_variants
+    from vacr.attribution.file_state import DOUBT_UNSEEN as DOUBT_UNSEEN
     from vacr.attribution.file_state import EVIDENCE_CONTENT_ONLY as EVIDENCE_CONTENT_ONLY
     from vacr.attribution.file_state import EVIDENCE_EXTERNAL as EVIDENCE_EXTERNAL
     from vacr.attribution.file_state import FileState as FileState
@@ -70,6 +71,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "list_unattributed_variants",
         ),
         "file_state": (
+            "DOUBT_UNSEEN",
             "EVIDENCE_CONTENT_ONLY",
             "EVIDENCE_EXTERNAL",
             "FileState",

@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from vacr.edits import make_absolute_path
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BaseFiles:
     """The files of a revision: their paths from its root, and a function that reads one.
 
@@ -28,6 +29,15 @@ class BaseFiles:
     names: Collection[str]
     read: Callable[[str], bytes]
     time: int = 0
+
+    @cached_property
+    def folders(self) -> frozenset[str]:
+        """The folders of the files: `src/a/b.py` lies in `src` and `src/a`."""
+        folders = {name.rpartition("/")[0] for name in self.names}
+        for folder in list(folders):
+            while folder := folder.rpartition("/")[0]:
+                folders.add(folder)
+        return frozenset(folders)
 
     def read_file(self, path: str | None) -> bytes | None:
         """Return the bytes of a file, or `None` if the base does not have the path."""

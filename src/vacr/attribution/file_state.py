@@ -514,6 +514,8 @@ def has_blob_id(text: str, blob: str) -> bool:
 
 # The number of observations of one file that may wait until another one settles their place.
 MAX_WAITING_OBSERVATIONS = 10
+# The number of proven texts of one file that are kept; a later diff may begin at one of them.
+MAX_PROVEN_TEXTS = 8
 # At most so many empty lines may be missing before an observation; few files have more.
 _MAX_MISSING_EMPTY_LINES = 20
 
@@ -679,6 +681,8 @@ class TrackedFile:
     """The text that a host keeps of the file, by record and sub-agent."""
     waiting: list[ObservedLines] = field(default_factory=list)
     """Observations whose line numbers are still uncertain."""
+    proven_texts: list[str] = field(default_factory=list)
+    """Earlier texts of the file, of the work tree or the index, that git's ids prove."""
     unplaced: list[tuple[Sequence[Edit], AppliedChange, int]] = field(default_factory=list)
     """Changes whose place is still unknown: the edits, the change, and its maker."""
 

@@ -47,6 +47,7 @@ from vacr.attribution.file_state import (
     EVIDENCE_REPLAYED,
     EVIDENCE_SHELL,
     EVIDENCE_WINDOWED,
+    MAX_PROVEN_TEXTS,
     MAX_WAITING_OBSERVATIONS,
     AppliedChange,
     FileState,
@@ -88,6 +89,7 @@ from vacr.attribution.whole_files import (
     stash_changes,
     touch_matching_files,
     touch_named_files,
+    touch_namesakes,
 )
 from vacr.edits import (
     AppliedPatch,
@@ -296,6 +298,9 @@ class Replay:
                 restore_stash(self, bring=bring, keep=keep, known=known)
             case GitStateChange():
                 get_version_control(self).stagings += 1
+            case PossibleChange(elsewhere=True):
+                self.touched = self.clock
+                touch_namesakes(self, path)
             case PossibleChange(pattern=True):
                 self.touched = self.clock
                 touch_matching_files(self, path)
@@ -324,9 +329,11 @@ class Replay:
 
     def read_base(self, path: str) -> bytes | None:
         """Return the bytes that the base has for an absolute path, or `None`."""
-        if self.base is None:
-            return None
-        return self.base.read_file(make_relative_path(path, self.root))
+        return None if self.base is None else self.base.read_file(self.find_base_path(path))
+
+    def find_base_path(self, path: str) -> str | None:
+        """Return the path in the base of an absolute path, or `None` outside of the root."""
+        return make_relative_path(path, self.root)
 
     def track_unread(self, path: str) -> None:
         """Track a file by its absolute path without reading its lines from the base."""
@@ -374,6 +381,10 @@ class Replay:
                 self._observe_lines(tracked, action, step)
             case ChangeNotice():
                 self._apply_change_notice(tracked, action, step)
+            case ObservedDiff(hunks=hunks, blob=blob, staged=True):
+                staged = self._find_diffed_text(tracked, hunks, blob)
+                if staged is not None:
+                    self.note_staged_text(tracked, staged, step)
             case ObservedDiff(hunks=hunks, blob=blob):
                 self._observe_diff(tracked, hunks, step)
                 if blob:
@@ -440,17 +451,33 @@ class Replay:
     def _confirm_blob(
         self, tracked: TrackedFile, hunks: Sequence[Hunk], blob: str, step: SessionStep
     ) -> None:
-        """Take over the whole text of a printed diff, if the id that git gives to it proves it.
-
-        The text is the known one, or the base's text with the changes of the diff.
-        """
+        """Take over the whole text of a printed diff, if the id that git gives to it proves it."""
         if not tracked.file.confirm_blob(blob):
-            data = self.read_base(tracked.path)
-            text = None if data is None else apply_shown_diff(decode_file_text(data), hunks)
-            if text is None or not has_blob_id(text, blob):
+            text = self._find_diffed_text(tracked, hunks, blob)
+            if text is None:
                 return
             self.observe_file(tracked, step, partial(tracked.file.observe_whole, text))
         tracked.waiting, tracked.unplaced = [], []
+
+    def _find_diffed_text(
+        self, tracked: TrackedFile, hunks: Sequence[Hunk], blob: str
+    ) -> str | None:
+        """Return the text after a printed diff, if git's id proves it, and keep it as proven.
+
+        It is the base's text, the known one or an earlier proven one, with the changes of the diff.
+        """
+        data = self.read_base(tracked.path)
+        olds = [] if data is None else [decode_file_text(data)]
+        olds += [text for text in [tracked.file.text] if text is not None]
+        for old in (*olds, *reversed(tracked.proven_texts)):
+            text = apply_shown_diff(old, hunks)
+            if text is not None and has_blob_id(text, blob):
+                tracked.proven_texts = [*tracked.proven_texts, text][-MAX_PROVEN_TEXTS:]
+                return text
+        return None
+
+    def note_staged_text(self, tracked: TrackedFile, text: str, step: SessionStep) -> None:
+        """Take note of the whole text that git's index has of a file; nothing here needs it."""
 
     def _apply_change_notice(
         self, tracked: TrackedFile, notice: ChangeNotice, step: SessionStep

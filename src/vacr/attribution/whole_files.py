@@ -87,6 +87,13 @@ def touch_named_files(replay: Replay, names: frozenset[str]) -> None:
             tracked.mark_changed(replay.clock, likely=True)
 
 
+def touch_namesakes(replay: Replay, path: str) -> None:
+    """Mark the tracked files with the name of a file as likely changed, except that file."""
+    for tracked in replay.files_by_name.get(path.rpartition("/")[2], ()):
+        if make_path_key(tracked.path) != make_path_key(path):
+            tracked.mark_changed(replay.clock, likely=True)
+
+
 def touch_matching_files(replay: Replay, pattern: str) -> None:
     """Mark the tracked files that match a pattern of paths as likely changed.
 

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import overload
+from typing import NamedTuple, overload
 
 from vacr.blame.claims import LineClaim
 from vacr.blame.generated_files import is_generated
@@ -61,6 +61,14 @@ class TextLines(Sequence[str]):
         return len(self._lines)
 
 
+class MovedLine(NamedTuple):
+    """A line in the parent of a commit that moved it."""
+
+    parent: str
+    path: str
+    number: int
+
+
 @dataclass(slots=True)
 class FileVersion:
     """A file in one commit, and the numbers of the lines that the commit added."""
@@ -79,6 +87,8 @@ class FileVersion:
     """The times of the commit; `None` for the work tree, which is newer than all calls."""
     line_times: Mapping[int, CommitTimes] = field(default_factory=dict)
     """The times of lines that are older than the commit, because it only moved them."""
+    moved: Mapping[int, MovedLine] = field(default_factory=dict)
+    """Where the lines that the commit only moved were before."""
     bare: list[str] = field(default_factory=list)
     """The lines without their ends, for comparisons."""
     is_generated: bool = False

@@ -55,7 +55,7 @@ from vacr.blame.session_facts import (
     drop_shorter_recordings,
 )
 from vacr.blame.stored_attribution import parse_stored_attribution
-from vacr.files import find_index_file, open_index_database
+from vacr.files import check_index_part, find_index_file, open_index_database
 from vacr.version import __version__
 
 T = TypeVar("T")
@@ -131,13 +131,12 @@ class ClaimIndex:
     def open(cls, state: Path) -> ClaimIndex:
         """Open the index in the state folder, and create both if they do not exist.
 
-        A damaged index, or one of another version, is replaced. If that fails, return an index that
-        is empty and stores nothing.
+        A damaged index is replaced, and so is one of another version, unless this process used the
+        index before. If that fails, return an index that is empty and stores nothing.
         """
-        schema = [statement for statement in _SCHEMA.split(";") if statement.strip()]
         try:
-            return cls(open_index_database(find_index_file(state), _PART, schema))
-        except (sqlite3.Error, OSError):  # It is locked, or cannot be written.
+            return cls(open_index_database(find_index_file(state), _PART, _list_schema()))
+        except (sqlite3.Error, OSError):  # Locked, not writable, or taken over by another version.
             return cls(None)
 
     @property
@@ -273,12 +272,18 @@ class ClaimIndex:
             return None
         try:
             self._connection.execute("BEGIN IMMEDIATE")
+            check_index_part(self._connection, _PART, _list_schema())
             result = work(self._connection)
             self._connection.execute("COMMIT")
         except (sqlite3.Error, UnicodeEncodeError, *_DECODING_ERRORS):
             self.close()
             return None
         return result
+
+
+def _list_schema() -> list[str]:
+    """Return the statements that create the tables of the index."""
+    return [statement for statement in _SCHEMA.split(";") if statement.strip()]
 
 
 def _list_values(value: Any) -> Iterator[Any]:

@@ -26,8 +26,7 @@ be older than the parent.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import partial
@@ -40,9 +39,22 @@ from vacr.blame.additions import (
     list_commit_additions,
     list_parents,
 )
-from vacr.blame.blocks import FileVersion, TextLines
+from vacr.blame.blocks import FileVersion, MovedLine
 from vacr.blame.claim_index import IndexedRecords
-from vacr.blame.commit_diff import read_changed_files
+from vacr.blame.dated_versions import (
+    VersionKey,
+    date_by_origins,
+    date_lines_of_other_files,
+    date_moved_lines,
+    decode_lines,
+    is_binary,
+    list_files_with_removals,
+    make_version,
+    read_change,
+    read_line_times,
+    read_removed_lines,
+    read_version,
+)
 from vacr.blame.frequency import count_repository_lines
 from vacr.blame.git import (
     CommitTimes,
@@ -59,17 +71,11 @@ from vacr.blame.git_blame import (
 )
 from vacr.blame.join import BlameByLine, ClaimJoiner, LineBlame
 from vacr.blame.locality import PlacedSession, SessionPlacer
-from vacr.blame.moves import ChangedLines, find_moved_lines
-from vacr.edits import decode_file_text, split_keeping_ends, strip_line_end
+from vacr.edits import strip_line_end
 from vacr.errors import UnreadableInput
-
-# Like git, a file with a NUL among these first bytes counts as binary.
-_BINARY_PROBE_SIZE = 8000
 
 BlameRecords = Sequence[dict[str, Any]] | IndexedRecords
 """Records, or records whose claims an index knows."""
-_VersionKey = tuple[str, str]
-"""A commit, and the path of the file in it."""
 
 
 class BlamedLine(NamedTuple):
@@ -176,21 +182,31 @@ def read_added_files(repository: Repository, additions: CommitAdditions) -> Adde
     Raises:
         UnreadableInput: the repository lacks an object.
     """
-    versions, changes, no_text = [], [], []
+    versions, changes, old_paths, no_text = [], [], [], []
+    times = additions.times[additions.commit]
+    if not additions.parents:
+        times = read_line_times(repository, [additions.commit])[additions.commit]
     for file in additions.files:
         if not file.lines:
             continue
-        version = _read_version(repository, file, additions.times[additions.commit])
+        version = read_version(repository, file, times)
         if version is None:
             no_text.append(file.path)
             continue
         if additions.since is not None:
             version.line_times = _find_range_times(repository, file.path, additions)
+            version.moved = {  # A commit of the range may have moved the line.
+                number: MovedLine(additions.commit, file.path, number) for number in version.added
+            }
         versions.append(version)
-        changes.append(_read_change(file, version))
+        changes.append(read_change(file, version))
+        old_paths.append(file.before or file.path)
     if len(additions.parents) == 1:
-        changes += _read_removals(additions.files)
-        _date_moved_lines(versions, changes, additions.times[additions.parents[0]])
+        removals = list_files_with_removals(additions.files)
+        changes += map(read_removed_lines, removals)
+        old_paths += [file.before or file.path for file in removals]
+        parent = additions.parents[0]
+        date_moved_lines(versions, changes, old_paths, parent, additions.times[parent])
     return AddedFiles(additions, versions, no_text)
 
 
@@ -214,6 +230,8 @@ def blame_added_files(repository: Repository, read: AddedFiles, claims: PlacedCl
     additions = read.additions
     commit, parents = additions.commit, additions.parents
     blames = claims.joiner.join(read.versions)
+    while date_by_origins(repository, read.versions, blames):
+        blames = claims.joiner.join(read.versions)
     if additions.since is None and len(parents) == 1:
         from vacr.blame.exclusion import CommitWindow, blame_people
 
@@ -228,45 +246,6 @@ def blame_added_files(repository: Repository, read: AddedFiles, claims: PlacedCl
     ]
     commits = list(additions.commits) if additions.since is not None else [commit]
     return AddedLines(commit, additions.since, commits, blamed, read.no_text)
-
-
-def _date_moved_lines(
-    versions: Sequence[FileVersion], changes: Sequence[ChangedLines], parent: CommitTimes
-) -> None:
-    """Set the times of lines that a commit only moved to those of its parent.
-
-    `changes` has the change of each version, in the same order. After them, it may have changes of
-    other files that the lines came from.
-    """
-    for version, moved in zip(versions, find_moved_lines(changes), strict=False):
-        version.line_times = {**version.line_times, **dict.fromkeys(moved, parent)}
-
-
-def _read_removals(files: Iterable[FileAdditions]) -> list[ChangedLines]:
-    """Return the changes of files that only lost lines or were deleted; lines may be moved away."""
-    return [
-        _read_removed_lines(file)
-        for file in files
-        if file.is_file and file.hunks and not file.lines
-    ]
-
-
-def _read_removed_lines(file: FileAdditions) -> ChangedLines:
-    """Return the lines that a commit removed from a file, without those that it added."""
-    hunks = [(first, count, 0, 0) for first, count, _, _ in file.hunks]
-    return ChangedLines(_decode_removed_lines(file), [], hunks)
-
-
-def _read_change(file: FileAdditions, version: FileVersion) -> ChangedLines:
-    """Return the lines of a file before and after a commit; a new file has no lines before."""
-    if not file.old_blob.strip("0"):
-        return ChangedLines({}, version.bare, [(0, 0, number, 1) for number in file.lines])
-    return ChangedLines(_decode_removed_lines(file), version.bare, file.hunks)
-
-
-def _decode_removed_lines(file: FileAdditions) -> dict[int, str]:
-    """Return the lines that a commit removed from a file, by their numbers."""
-    return {number: decode_file_text(line) for number, line in file.removed.items()}
 
 
 def blame_file(
@@ -291,7 +270,7 @@ def blame_file(
     data = selection.contents
     if data is None and selection.revision is None and _has_work_tree(repository):
         data = read_work_tree_file(place)
-    if data is not None and _is_binary(data):
+    if data is not None and is_binary(data):
         raise UnreadableInput(
             "the file is binary: it contains NUL bytes",
             where=str(repository.path / path),
@@ -334,7 +313,7 @@ def _list_new_lines(path: str, commit: str, data: bytes) -> GitBlame:
     """Return the lines of a file that git does not know; all have the commit of zeros."""
     lines = [
         LineOrigin(commit, path, number, number, strip_line_end(line))
-        for number, line in enumerate(_decode_lines(data), 1)
+        for number, line in enumerate(decode_lines(data), 1)
     ]
     return GitBlame(lines, {path})
 
@@ -344,40 +323,6 @@ def _make_blamed_line(
 ) -> BlamedLine:
     """Return the line of a version with this number, with its blame if it has one."""
     return BlamedLine(commit, version.path, number, version.bare[number - 1], blame.get(number))
-
-
-def _read_version(
-    repository: Repository, file: FileAdditions, times: CommitTimes
-) -> FileVersion | None:
-    """Read a file of a commit; return `None` for a binary file, a link or a submodule."""
-    if not file.is_file:
-        return None
-    data = repository.read_blob(file.blob)
-    if _is_binary(data):
-        return None
-    return _make_version(file.path, data, file.lines, {file.before} - {""}, times)
-
-
-def _make_version(
-    path: str,
-    data: bytes,
-    added: frozenset[int],
-    names: Collection[str],
-    times: CommitTimes | None = None,
-) -> FileVersion:
-    """Return the version of a file with these bytes; `added` are its added lines."""
-    digest = hashlib.sha256(data).hexdigest()
-    return FileVersion(path, TextLines(decode_file_text(data)), added, digest, names, times=times)
-
-
-def _is_binary(data: bytes) -> bool:
-    """Return whether a file is not text, by the same rule as git."""
-    return b"\0" in data[:_BINARY_PROBE_SIZE]
-
-
-def _decode_lines(data: bytes) -> list[str]:
-    """Return the lines of a file with their ends."""
-    return split_keeping_ends(decode_file_text(data))
 
 
 @dataclass(frozen=True, slots=True)
@@ -465,7 +410,7 @@ def _read_blamed_versions(
     origins: GitBlame,
     selection: BlameSelection,
     data: bytes | None,
-) -> dict[_VersionKey, FileVersion]:
+) -> dict[VersionKey, FileVersion]:
     """Read the file in each commit that added one of its lines, by commit and path.
 
     `data` are the bytes of the file if it does not come from a commit.
@@ -474,8 +419,8 @@ def _read_blamed_versions(
         UnreadableInput: the file is binary in one of the commits.
     """
     names = _find_own_names(repository, path, origins, selection)
-    blamed: dict[_VersionKey, set[int]] = {}
-    uncommitted: dict[_VersionKey, set[int]] = {}
+    blamed: dict[VersionKey, set[int]] = {}
+    uncommitted: dict[VersionKey, set[int]] = {}
     for origin in origins.lines:
         numbers_by_version = blamed if origin.is_committed else uncommitted
         numbers_by_version.setdefault((origin.commit, origin.path), set()).add(origin.number)
@@ -484,8 +429,8 @@ def _read_blamed_versions(
         repository, commits, origins.paths
     )
     parents = list_parents(repository, commits)
-    times = repository.read_commit_times(
-        {*commits, *(parent for own in parents.values() for parent in own)}
+    times = read_line_times(
+        repository, {*commits, *(parent for own in parents.values() for parent in own)}
     )
     versions = {}
     for (commit, old_path), numbers in blamed.items():
@@ -494,9 +439,7 @@ def _read_blamed_versions(
         )
         if file is None:
             file = FileAdditions(old_path, repository.list_files(commit)[old_path], frozenset())
-        version = _read_version(
-            repository, replace(file, lines=file.lines | numbers), times[commit]
-        )
+        version = read_version(repository, replace(file, lines=file.lines | numbers), times[commit])
         if version is None:
             raise UnreadableInput(
                 "the file is binary: it contains NUL bytes", where=f"{commit[:12]}:{old_path}"
@@ -505,24 +448,25 @@ def _read_blamed_versions(
             version.names = names
         version.wanted = numbers
         if len(parents[commit]) == 1 and file.hunks:
-            change = _read_change(file, version)
-            _date_moved_lines([version], [change], times[parents[commit][0]])
+            change, parent = read_change(file, version), parents[commit][0]
+            before = file.before or file.path
+            date_moved_lines([version], [change], [before], parent, times[parent])
         versions[commit, old_path] = version
     for key, numbers in uncommitted.items():
-        versions[key] = _make_version(path, data or b"", frozenset(numbers), names)
+        versions[key] = make_version(path, data or b"", frozenset(numbers), names)
     return versions
 
 
 def _join_versions(
-    repository: Repository, versions: Mapping[_VersionKey, FileVersion], joiner: ClaimJoiner
-) -> dict[_VersionKey, BlameByLine]:
+    repository: Repository, versions: Mapping[VersionKey, FileVersion], joiner: ClaimJoiner
+) -> dict[VersionKey, BlameByLine]:
     """Join versions of one file, without claims about lines that came from other files.
 
     A commit may have moved a line from another file; a call after that line was first committed
     did not write it. Comparing all files of a commit is slow, so this looks for moved lines only in
     commits with claimed lines. After it found some, it joins the versions again.
     """
-    compared: set[_VersionKey] = set()
+    compared: set[VersionKey] = set()
     while True:
         joined = joiner.join(list(versions.values()), one_file=True)
         blames = dict(zip(versions, joined, strict=True))
@@ -531,55 +475,10 @@ def _join_versions(
             for key, version in versions.items()
             if key not in compared and version.times is not None and blames[key]
         }
-        if not claimed or not _date_lines_of_other_files(repository, claimed):
-            return blames
+        found = bool(claimed) and date_lines_of_other_files(repository, claimed)
         compared |= claimed.keys()
-
-
-def _date_lines_of_other_files(
-    repository: Repository, versions: Mapping[_VersionKey, FileVersion]
-) -> bool:
-    """Set the times of lines that commits moved from other files into versions of a file.
-
-    Return whether any line got a new time.
-    """
-    commits = list(dict.fromkeys(commit for commit, _ in versions))
-    parents = {
-        commit: own[0] for commit, own in list_parents(repository, commits).items() if len(own) == 1
-    }
-    changes_by_commit = read_changed_files(repository, list(parents.items()), finds_renames=False)
-    several = [
-        commit for commit, changes in zip(parents, changes_by_commit, strict=True) if changes[1:]
-    ]
-    times = repository.read_commit_times({parents[commit] for commit in several})
-    is_changed = False
-    for commit, files in _list_readable_additions(repository, several):
-        for version in (versions[key] for key in versions if key[0] == commit):
-            own = [file for file in files if file.path == version.path and file.hunks]
-            others = [
-                file
-                for file in files
-                if file.path != version.path and any(removed for _, removed, _, _ in file.hunks)
-            ]
-            changes = [_read_change(file, version) for file in own]
-            changes += [_read_removed_lines(file) for file in others]
-            before = version.line_times
-            _date_moved_lines([version] * len(own), changes, times[parents[commit]])
-            is_changed = is_changed or version.line_times != before
-    return is_changed
-
-
-def _list_readable_additions(
-    repository: Repository, commits: Sequence[str]
-) -> Iterator[tuple[str, list[FileAdditions]]]:
-    """Yield the files that each commit changed; leave out commits with missing objects."""
-    if not commits:
-        return
-    try:
-        yield from list_commit_additions(repository, commits).items()
-    except UnreadableInput:  # A partial clone lacks other files of these commits.
-        for commit in commits if len(commits) > 1 else ():
-            yield from _list_readable_additions(repository, [commit])
+        if not date_by_origins(repository, versions.values(), joined) and not found:
+            return blames
 
 
 def _find_own_names(

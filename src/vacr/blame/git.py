@@ -285,6 +285,16 @@ class Repository:
             )
         return times
 
+    def list_shallow_commits(self) -> frozenset[str]:
+        """Return the commits of a shallow clone whose parents are missing."""
+        name = decode_git_name(
+            self.run_git("rev-parse", "--git-path", "shallow").removesuffix(b"\n")
+        )
+        try:
+            return frozenset((self.path / name).read_text("ascii").split())
+        except FileNotFoundError:  # The clone has the whole history.
+            return frozenset()
+
     def read_authors(self, commits: Iterable[str]) -> dict[str, str]:
         """Return the names of the authors of commits, by the full hashes of the commits."""
         rows = (line.partition(" ") for line in self.describe_commits(commits, "%H %an"))

@@ -11,7 +11,7 @@ that moved within its file, and one of 40 that came from another file of the com
     ...     hunks=[(1, 1, 1, 0), (3, 0, 2, 2)],
     ... )
     >>> find_moved_lines([change])
-    [{3}]
+    [{3: (0, 1)}]
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ from vacr.edits import NO_ORIGIN, find_line_origins
 
 LineHunk = tuple[int, int, int, int]
 """First line and count of the old side, then of the new side, as in the header of a hunk."""
+
+MovedFrom = tuple[int, int]
+"""The index of the change that removed a line, and the number of that line before the commit."""
 
 _MIN_LETTERS_IN_FILE = 20
 _MIN_LETTERS_FROM_FILE = 40
@@ -43,9 +46,12 @@ class ChangedLines:
     hunks: Sequence[LineHunk]
 
 
-def find_moved_lines(changes: Sequence[ChangedLines]) -> list[set[int]]:
-    """Return for each changed file of a commit the numbers of lines that only moved."""
-    files = [_MovedFile(change) for change in changes]
+def find_moved_lines(changes: Sequence[ChangedLines]) -> list[dict[int, MovedFrom]]:
+    """Return for each changed file of a commit the lines that only moved, by their numbers.
+
+    Each maps to the change that removed it, and its old number.
+    """
+    files = [_MovedFile(index, change) for index, change in enumerate(changes)]
     for file in files:
         file.pair_reindented_lines()
     for file in files:
@@ -60,9 +66,9 @@ def find_moved_lines(changes: Sequence[ChangedLines]) -> list[set[int]]:
 class _MovedFile:
     """One file of a commit, while its added lines are paired with removed ones."""
 
-    def __init__(self, change: ChangedLines) -> None:
-        self.change = change
-        self.moved: set[int] = set()
+    def __init__(self, index: int, change: ChangedLines) -> None:
+        self.index, self.change = index, change
+        self.moved: dict[int, MovedFrom] = {}
         self.removed = {
             number for first, count, _, _ in change.hunks for number in range(first, first + count)
         }
@@ -87,7 +93,7 @@ class _MovedFile:
                 continue
             for at, origin in enumerate(find_line_origins(old, new)):
                 if origin != NO_ORIGIN and count_letters(new[at]):
-                    self.moved.add(first + at)
+                    self.moved[first + at] = self.index, old_first + origin
                     self.removed.discard(old_first + origin)
 
     def take_blocks(self, source: _MovedFile, min_letters: int) -> None:
@@ -95,7 +101,8 @@ class _MovedFile:
         places: dict[str, list[int]] = defaultdict(list)
         for number in source.removed:
             places[source.old[number]].append(number)
-        beginnings = [number for number in self.added - self.moved if self.new[number] in places]
+        open_lines = self.added - self.moved.keys()
+        beginnings = [number for number in open_lines if self.new[number] in places]
         for first in sorted(beginnings):
             if first in self.moved or len(places[self.new[first]]) > _MAX_PLACES:
                 continue
@@ -105,7 +112,7 @@ class _MovedFile:
             best = max(blocks, key=self._count_block_letters, default=[])
             if self._count_block_letters(best) >= min_letters:
                 for number, origin in best:
-                    self.moved.add(number)
+                    self.moved[number] = source.index, origin
                     source.removed.discard(origin)
 
     def _grow_block(self, first: int, origin: int, source: _MovedFile) -> Iterator[tuple[int, int]]:

@@ -27,19 +27,22 @@ base was committed after the session changed a file, the changes are merged into
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from vacr.agents import CALL_DONE, SessionStep, ToolCall
+from vacr.agents import CALL_DONE, Agent, SessionStep, ToolCall
 from vacr.attribution import (
+    DOUBT_UNSEEN,
     BaseFiles,
     Replay,
     TrackedFile,
     list_changed_files,
     replay_records,
 )
+from vacr.blame.locality import find_worktree_folder
 from vacr.edits import (
     AppliedPatch,
     ChangeNotice,
@@ -72,6 +75,8 @@ COMMIT_ABSENT = "absent"
 DOUBT_REBASED = "rebased"
 """The doubt about a file whose changes were merged into a base that the sessions never saw."""
 
+# The number of edits of one file after which a second replay may start.
+_MAX_EDIT_STARTS = 40
 # These actions change lines of the file that they name.
 _LINE_CHANGES = (AppliedPatch, FileWrite, Replacement)
 # These actions show files, or may have changed them, and change nothing that is known.
@@ -92,8 +97,9 @@ class CommitMatch:
     """How a file of the sessions compares with the same file of a commit."""
 
     state: str
-    """`equal` if the file was at some moment as committed, `unchanged` if the commit left it as it
-    was before, `different` if no known state fits, `absent` if the commit does not have it."""
+    """`equal` if the file was at some moment as committed, or its edits over the base give the
+    committed text; `unchanged` if the commit left it as it was before; `different` if no known
+    state fits; `absent` if the commit does not have it."""
     entry: str = ""
     """The entry after which the file first was as committed; empty if it was from the start."""
     record: str = ""
@@ -125,26 +131,26 @@ class CommitFiles:
     """The files of a commit, and the moments when files of a replay were the same."""
 
     files: BaseFiles
-    moments: dict[str, tuple[int, str]] = field(default_factory=dict)
+    matches: dict[str, tuple[int, str]] = field(default_factory=dict)
     """The record and the entry after which a file first was as committed, by path."""
     texts: dict[str, str] = field(default_factory=dict)
 
     def compare(self, path: str, tracked: TrackedFile, record: int, entry: str) -> None:
         """Note the moment if a file is now as in the commit, present or deleted."""
-        if path in self.moments:
+        if path in self.matches:
             return
         if path not in self.files.names:
             if tracked.gone:
-                self.moments[path] = record, entry
+                self.matches[path] = record, entry
             return
         # Equal bytes prove the whole text, even if a command may have changed it.
         if not tracked.gone and tracked.file.best_text == self._read_text(path):
-            self.moments[path] = record, entry
+            self.matches[path] = record, entry
 
     def note_text(self, path: str, text: str, record: int, entry: str) -> None:
         """Note the moment if a text of a file is the committed one."""
         if path in self.files.names and text == self._read_text(path):
-            self.moments.setdefault(path, (record, entry))
+            self.matches.setdefault(path, (record, entry))
 
     def _read_text(self, path: str) -> str:
         """Return the committed text of a file, from a cache."""
@@ -192,13 +198,19 @@ def rebuild_files(
         return _RebuildingReplay(base, roots, commit, format_text, formatted)
 
     replay, roots = replay_records(records, base, make_replay)
+    edits = replay.edits if isinstance(replay, _RebuildingReplay) else None
+    if commit is not None and edits is not None:
+        edits.compare_later_edits(commit, replay.agents)
     rebased = replay.rebase_files(commit) if isinstance(replay, _RebuildingReplay) else {}
+    matched = commit.matches if commit is not None else ()
+    changed = list(list_changed_files(replay, roots))
+    joined = _join_worktrees(changed, base, matched)
     files = []
-    for path, data, facts in list_changed_files(replay, roots):
-        evidence = {*facts["evidence"], *formatted.get(path, ())}
+    for (name, _, _), (path, data, facts) in zip(changed, joined, strict=True):
+        evidence = {*facts["evidence"], *formatted.get(name, ())}
         file = RebuiltFile(path, data, facts | {"evidence": sorted(evidence)})
-        if path in rebased and data is not None:
-            merged = encode_file_text(rebased[path])
+        if (name, path) in rebased and data is not None:
+            merged = encode_file_text(rebased[name, path])
             file = replace(file, data=merged, facts=file.facts | {"doubt": DOUBT_REBASED})
         files.append(file)
     if commit is None:
@@ -206,17 +218,115 @@ def rebuild_files(
     return [_match_commit(file, commit, base, records) for file in files]
 
 
-class _EditReplay(Replay):
+_ChangedFile = tuple[str, bytes | None, dict[str, Any]]
+
+
+def _join_worktrees(
+    files: Sequence[_ChangedFile], base: BaseFiles | None, matched: Collection[str]
+) -> list[_ChangedFile]:
+    """Return changed files with the paths of the project for files in linked work trees.
+
+    The file `.worktrees/fix/a.py` becomes `a.py`, unless several files would get that path. Then
+    the first one gets it if the path is in `matched`: it was as in the commit. Otherwise all keep
+    their paths.
+
+    A work tree may have another revision than the base. So a file that no session changed keeps
+    its path, and a known text has a doubt.
+    """
+    inner = [_leave_worktree(path, base) for path, _, _ in files]
+    counts = Counter(inner)
+    taken = {path for path, _, _ in files}
+    joined = []
+    for inside, (path, data, about) in zip(inner, files, strict=True):
+        is_linked = inside != path and data is not None
+        facts = {"doubt": DOUBT_UNSEEN, **about} if is_linked else about
+        is_only = counts[inside] == 1 and bool(facts["evidence"])
+        if inside not in taken and (is_only or inside in matched):
+            taken.add(inside)
+            joined.append((inside, data, facts))
+        else:
+            joined.append((path, data, facts))
+    return joined
+
+
+class _WorktreeReplay(Replay):
+    """A replay in which a linked work tree of the project has the files of the base."""
+
+    def find_base_path(self, path: str) -> str | None:
+        """Return the path in the base of an absolute path, or `None` outside of the root."""
+        inside = make_relative_path(path, self.root)
+        return None if inside is None else _leave_worktree(inside, self.base)
+
+
+def _leave_worktree(path: str, base: BaseFiles | None) -> str:
+    """Return the path of a file within its linked work tree, if it is in one.
+
+    A folder with such a name that the base has is an ordinary folder.
+    """
+    folder = find_worktree_folder(path)
+    if not folder or base is None or folder in base.folders:
+        return path
+    return path[len(folder) + 1 :]
+
+
+class _EditReplay(_WorktreeReplay):
     """A replay of the edits of sessions alone: nothing that they show counts."""
 
     skips_unplaced = True
 
+    def __init__(self, base: BaseFiles | None, roots: Sequence[str]) -> None:
+        super().__init__(base, roots)
+        self.changes: dict[str, list[_FileChange]] = {}
+        """The changes of the lines of each file in order, by path key."""
+
     def follow(self, leader: Replay, step: SessionStep, actions: Iterable[FileAction]) -> None:
         """Apply the edits among the actions of a step that another replay has applied."""
+        self._enter(leader)
+        edits = [
+            _drop_shown_text(action)
+            for action in actions
+            if not isinstance(action, _LOOKS_AND_DOUBTS)
+        ]
+        for edit in edits:
+            if isinstance(edit, _LINE_CHANGES):
+                key = make_path_key(make_absolute_path(edit.path, step.folder))
+                self.changes.setdefault(key, []).append(_FileChange(self.record, step, edit))
+        self.step(step, edits)
+
+    def _enter(self, leader: Replay) -> None:
+        """Enter the session where another replay is."""
         self.record, self.agent, self.checked = leader.record, leader.agent, leader.checked
         self.moments = leader.moments
-        edits = (action for action in actions if not isinstance(action, _LOOKS_AND_DOUBTS))
-        self.step(step, map(_drop_shown_text, edits))
+
+    def compare_later_edits(self, commit: CommitFiles, agents: Sequence[Agent]) -> None:
+        """Compare each file with the commit, as it is when only its later edits are applied.
+
+        The base may have the earlier edits of a session already, in a form that the session never
+        showed: after a formatter, or after a person changed them.
+        """
+        for key, changes in self.changes.items():
+            first = changes[0]
+            self.record = first.record
+            path = self.find_base_path(make_absolute_path(first.edit.path, first.step.folder))
+            if path is None or path in commit.matches or path not in commit.files.names:
+                continue
+            for start in range(1, min(len(changes), _MAX_EDIT_STARTS)):
+                later = _EditReplay(self.base, self.roots)
+                for change in changes[start:]:
+                    later.record, later.agent = change.record, agents[change.record]
+                    later.checked = later.agent.checks_files
+                    later.step(change.step, [change.edit])
+                    commit.compare(path, later.files[key], change.record, change.step.entry)
+                if path in commit.matches:
+                    break
+
+
+class _FileChange(NamedTuple):
+    """A change of the lines of a file, by a step of a record."""
+
+    record: int
+    step: SessionStep
+    edit: FileAction
 
 
 def _drop_shown_text(action: FileAction) -> FileAction:
@@ -228,7 +338,7 @@ def _drop_shown_text(action: FileAction) -> FileAction:
     return action
 
 
-class _RebuildingReplay(Replay):
+class _RebuildingReplay(_WorktreeReplay):
     """A replay that compares the files of each step with a commit, and runs formatters."""
 
     def __init__(
@@ -275,9 +385,15 @@ class _RebuildingReplay(Replay):
             keys = map(make_path_key, paths)
             changed = [files[key] for key in keys if key in files]
         for tracked in changed:
-            path = make_relative_path(tracked.path, self.root)
+            path = self.find_base_path(tracked.path)
             if path is not None:
                 commit.compare(path, tracked, self.record, step.entry)
+
+    def note_staged_text(self, tracked: TrackedFile, text: str, step: SessionStep) -> None:
+        """Compare the text that git's index has of a file with the commit."""
+        path = self.find_base_path(tracked.path)
+        if self.commit is not None and path is not None:
+            self.commit.note_text(path, text, self.record, step.entry)
 
     def apply_action(self, action: FileAction, step: SessionStep) -> None:
         """Apply one file action; if it ran a formatter, run it on the files that were known."""
@@ -309,28 +425,31 @@ class _RebuildingReplay(Replay):
                 self.originals[key] = text
         self.last_changes[key] = step.time, self.record, step.entry
 
-    def rebase_files(self, commit: CommitFiles | None) -> dict[str, str]:
-        """Return the text of the base with the changes of the sessions, by path.
+    def rebase_files(self, commit: CommitFiles | None) -> dict[tuple[str, str], str]:
+        """Return texts of the base with the changes of the sessions, by path and path in the base.
+
+        The two paths differ for a file of a linked work tree.
 
         Only files count that the base has in another version than the sessions saw, because it was
         committed after their last change. Leave out files whose changes do not merge, and files
         whose changes the base has already. A text that equals the commit is noted as such.
         """
-        texts: dict[str, str] = {}
+        texts: dict[tuple[str, str], str] = {}
         if self.base is None:
             return texts
         for key, original in self.originals.items():
             changed_at, record, entry = self.last_changes[key]
-            path = make_relative_path(self.files[key].path, self.roots[record])
+            name = make_relative_path(self.files[key].path, self.roots[record])
+            path = _leave_worktree(name, self.base) if name is not None else None
             text, data = self.files[key].best_text, self.base.read_file(path)
             is_older = 0 < changed_at < self.base.time
-            if text is None or data is None or path is None or not is_older:
+            if text is None or data is None or name is None or path is None or not is_older:
                 continue
             base_text = decode_file_text(data)
             merged = None if original == base_text else merge_changes(original, text, base_text)
             if merged is None or merged in (base_text, text):
                 continue
-            texts[path] = merged
+            texts[name, path] = merged
             if commit is not None:
                 commit.note_text(path, merged, record, entry)
         return texts
@@ -339,13 +458,16 @@ class _RebuildingReplay(Replay):
         self, tracked: TrackedFile, text: str, action: FileAction, step: SessionStep
     ) -> None:
         """Run the formatter of an action on a file, and take over its text if it gave one."""
-        path = make_relative_path(tracked.path, self.root)
-        if path is None or self.format_text is None or not isinstance(action, PossibleChange):
+        name = make_relative_path(tracked.path, self.root)
+        path = self.find_base_path(tracked.path)
+        if name is None or path is None or self.format_text is None:
+            return
+        if not isinstance(action, PossibleChange):
             return
         result = self.format_text(action.command, path, text, self._read_project_file)
         if result is None:
             return
-        self.formatted.setdefault(path, set()).add(f"formatter: {result.formatter}")
+        self.formatted.setdefault(name, set()).add(f"formatter: {result.formatter}")
         self.observe_file(tracked, step, partial(tracked.file.observe_whole, result.text))
 
     def _read_project_file(self, path: str) -> bytes | None:
@@ -367,8 +489,8 @@ def _match_commit(
     committed = commit.files.read_file(file.path)
     if committed is not None and base is not None and committed == base.read_file(file.path):
         match = CommitMatch(COMMIT_UNCHANGED)
-    elif file.path in commit.moments:
-        number, entry = commit.moments[file.path]
+    elif file.path in commit.matches:
+        number, entry = commit.matches[file.path]
         match = CommitMatch(COMMIT_EQUAL, entry, str(records[number].get("id", "")))
     else:
         match = CommitMatch(COMMIT_ABSENT if committed is None else COMMIT_DIFFERENT)

@@ -75,6 +75,8 @@ class ObservedDiff(FileAction):
     hunks: Sequence[Hunk]
     blob: str = ""
     """The abbreviated id that git gives to the whole text, or `""`."""
+    staged: bool = False
+    """Whether the new side is the version in git's index, which the file need not equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +193,8 @@ class PossibleChange(FileAction):
     """Whether `*` and `?` in the path are wildcards; then only known files are meant."""
     named: frozenset[str] = frozenset()
     """Names of files, or patterns of names, that probably changed in any folder."""
+    elsewhere: bool = False
+    """Whether the files with the path's last part in other folders are meant, but not the path."""
 
 
 # Changes by git.

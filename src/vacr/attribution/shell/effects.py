@@ -23,8 +23,15 @@ import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from vacr.agents import RunShell, ShellResult, ToolCall, is_absolute_path, parse_patch_actions
+from vacr.attribution.shell.command_outputs import (
+    CommandWords,
+    find_output_files,
+    find_written_files,
+    is_abbreviation,
+)
 from vacr.attribution.shell.command_results import (
     assess_certainty,
     derive_output_events,
@@ -39,7 +46,6 @@ from vacr.attribution.shell.parser import (
 )
 from vacr.attribution.shell.read_only import (
     READ_ONLY_COMMANDS,
-    CommandWords,
     is_read_only_command,
 )
 from vacr.attribution.shell.rewriters import (
@@ -49,8 +55,6 @@ from vacr.attribution.shell.rewriters import (
     find_in_place_files,
     find_names_in_program,
     find_names_in_script,
-    find_output_files,
-    find_written_files,
     is_path_pattern,
     is_writing_formatter,
     list_known_words,
@@ -71,13 +75,18 @@ from vacr.edits import (
     parse_apply_patch,
 )
 
-# Verbs of `gh` that fetch files into the folder.
-_GH_WRITING_WORDS = frozenset(["--clone", "checkout", "clone", "download", "sync"])
+# Verbs of `gh` that change no file of the folder, verbs that do, and options that do with any verb.
+_GH_READING_VERB_NAMES = """
+api auth browse cancel checks close comment create delete diff disable edit enable list lock merge
+pin ready reopen rerun review run search set status transfer unlock unpin unset view watch
+"""
+_GH_READING_VERBS = frozenset(_GH_READING_VERB_NAMES.split())
+_GH_WRITING_VERBS = frozenset(["checkout", "clone", "download", "sync"])
+_GH_WRITING_OPTIONS = frozenset(["--checkout", "--clone", "--delete-branch", "-O"])
 
 # Commands whose purpose is to change the files that they name.
-_FILE_CHANGING_COMMANDS = frozenset(
-    ["dd", "ed", "ex", "install", "ln", "patch", "rename", "shred", "truncate"]
-)
+_FILE_CHANGING_COMMAND_NAMES = "dd ed ex install ln patch rename rsync scp shred sponge truncate"
+_FILE_CHANGING_COMMANDS = frozenset(_FILE_CHANGING_COMMAND_NAMES.split())
 
 # Commands that read the files they name and may change any others: interpreters, compilers, and
 # test runners.
@@ -95,9 +104,13 @@ swiftc swiftlint tap tflint tfsec tox trivy ts-node tsc tsx turbo ty uv vite vit
 vulture webpack wget xcodebuild xcrun yarn zig zsh
 """
 _PROGRAM_RUNNERS = frozenset(_PROGRAM_RUNNER_NAMES.split())
+_PLAIN_TEE_OPTIONS = frozenset(["-a", "--append", "-i", "--ignore-interrupts"])
 _RECURSIVE_RM_OPTIONS = {"-r", "-R", "--recursive", "-d", "-Recurse"}
 _PLAIN_MOVE_OPTION_NAMES = "-f -v -r -R -a -p -k --force --verbose --recursive --archive"
 _PLAIN_MOVE_OPTIONS = frozenset(_PLAIN_MOVE_OPTION_NAMES.split())
+# With these words, a `find` may select other files than its `-name` says.
+_FIND_OTHER_TEST_NAMES = "! -not -o -or , -path -iname -regex -iregex -wholename -iwholename"
+_FIND_WORDS_BESIDES_NAMES = frozenset(_FIND_OTHER_TEST_NAMES.split())
 _DIFF_FILE_HEADER = re.compile(r"^(?:---|\+\+\+) ([^\t\n]+)", re.MULTILINE)
 _PATH_LIKE_WORD = re.compile(r"[^:=\s]*(?:/|\.[A-Za-z0-9]+$)[^:=\s]*")
 
@@ -334,7 +347,9 @@ def _derive_tee_events(words: CommandWords, text: str | None) -> Iterator[FileAc
 
     If a word is unknown, any file may have changed too.
     """
-    append = any(word in ("-a", "--append") for word in words)
+    options = _list_options(words)
+    append = bool(options & {"-a", "--append"})
+    text = text if options <= _PLAIN_TEE_OPTIONS else None
     for target in _list_operands(words):
         if text is None:
             yield PossibleChange(target, likely=True)
@@ -346,7 +361,10 @@ def _derive_tee_events(words: CommandWords, text: str | None) -> Iterator[FileAc
 
 def _derive_rm_events(command: ShellCommand) -> Iterator[FileAction]:
     """Yield the deletions of `rm`; for an unknown word, the possible change of any file."""
-    folder = bool(_list_options(command.words) & _RECURSIVE_RM_OPTIONS)
+    options = _list_options(command.words)
+    folder = bool(options & _RECURSIVE_RM_OPTIONS) or any(
+        is_abbreviation(option, "--recursive") for option in options
+    )
     for path in _list_operands(command.words):
         yield FileDeletion(path, folder=folder)
     for number, word in enumerate(command.words):
@@ -413,6 +431,7 @@ def _derive_other_events(
     `stdin` is its known input.
     """
     yield from _derive_find_events(strip_command_wrappers(words))
+    yield from _derive_xargs_events(strip_command_wrappers(words), stdin)
     words, patterns = _unwrap_command(words, stdin), list(patterns)
     if not words:
         return
@@ -442,8 +461,9 @@ def _derive_other_events(
         return
     elif name in _PROGRAM_RUNNERS:
         yield PossibleChange("", named=find_names_in_program(words, stdin))
-    elif name == "gh" and not _GH_WRITING_WORDS.isdisjoint(words):
-        yield PossibleChange("")
+    elif name == "gh":
+        if not _is_reading_gh(words):
+            yield PossibleChange("")
     elif (written := find_written_files(words)) is not None:
         yield from _touch_likely_files(written)
         if name not in READ_ONLY_COMMANDS:
@@ -452,14 +472,61 @@ def _derive_other_events(
         yield from _touch_possible_files(words)
 
 
+def _is_reading_gh(words: CommandWords) -> bool:
+    """Return whether a command of `gh` changes no file of the folder."""
+    verbs = [
+        word
+        for before, word in pairwise(words)
+        if word and not word.startswith("-") and before not in ("-R", "--repo")
+    ][:2]
+    options = _list_options(words)
+    if options & _GH_WRITING_OPTIONS or ("merge" in verbs and "-d" in options):
+        return False
+    is_reading = _GH_WRITING_VERBS.isdisjoint(verbs) and not _GH_READING_VERBS.isdisjoint(verbs)
+    return is_reading or not verbs
+
+
 def _derive_find_events(words: CommandWords) -> Iterator[FileAction]:
     """Yield the possible changes of a `find` that deletes or lists files, or runs two commands."""
     if words[:1] != ["find"]:
         return
-    if find_written_files(words) is not None:
-        yield from _touch_likely_files(_list_operands(words))
+    inner = unwrap_xargs_or_find(words)
+    runs_writer = inner != list(words) and _may_write_given_files(inner)
+    if find_written_files(words) is not None or runs_writer:
+        names = [value for option, value in pairwise(words) if value and option == "-name"]
+        if None in words or not _FIND_WORDS_BESIDES_NAMES.isdisjoint(words):
+            names = []
+        yield from _touch_likely_files(_list_operands(words), names)
+        if not names:
+            yield PossibleChange("", folder=True)
     if sum(word is not None and word.startswith(("-exec", "-ok")) for word in words) > 1:
         yield PossibleChange("")
+
+
+def _derive_xargs_events(words: CommandWords, stdin: str | None) -> Iterator[FileAction]:
+    """Yield a possible change of any file if `xargs` removes or writes files with unknown names."""
+    if words[:1] != ["xargs"] or stdin is not None:
+        return
+    inner = strip_command_wrappers(unwrap_xargs_or_find(words))
+    name = posixpath.basename(inner[0] or "") if inner else ""
+    if name in _EVENT_DERIVERS or name in _FILE_CHANGING_COMMANDS or name == "tee":
+        yield PossibleChange("", folder=True)
+
+
+def _may_write_given_files(words: CommandWords) -> bool:
+    """Return whether a command that another one runs may write the files that it is given.
+
+    Formatters and editors such as `sed -i` are left out: they have changes of their own.
+    """
+    words = strip_command_wrappers(words)
+    if not words or words[0] is None:
+        return len(words) > 1
+    name = posixpath.basename(words[0])
+    words = [name, *words[1:]]
+    if find_in_place_files(words) is not None or is_writing_formatter(words) is not None:
+        return False
+    reads = is_read_only_command(words) or name in READ_ONLY_COMMANDS
+    return not reads or name == "tee" or find_written_files(words) is not None
 
 
 def _derive_rewrites(words: CommandWords, patterns: Sequence[str]) -> Iterator[FileAction]:
@@ -525,7 +592,13 @@ def _touch_command_targets(
     """Yield likely changes of the files that `rm`, `mv` or `cp` names; `cp` keeps its sources."""
     files = _list_operands(words)
     if words[0] == "cp":
-        files = [] if words[-1] is None else files[-1:]
+        # The target may be a folder: then it has a file with the name of each source.
+        sources, files = (files, []) if words[-1] is None else (files[:-1], files[-1:])
+        names = [posixpath.basename(source) for source in sources]
+        if not files or not _list_options(words) <= _PLAIN_MOVE_OPTIONS:
+            yield from (PossibleChange(source, likely=True, elsewhere=True) for source in sources)
+        elif not posixpath.splitext(files[0])[1]:
+            files += [posixpath.join(files[0], name) for name in names]
     yield from _touch_likely_files(files, patterns)
 
 

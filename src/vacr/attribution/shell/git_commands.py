@@ -16,8 +16,9 @@ a command that surely succeeded and has no unknown words; otherwise files may ha
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
+from vacr.attribution.shell.command_outputs import find_output_files, is_abbreviation
 from vacr.attribution.shell.parser import ShellCommand
 from vacr.edits import (
     FileAction,
@@ -42,10 +43,15 @@ _VERBS_THAT_KEEP_STATE = ("mv", "rm", "clean", "apply", "worktree")
 _OPTIONS_WITH_VALUE = frozenset(
     ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"]
 )
-_OUTPUT_OPTIONS = ("--output",)
-_FILE_OPTIONS = ("-f", "--file")
 _DRY_RUN_OPTIONS = ("-n", "--dry-run")
 _QUIET_OPTIONS = ("-q", "--quiet")
+
+_HARMLESS_SETTING = re.compile(
+    r"(?!alias\.|core\.)|core\.(?:quotepath|autocrlf|eol|safecrlf|filemode|ignorecase|abbrev"
+    r"|longpaths|precomposeunicode|commentchar|preloadindex|untrackedcache)(?:=|$)"
+    r"|core\.(?:pager|editor|fsmonitor|hookspath)=(?:cat|true|false|:|/dev/null)?$"
+)
+_PAGER_OPTION = re.compile(r"-[^\W_ABCefmO]*O")
 
 # What hooks of a commit print after they rewrote files.
 _HOOK_CHANGE = re.compile(r"files were modified by this hook|Applying modifications from tasks")
@@ -58,7 +64,12 @@ _PATCH_OPTIONS = frozenset(["-p", "-u", "--patch", "--cc"])
 _DIFF_PRINTING_VERB_NAMES = "format-patch range-diff reflog am apply diff-tree diff-index"
 _DIFF_PRINTING_VERBS = frozenset(_DIFF_PRINTING_VERB_NAMES.split())
 
+# With other options, the effects of these verbs are not certain.
+_PLAIN_MV_OPTIONS = frozenset(["-f", "-v", "--force", "--verbose"])
+_PLAIN_RM_OPTIONS = frozenset(["-f", "-q", "-r", "--cached", "--force", "--quiet"])
+_PLAIN_RESET_OPTIONS = frozenset(["-q", "--quiet", "--soft", "--mixed", "-N"])
 _PLAIN_CHECKOUT_WORDS = {"HEAD", "-q", "-f", "--quiet"}
+_INDEX_OPTIONS = frozenset(["--staged", "-S", "-q", "--quiet", "--source=HEAD"])
 _PLAIN_RESTORE_OPTIONS = {"--", "-q", "--quiet", "--worktree", "-W", "--source=HEAD"}
 _PLAIN_STASH_PUSH_OPTIONS = ("--", "-q", "--quiet", "-u", "--include-untracked")
 _PLAIN_STASH_POP_WORDS = {"-q", "--quiet", "--index", "stash@{0}", "0"}
@@ -109,6 +120,8 @@ def derive_git_events(
     """
     _, words = parse_git_arguments(command.words)
     verb = words[0] if words else None
+    if _may_run_program(command.words, words):
+        yield PossibleChange("", folder=True)
     if verb in _READ_ONLY_VERBS:
         yield from _derive_written_files(str(verb), words[1:])
         return
@@ -131,12 +144,36 @@ def derive_git_events(
 
 def _derive_written_files(verb: str, rest: Sequence[str | None]) -> Iterator[FileAction]:
     """Yield the file that `git diff --output FILE` or `git config --file FILE` writes, if any."""
-    options = _FILE_OPTIONS if verb == "config" else _OUTPUT_OPTIONS
     for option, value in pairwise([*rest, None]):
-        name, sign, joined = (option or "").partition("=")
-        if name in options:
-            path = joined if sign else value
+        _, sign, joined = (option or "").partition("=")
+        path = joined if sign else value
+        if verb != "config":
+            names_file = is_abbreviation(option or "", "--output")
+        elif option and option.startswith("-f"):
+            names_file, path = True, option[2:] or value
+        else:
+            names_file = is_abbreviation(option or "", "--file")
+        if names_file:
             yield PossibleChange(path or "", likely=bool(path))
+
+
+def _may_run_program(words: Sequence[str | None], rest: Sequence[str | None]) -> bool:
+    """Return whether a setting or an option makes git run another program.
+
+    `words` begin with `git`, `rest` are those from the verb on.
+    """
+    settings = [
+        (value or "").lower()
+        for option, value in pairwise(words[: len(words) - len(rest)])
+        if option == "-c"
+    ]
+    if any(value.startswith(("alias.", "core.")) for value in settings):
+        return not all(map(_HARMLESS_SETTING.match, settings))
+    return rest[:1] == ["grep"] and any(
+        _PAGER_OPTION.match(word) or is_abbreviation(word, "--open-files-in-pager")
+        for word in takewhile(lambda word: word != "--", rest[1:])
+        if word
+    )
 
 
 # --- certain effects ---
@@ -159,7 +196,7 @@ def _derive_certain_events(verb: str, rest: Sequence[str]) -> Iterator[FileActio
         case "reset":
             if set(rest) <= {"--hard", "HEAD", "-q"} and "--hard" in rest:
                 yield Revert(".", everything=True)
-            elif "--hard" not in rest and "--merge" not in rest and "--keep" not in rest:
+            elif _list_options(rest) <= _PLAIN_RESET_OPTIONS:
                 yield GitStateChange(".")
 
 
@@ -168,18 +205,31 @@ def _list_operands(rest: Sequence[str]) -> list[str]:
     return [word for word in rest if word != "--" and not word.startswith("-")]
 
 
+def _list_options(rest: Sequence[str]) -> set[str]:
+    """Return the options among the words after a verb: `-rf` becomes `-r` and `-f`."""
+    options: set[str] = set()
+    for word in rest:
+        if word == "--":
+            break
+        if word.startswith("--"):
+            options.add(word)
+        elif word.startswith("-"):
+            options |= {"-" + letter for letter in word[1:]}
+    return options
+
+
 def _is_dry_run(rest: Sequence[str]) -> bool:
     """Return whether `-n` or `--dry-run` is among the words."""
     return any(word in _DRY_RUN_OPTIONS for word in rest)
 
 
 def _derive_mv_events(rest: Sequence[str]) -> Iterator[FileAction]:
-    """Yield the effects of `git mv SOURCE… TARGET`, unless it is a dry run.
+    """Yield the effects of `git mv SOURCE… TARGET`; none with options such as `--dry-run`.
 
     `rest` are the words after `mv`.
     """
     files = _list_operands(rest)
-    if not files[1:] or _is_dry_run(rest):
+    if not files[1:] or not _list_options(rest) <= _PLAIN_MV_OPTIONS:
         return
     *sources, target = files
     into_folder = len(sources) > 1 or target.endswith("/") or target == "."
@@ -190,19 +240,16 @@ def _derive_mv_events(rest: Sequence[str]) -> Iterator[FileAction]:
 
 
 def _derive_rm_events(rest: Sequence[str]) -> Iterator[FileAction]:
-    """Yield the effects of `git rm PATH…`, unless it is a dry run.
+    """Yield the effects of `git rm PATH…`; none with options such as `--dry-run`.
 
     `rest` are the words after `rm`. With `--cached`, no file is deleted.
     """
-    if _is_dry_run(rest):
+    options = _list_options(rest)
+    if not options <= _PLAIN_RM_OPTIONS:
         return
-    if "--cached" not in rest:
-        short_options = [
-            word for word in rest if word.startswith("-") and not word.startswith("--")
-        ]
-        recursive = any("r" in option for option in short_options)
+    if "--cached" not in options:
         for path in _list_operands(rest):
-            yield FileDeletion(path, folder=recursive, pattern="*" in path)
+            yield FileDeletion(path, folder="-r" in options, pattern="*" in path)
     yield GitStateChange(".")
 
 
@@ -240,7 +287,8 @@ def _restores_only_index(rest: Sequence[str]) -> bool:
 
     `rest` are the words after `restore`.
     """
-    return "--staged" in rest and "--worktree" not in rest
+    options = _list_options(rest)
+    return bool(options & {"--staged", "-S"}) and options <= _INDEX_OPTIONS
 
 
 # --- possible effects ---
@@ -252,7 +300,12 @@ def _derive_possible_events(verb: str | None, rest: Sequence[str]) -> Iterator[F
     `rest` are the words after the verb, with an empty text for an unknown one.
     """
     yield PossibleChange("")
+    yield from (PossibleChange(path, likely=True) for path in find_output_files(rest))
     yield from _derive_possible_reverts(verb, rest)
+    if verb == "checkout-index":
+        if not {"-a", "--all", "--stdin"}.isdisjoint(rest):
+            yield PossibleChange("", folder=True)
+        yield from (PossibleChange(path, likely=True) for path in _list_operands(rest))
     if verb == "clean" and not _is_dry_run(rest):
         yield Revert(".", new=True)
     if verb not in _VERBS_THAT_KEEP_STATE:
@@ -264,14 +317,18 @@ def _derive_possible_reverts(verb: str | None, rest: Sequence[str]) -> Iterator[
 
     `rest` are the words after the verb, with an empty text for an unknown one.
     """
-    if verb == "revert" or (verb == "reset" and "--hard" in rest):
+    resets_files = verb == "reset" and not _list_options(rest) <= _PLAIN_RESET_OPTIONS
+    if verb == "revert" or resets_files:
         yield GitStateChange(".")
         yield Revert(".", everything=True)
         return
     makes_branch = bool({"-b", "-B", "--orphan"} & set(rest))
     checks_out = verb == "checkout" and not makes_branch
     restores = verb == "restore" and not _restores_only_index(rest)
-    if checks_out or restores:
+    plain_options = {"mv": _PLAIN_MV_OPTIONS, "rm": _PLAIN_RM_OPTIONS}.get(verb or "")
+    removes = plain_options is not None and not _list_options(rest) <= plain_options
+    removes = removes and not _is_dry_run(rest)
+    if checks_out or restores or removes:
         for path in _list_operands(rest[rest.index("--") :] if "--" in rest else rest):
             yield PossibleChange(path, likely=True, pattern=True)
 

@@ -18,8 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-CommandWords = Sequence[str | None]
-"""The words of a command, `None` where only the shell knows the value."""
+from vacr.attribution.shell.command_outputs import CommandWords
 
 # Commands that change no file of a project, except with some options and programs.
 _READ_ONLY_NAMES = """

@@ -16,9 +16,9 @@ files unchanged has rewritten none.
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
 
-from vacr.attribution.shell.read_only import RTK_READING_VERBS, CommandWords
+from vacr.attribution.shell.command_outputs import CommandWords, is_abbreviation
+from vacr.attribution.shell.read_only import RTK_READING_VERBS
 from vacr.edits import PossibleChange
 
 # Words that make a formatter write; one of them is enough. A formatter without such words writes,
@@ -155,7 +155,7 @@ _WRAPPER_VERBS = {
 _XARGS_VALUE_OPTION_NAMES = "-I -n -P -L -d -E -s --max-args --max-procs --delimiter --replace"
 _XARGS_VALUE_OPTIONS = frozenset(_XARGS_VALUE_OPTION_NAMES.split())
 _FIND_EXEC_OPTIONS = {
-    "find": ("-exec", "-execdir", "-ok"),
+    "find": ("-exec", "-execdir", "-ok", "-okdir"),
     "fd": ("-x", "-X", "--exec", "--exec-batch"),
 }
 
@@ -196,33 +196,6 @@ _FILE_WRITING_CODE = re.compile(
     r"write|unlink|remove|rename|rmtree|rmSync|copy|move|truncate|dump\(|save|inplace|system\("
     r"|subprocess|exec|open\([^)\n]{0,200}[\"'][rbt]*[wax+]"
 )
-# Options that make a command write, which otherwise only reads.
-_WRITING_OPTIONS = {
-    "ast-grep": ("-U", "--update-all", "-i", "--interactive"),
-    "cloc": ("--out", "--report-file"),
-    "find": ("-delete", "-fls", "-fprint"),
-    "history": ("-a", "-w"),
-    "less": ("-O", "-o", "--LOG-FILE", "--log-file"),
-    "plutil": ("-convert", "-replace", "-insert", "-remove", "-create", "-o"),
-    "scc": ("-o", "--output"),
-    "sg": ("-U", "--update-all", "-i", "--interactive"),
-    "sips": ("-s", "-z", "-Z", "-r", "-o", "--out"),
-    "sort": ("-o", "--output"),
-    "tree": ("-o",),
-    "xmllint": ("--output", "-o"),
-    "yq": ("-i", "--inplace"),
-}
-_DEFAULT_WRITING_OPTIONS = ("--in-place",)
-# Of these commands, letters such as `-uo` stand for several options.
-_JOINS_OPTIONS = frozenset(["less", "scc", "sort", "tree", "yq"])
-# The second file of these commands is their output.
-_SECOND_FILE_IS_OUTPUT = frozenset(["uniq", "xxd"])
-_OUTPUT_OPTION_NAMES = "-o -O --out --outfile --output --output-document --output-file"
-_OUTPUT_OPTIONS = frozenset(_OUTPUT_OPTION_NAMES.split())
-_OUTPUT_PATH = re.compile(r"[^:=\s]*(?:/|\.[A-Za-z0-9]+$)[^:=\s]*(?<!/)")
-_AWK_NAMES = frozenset(["awk", "gawk", "mawk", "nawk"])
-_WRITING_AWK_PROGRAM = re.compile(r"\bprintf?\b[^;}\n]*>|\bsystem *\(|\| *[\"&]")
-_WRITING_SED_PROGRAM = re.compile(r"(?:^|[;{}!/$\d\n])\s*[wW] +[^\s;}]|[/|#,][gpIi\d]*w +[^\s;}]")
 _PATH_PART = re.compile(r"[^\s'\"`/\\:=,;()<>|&{}\[\]$]+")
 _NON_WILDCARD = re.compile(r"[^*?.]")
 
@@ -427,10 +400,11 @@ def find_in_place_files(words: CommandWords) -> list[str] | None:
     # In `-pie`, the letters after `e` are no longer options.
     in_place = any("i" in option.partition("e")[0] for option in short_options)
     if name in ("sed", "gsed"):
-        if not in_place and not any(option.startswith("--in-place") for option in options):
+        in_place = in_place or any("I" in option.partition("e")[0] for option in short_options)
+        if not in_place and not any(is_abbreviation(option, "--in-place") for option in options):
             return None
         has_script_option = any(
-            option in ("-e", "-f") or option.startswith("--expression") for option in options
+            option in ("-e", "-f") or is_abbreviation(option, "--expression") for option in options
         )
         return files if has_script_option else files[1:]
     if name in ("perl", "ruby") and in_place:
@@ -438,46 +412,6 @@ def find_in_place_files(words: CommandWords) -> list[str] | None:
     if name in ("gawk", "awk") and "inplace" in files:
         return files[1:]
     return None
-
-
-def find_written_files(words: CommandWords) -> list[str] | None:
-    """Return the files that a command may write which usually only reads, as with `sort -o`.
-
-    Return `None` if it only reads, and all its operands if they do not show which file it is.
-    """
-    name = words[0] or "" if words else ""
-    arguments = [word for word in words[1:] if word]
-    operands = [word for word in arguments if not word.startswith("-") and not word.isdigit()]
-    if name in _SECOND_FILE_IS_OUTPUT:
-        return operands[1:] or None
-    if name in _AWK_NAMES:
-        return operands if any(map(_WRITING_AWK_PROGRAM.search, arguments)) else None
-    if name in ("sed", "gsed"):
-        return operands if any(map(_WRITING_SED_PROGRAM.search, arguments)) else None
-    outputs = find_output_files(words)
-    options = _WRITING_OPTIONS.get(name, _DEFAULT_WRITING_OPTIONS)
-    if any(word.startswith(options) for word in arguments):
-        return operands + [file for file in outputs if file not in operands]
-    if name not in _WRITING_OPTIONS and any(word.startswith("--output") for word in arguments):
-        return outputs or None  # A word that is not a path is a format, as in `--output json`.
-    letters = {option[1] for option in options if not option.startswith("--")}
-    if name in _JOINS_OPTIONS and any(
-        word.startswith("-") and not word.startswith("--") and not letters.isdisjoint(word[1:])
-        for word in arguments
-    ):
-        return operands
-    return None
-
-
-def find_output_files(words: CommandWords) -> list[str]:
-    """Return the files that options such as `-o FILE` and `--output=FILE` name."""
-    files = []
-    for option, value in pairwise([*words, None]):
-        name, sign, joined = (option or "").partition("=")
-        found = joined if sign else value
-        if name in _OUTPUT_OPTIONS and found and _OUTPUT_PATH.fullmatch(found):
-            files.append(found)
-    return files
 
 
 def can_rewrite_unnamed_files(text: str) -> bool:

@@ -77,7 +77,7 @@ _GREP_VALUE_OPTIONS = frozenset(_GREP_VALUE_OPTION_NAMES.split())
 
 _DIFF_ARGUMENT = re.compile(
     r"--|HEAD(?:[~^]\d*)?|--no-color|--color(?:=\w+)?|-U\d+|--unified=\d+|--no-ext-diff"
-    r"|--minimal|--patience|-p"
+    r"|--minimal|--patience|-p|--cached|--staged"
 )
 # With a colon it would be a file in a commit, with two dots a range of commits.
 _FILE_ARGUMENT = re.compile(r"(?!.*\.\.|-)(?:[A-Za-z]:[\\/])?[^:]+(?:\.[A-Za-z]\w*|/)")
@@ -269,6 +269,8 @@ class GitReportView:
 
     diff: bool
     count: int | None = None
+    staged: bool = False
+    """Whether the new side of the diff is git's index."""
 
     def derive_events(self, lines: Sequence[str]) -> Iterator[FileAction]:
         """Yield the diffs or the renames that the printed lines show."""
@@ -277,8 +279,9 @@ class GitReportView:
             text = "\n".join(plain)
             blobs = parse_new_blobs(text)
             for path, hunks in parse_unified_diff(text):
-                if path is not None:
-                    yield ObservedDiff(path, hunks, blobs.get(path, ""))
+                blob = blobs.get(path or "", "")
+                if path is not None and (blob or not self.staged):
+                    yield ObservedDiff(path, hunks, blob, self.staged)
             return
         for line in plain:
             renamed = _RENAME_LINE.match(line)
@@ -625,11 +628,12 @@ def _parse_grep_options(rest: Sequence[str]) -> tuple[set[str], list[str]] | Non
 
 
 def _build_git_view(words: Sequence[str]) -> OutputView | None:
-    """Return the view of `git status`, or of a diff whose new side is the work tree, else `None`.
+    """Return the view of `git status`, or of a diff whose new side is not a commit, else `None`.
 
-    `git show HEAD:file`, `git cat-file` and a diff of two commits show committed content. The file
-    may differ from it in any line, and its content before the session comes from the first look at
-    it or from a base. So they prove nothing.
+    The new side of a diff is the work tree, or with `--cached` the index. `git show HEAD:file`,
+    `git cat-file` and a diff of two commits show committed content. The file may differ from it in
+    any line, and its content before the session comes from the first look at it or from a base. So
+    they prove nothing.
     """
     _, rest = parse_git_arguments(words)
     if rest[:1] == ["status"]:
@@ -641,10 +645,11 @@ def _build_git_view(words: Sequence[str]) -> OutputView | None:
         shows_file = [word for word in rest[2:-1] if word != "--"] == ["/dev/null"]
         return GitReportView(diff=True) if shows_file else None
     before_paths = rest[1 : rest.index("--")] if "--" in rest else rest[1:]
+    staged = bool({"--cached", "--staged"} & set(before_paths))
     for word in before_paths:
         if not word or not (_DIFF_ARGUMENT.fullmatch(word) or _FILE_ARGUMENT.fullmatch(word)):
             return None
-    return GitReportView(diff=True)
+    return GitReportView(diff=True, staged=staged)
 
 
 _VIEW_BUILDERS: dict[str, Callable[[Sequence[str]], OutputView | None]] = {

@@ -1,0 +1,262 @@
+"""Versions of files, with the times when their lines were written.
+
+A line is usually as old as the commit that added it. A line that the commit only moved or
+re-indented is older: it was in the parent, and `git blame` of the parent finds the commit that
+added it there. That commit may have moved it too, so claimed lines are followed until a commit
+really added them.
+
+    >>> from vacr.blame.dated_versions import make_version
+    >>> version = make_version("total.py", b"one\\ntwo\\n", frozenset({2}), ())
+    >>> version.added, version.line_times
+    (frozenset({2}), {})
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+from vacr.blame.additions import (
+    FileAdditions,
+    list_commit_additions,
+    list_parents,
+)
+from vacr.blame.blocks import FileVersion, MovedLine, TextLines
+from vacr.blame.commit_diff import read_changed_files
+from vacr.blame.git import CommitTimes, Repository
+from vacr.blame.git_blame import BlameSelection, LineOrigin, run_git_blame
+from vacr.blame.join import BlameByLine
+from vacr.blame.moves import ChangedLines, find_moved_lines
+from vacr.edits import decode_file_text, split_keeping_ends
+from vacr.errors import UnreadableInput
+
+# Like git, a file with a NUL among these first bytes counts as binary.
+_BINARY_PROBE_SIZE = 8000
+
+VersionKey = tuple[str, str]
+"""A commit, and the path of the file in it."""
+
+
+def date_moved_lines(
+    versions: Sequence[FileVersion],
+    changes: Sequence[ChangedLines],
+    old_paths: Sequence[str],
+    parent: str,
+    times: CommitTimes,
+) -> None:
+    """Set the times of lines that a commit only moved to those of its parent.
+
+    `changes` has the change of each version, in the same order. After them, it may have changes of
+    other files that the lines came from. `old_paths` are the paths of all these before the commit.
+    """
+    for version, moved in zip(versions, find_moved_lines(changes), strict=False):
+        version.line_times = {**version.line_times, **dict.fromkeys(moved, times)}
+        version.moved = {
+            **version.moved,
+            **{
+                number: MovedLine(parent, old_paths[source], origin)
+                for number, (source, origin) in moved.items()
+            },
+        }
+
+
+def date_by_origins(
+    repository: Repository, versions: Iterable[FileVersion], blames: Iterable[BlameByLine]
+) -> bool:
+    """Set the times of claimed lines that were moved to those of the commit that added them.
+
+    The parent of a commit that moved a line may be much newer than the line. A line that the commit
+    found by `git blame` only moved too counts as moved from there. Return whether any line got a
+    new time or place.
+    """
+    wanted = [
+        (version, version.moved.keys() & blame.keys())
+        for version, blame in zip(versions, blames, strict=True)
+    ]
+    places = {version.moved[number] for version, numbers in wanted for number in numbers}
+    origins = _find_origins(repository, places)
+    times = read_line_times(repository, {origin.commit for origin in origins.values()})
+    earlier = _find_earlier_places(repository, {origin[:2] for origin in origins.values()})
+    is_changed = False
+    for version, numbers in wanted:
+        line_times, moved = dict(version.line_times), dict(version.moved)
+        for number in numbers:
+            origin = origins.get(moved.pop(number))
+            if origin is None:  # The line keeps the time of the parent.
+                continue
+            is_changed |= line_times.get(number) != times[origin.commit]
+            line_times[number] = times[origin.commit]
+            if old_place := earlier.get(origin[:2], {}).get(origin.number):
+                moved[number] = old_place
+                is_changed = True
+        version.line_times, version.moved = line_times, moved
+    return is_changed
+
+
+def _find_origins(
+    repository: Repository, places: Iterable[MovedLine]
+) -> dict[MovedLine, LineOrigin]:
+    """Return where `git blame` finds each line, by its place in the parent of a commit."""
+    numbers: dict[tuple[str, str], list[int]] = {}
+    for place in places:
+        numbers.setdefault((place.parent, place.path), []).append(place.number)
+    origins = {}
+    for (parent, path), own in numbers.items():
+        ranges = tuple(f"{first},{last}" for first, last in _list_runs(own))
+        for line in run_git_blame(repository, path, BlameSelection(parent, ranges=ranges)).lines:
+            origins[MovedLine(parent, path, line.line)] = line
+    return origins
+
+
+def date_lines_of_other_files(
+    repository: Repository, versions: Mapping[VersionKey, FileVersion]
+) -> bool:
+    """Set the times of lines that commits moved from other files into versions of a file.
+
+    Return whether any line got a new time.
+    """
+    commits = list(dict.fromkeys(commit for commit, _ in versions))
+    parents = {
+        commit: own[0] for commit, own in list_parents(repository, commits).items() if len(own) == 1
+    }
+    changes_by_commit = read_changed_files(repository, list(parents.items()), finds_renames=False)
+    several = [
+        commit for commit, changes in zip(parents, changes_by_commit, strict=True) if changes[1:]
+    ]
+    times = repository.read_commit_times({parents[commit] for commit in several})
+    is_changed = False
+    for commit, files in _list_readable_additions(repository, several):
+        for version in (versions[key] for key in versions if key[0] == commit):
+            before, parent = version.line_times, parents[commit]
+            _date_lines_by_changes(version, files, parent, times[parent])
+            is_changed = is_changed or version.line_times != before
+    return is_changed
+
+
+def _find_earlier_places(
+    repository: Repository, keys: Collection[VersionKey]
+) -> dict[VersionKey, Mapping[int, MovedLine]]:
+    """Return where the lines were that commits only moved into files, by their numbers now."""
+    parents = list_parents(repository, sorted({commit for commit, _ in keys}))
+    times = repository.read_commit_times(parents)
+    places = {}
+    moving = [commit for commit, own in parents.items() if len(own) == 1]
+    for commit, files in _list_readable_additions(repository, moving):
+        for file in files:
+            if (commit, file.path) not in keys or not file.hunks:
+                continue
+            version = read_version(repository, file, times[commit])
+            if version is not None:
+                _date_lines_by_changes(version, files, parents[commit][0], times[commit])
+                places[commit, file.path] = version.moved
+    return places
+
+
+def _date_lines_by_changes(
+    version: FileVersion, files: Iterable[FileAdditions], parent: str, times: CommitTimes
+) -> None:
+    """Set the times of lines that a commit moved into a version; `files` are all that it changed.
+
+    `times` are those of the parent.
+    """
+    own = [file for file in files if file.path == version.path and file.hunks]
+    others = [
+        file
+        for file in files
+        if file.path != version.path and any(removed for _, removed, _, _ in file.hunks)
+    ]
+    changes = [read_change(file, version) for file in own]
+    changes += [read_removed_lines(file) for file in others]
+    old_paths = [file.before or file.path for file in (*own, *others)]
+    date_moved_lines([version] * len(own), changes, old_paths, parent, times)
+
+
+def _list_readable_additions(
+    repository: Repository, commits: Sequence[str]
+) -> Iterator[tuple[str, list[FileAdditions]]]:
+    """Yield the files that each commit changed; leave out commits with missing objects."""
+    if not commits:
+        return
+    try:
+        yield from list_commit_additions(repository, commits).items()
+    except UnreadableInput:  # A partial clone lacks other files of these commits.
+        for commit in commits if len(commits) > 1 else ():
+            yield from _list_readable_additions(repository, [commit])
+
+
+def _list_runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """Return the first and the last number of each run of consecutive numbers."""
+    runs: list[tuple[int, int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1] = runs[-1][0], number
+        else:
+            runs.append((number, number))
+    return runs
+
+
+def read_line_times(repository: Repository, commits: Collection[str]) -> dict[str, CommitTimes]:
+    """Return the times of the lines that commits added.
+
+    The first commit of a shallow clone seems to add all lines. They may be older than any call.
+    """
+    times = repository.read_commit_times(commits)
+    cut = repository.list_shallow_commits() & times.keys()
+    return {**times, **dict.fromkeys(cut, CommitTimes(authored=0, committed=0))}
+
+
+def list_files_with_removals(files: Iterable[FileAdditions]) -> list[FileAdditions]:
+    """Return the files that only lost lines or were deleted; the lines may be moved away."""
+    return [file for file in files if file.is_file and file.hunks and not file.lines]
+
+
+def read_removed_lines(file: FileAdditions) -> ChangedLines:
+    """Return the lines that a commit removed from a file, without those that it added."""
+    hunks = [(first, count, 0, 0) for first, count, _, _ in file.hunks]
+    return ChangedLines(_decode_removed_lines(file), [], hunks)
+
+
+def read_change(file: FileAdditions, version: FileVersion) -> ChangedLines:
+    """Return the lines of a file before and after a commit; a new file has no lines before."""
+    if not file.old_blob.strip("0"):
+        return ChangedLines({}, version.bare, [(0, 0, number, 1) for number in file.lines])
+    return ChangedLines(_decode_removed_lines(file), version.bare, file.hunks)
+
+
+def _decode_removed_lines(file: FileAdditions) -> dict[int, str]:
+    """Return the lines that a commit removed from a file, by their numbers."""
+    return {number: decode_file_text(line) for number, line in file.removed.items()}
+
+
+def read_version(
+    repository: Repository, file: FileAdditions, times: CommitTimes
+) -> FileVersion | None:
+    """Read a file of a commit; return `None` for a binary file, a link or a submodule."""
+    if not file.is_file:
+        return None
+    data = repository.read_blob(file.blob)
+    if is_binary(data):
+        return None
+    return make_version(file.path, data, file.lines, {file.before} - {""}, times)
+
+
+def make_version(
+    path: str,
+    data: bytes,
+    added: frozenset[int],
+    names: Collection[str],
+    times: CommitTimes | None = None,
+) -> FileVersion:
+    """Return the version of a file with these bytes; `added` are its added lines."""
+    digest = hashlib.sha256(data).hexdigest()
+    return FileVersion(path, TextLines(decode_file_text(data)), added, digest, names, times=times)
+
+
+def is_binary(data: bytes) -> bool:
+    """Return whether a file is not text, by the same rule as git."""
+    return b"\0" in data[:_BINARY_PROBE_SIZE]
+
+
+def decode_lines(data: bytes) -> list[str]:
+    """Return the lines of a file with their ends."""
+    return split_keeping_ends(decode_file_text(data))
