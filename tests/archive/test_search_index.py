@@ -5,6 +5,7 @@ import os
 import re
 import sqlite3
 import stat
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from tests.conftest import CORPUS, EXAMPLES
 from tests.discovery import homes
 from vacr.archive import (
     ConversationQuery,
+    LostIndex,
     SearchIndex,
     SearchQuery,
     SourceQuery,
@@ -29,13 +31,14 @@ from vacr.archive import (
     list_file_touches,
     list_sources,
     search_entries,
+    search_index,
     split_snippet,
     sum_totals,
     sum_usage,
 )
 from vacr.blame import ClaimIndex
 from vacr.errors import UnreadableInput, UsageError
-from vacr.files import find_index_file
+from vacr.files import find_index_file, index_database
 from vacr.record import walk_entries
 from vacr.viewer import build_rows
 from vacr.workflows import refresh_search_index
@@ -193,6 +196,21 @@ def test_secrets_are_in_no_row():
     assert rows.entries[1]["text"] == "fine"
 
 
+def test_prompt_of_a_secret_message_is_not_a_title():
+    record = make_record("the token is hunter2", "fine")
+    record["session"]["entries"][0]["vacr"] = {"speaker": "human", "prompt": "token hunter2"}
+    record["vacr"]["secrets"] = ["/session/entries/0/content"]
+    assert "hunter2" not in json.dumps(build_record_rows(record).record)
+
+
+def test_secret_entry_is_withheld_as_a_whole():
+    record = make_record("the token is hunter2", "fine")
+    record["vacr"]["secrets"] = ["/session/entries/0"]
+    rows = build_record_rows(record)
+    assert "hunter2" not in json.dumps([rows.record, rows.entries, rows.calls, rows.files])
+    assert rows.entries[1]["text"] == "fine"
+
+
 # --- search ---
 
 
@@ -240,6 +258,18 @@ def test_hits_are_newest_first_and_limited(index):
     assert (result.count, result.record_count) == (9, 1)
 
 
+def test_hits_of_each_conversation_begin_with_the_phrase(index):
+    add(index, make_record("no file of such a name", "no such file", "such a file? no"), path="/a")
+    add(index, make_record("no file, such a pity", session="s-2"), path="/b")
+    result = search(index, "no", "such", "file", limit_per_record=2)
+    assert [join_snippet(hit) for hit in result.hits] == [
+        "no such file",
+        "such a file? no",
+        "no file, such a pity",
+    ]
+    assert sorted(result.counts.values()) == [1, 3]
+
+
 def test_filters_narrow_a_search(index):
     add(index, read_example(), path="/a")
     add(index, read_example("codex-cli.jsonl"), path="/b")
@@ -260,6 +290,34 @@ def test_context_has_the_entries_around_a_hit(index):
     (hit,) = search(index, "two").hits
     around = list_context(index.connection, hit.record, hit.n, 1)
     assert [entry.text for entry in around] == ["one", "two", "three"]
+
+
+def test_words_of_the_host_in_a_prompt_are_its_own(index):
+    record = make_record()
+    reminder = "<system-reminder>The linter changed total.py.</system-reminder>"
+    content = f"Round the total.\n{reminder}"
+    marks = {"speaker": "human", "prompt": "Round the total."}
+    secret = {"speaker": "human", "prompt": "the password"}
+    record["session"]["entries"] = [
+        {"type": "user", "content": content, "vacr": marks},
+        {"type": "user", "content": "withheld", "vacr": secret},
+        {"type": "user", "content": "the linter", "vacr": {"speaker": "human"}},
+    ]
+    record["vacr"]["secrets"] = ["/session/entries/1/content"]
+    add(index, record)
+    speakers = {
+        words: [hit.speaker for hit in search(index, *words.split()).hits]
+        for words in ("round", "linter", "linter changed", "round linter")
+    }
+    assert speakers == {
+        "round": ["human"],
+        "linter": ["human", "host"],
+        "linter changed": ["host"],
+        "round linter": ["host"],
+    }
+    assert not index.connection.execute(
+        "SELECT 1 FROM entries WHERE prompt LIKE '%pass%'"
+    ).fetchall()
 
 
 def test_a_session_cannot_forge_the_marks_of_a_snippet(index):
@@ -444,13 +502,122 @@ def test_claims_and_rows_share_a_file_and_do_not_empty_each_other(state):
     index.close()
 
 
-def test_locked_index_is_not_to_be_deleted(index, state):
+def test_locked_index_is_not_to_be_deleted(state, monkeypatch):
+    monkeypatch.setattr(search_index, "_BUSY_SECONDS", 0.01)
     other = SearchIndex.open(state)
+    add_to = SearchIndex.open(state)
     with other.transaction(), pytest.raises(UnreadableInput, match="locked") as raised:
-        add(index, make_record("parrot"))
+        add(add_to, make_record("parrot"))
     other.close()
+    add_to.close()
     assert "try again" in raised.value.hint
     assert "Delete" not in raised.value.hint
+
+
+def test_source_that_another_builder_added_meanwhile_is_not_read_again(index, state, tmp_path):
+    text = (EXAMPLES / "claude-code.jsonl").read_text("utf-8")
+    for name in ("one", "two", "three"):
+        plant(tmp_path, text, name)
+    environment = {"HOME": str(tmp_path)}
+    other, reports = SearchIndex.open(state), []
+
+    def build_meanwhile(_done, _total):
+        if not reports:
+            reports.append(refresh_search_index(other, environment=environment))
+
+    report = refresh_search_index(index, environment=environment, progress=build_meanwhile)
+    other.close()
+    assert (reports[0].added, reports[0].failed) == (3, [])
+    assert (report.added, report.unchanged, report.failed) == (0, 3, [])
+    assert index.count_rows()["records"] == 3
+
+
+def take_over(state, monkeypatch):
+    """Use the index as another version of vacr does, and write a record."""
+    with monkeypatch.context() as patched, closing(sqlite3.connect(find_index_file(state))) as file:
+        patched.setattr(index_database, "_used_stamps", {})
+        patched.setattr(index_database, "_compute_stamp", lambda _schema: "another version")
+        with closing(SearchIndex.open(state)) as other:
+            add(other, make_record("newer"))
+        assert file.execute("SELECT count(*) FROM records").fetchone() == (1,)
+
+
+def test_index_that_another_version_took_over_is_left_to_it(index, state, monkeypatch):
+    add(index, make_record("older"))
+    claims = ClaimIndex.open(state)
+    take_over(state, monkeypatch)
+    with pytest.raises(UnreadableInput, match="another version of vacr has rebuilt it") as raised:
+        add(index, make_record("late"))
+    assert "start it again" in raised.value.hint
+    with pytest.raises(UnreadableInput, match="another version of vacr has rebuilt it"):
+        SearchIndex.open(state)
+    with closing(sqlite3.connect(find_index_file(state))) as file:
+        assert file.execute("SELECT count(*) FROM records").fetchone() == (1,)
+    assert claims.is_usable  # The other parts of the file keep their tables.
+    claims.close()
+    ClaimIndex.open(state).close()
+
+
+def test_index_of_an_older_version_is_built_again(state, monkeypatch):
+    SearchIndex.open(state).close()
+    take_over(state, monkeypatch)
+    monkeypatch.setattr(index_database, "_used_stamps", {})  # As in a new process.
+    with closing(SearchIndex.open(state)) as opened:
+        assert opened.is_empty
+
+
+def test_reader_sees_a_takeover_before_its_queries_or_not_at_all(index, state, monkeypatch):
+    add(index, make_record("older"))
+    reader = SearchIndex.open(state)
+    with reader.reading():
+        take_over(state, monkeypatch)
+        assert search(reader, "older").count == 1
+    reads = (lambda: reader.is_empty, reader.list_sources, lambda: reader.find_stamp("/a", ""))
+    for read in reads:
+        with pytest.raises(LostIndex, match="another version of vacr has rebuilt it") as raised:
+            read()
+        assert raised.value.is_taken_over
+    reader.close()
+
+
+def test_rows_that_were_emptied_and_taken_back_are_not_an_answer(index, state, monkeypatch):
+    add(index, make_record("older"))
+    take_over(state, monkeypatch)
+    with monkeypatch.context() as patched:
+        patched.setattr(index_database, "_used_stamps", {})  # As in a third process.
+        SearchIndex.open(state).close()
+    with pytest.raises(LostIndex), index.reading():
+        search(index, "older")
+
+
+def test_damage_inside_is_reported_once_and_the_file_made_anew(state):
+    with closing(SearchIndex.open(state)) as opened:
+        for number in range(40):
+            add(opened, make_record(f"parrot {number} " * 200), path=f"/{number}")
+    path = find_index_file(state)
+    content = path.read_bytes()
+    assert len(content) > 100_000
+    path.write_bytes(content[:20_000] + b"\xee" * 30_000 + content[50_000:])
+    with (
+        closing(SearchIndex.open(state)) as opened,
+        pytest.raises(LostIndex, match="malformed") as raised,
+        opened.reading(),
+    ):
+        opened.connection.execute("SELECT text FROM entries").fetchall()
+    assert not raised.value.is_taken_over
+    assert "Delete the file" in raised.value.hint
+    with closing(SearchIndex.open(state)) as opened:
+        assert opened.is_empty
+        add(opened, make_record("parrot"))
+        assert search(opened, "parrot").count == 1
+
+
+def test_query_that_fails_is_no_reason_to_delete_the_index(index):
+    add(index, make_record("parrot"))
+    with pytest.raises(UnreadableInput, match="cannot read the index") as raised, index.reading():
+        index.connection.execute("SELECT absent FROM records")
+    assert not isinstance(raised.value, LostIndex)
+    assert search(index, "parrot").count == 1
 
 
 def test_error_that_ends_the_transaction_is_the_one_reported(index):

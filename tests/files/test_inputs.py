@@ -1,5 +1,6 @@
 """Reading from disk under difficulties: permissions, pipes, growing files, links."""
 
+import errno
 import os
 import shutil
 import socket
@@ -12,7 +13,7 @@ import pytest
 from tests.conftest import EXAMPLES, FIXTURES
 from vacr.discovery.opening import read_sessions
 from vacr.errors import UnreadableInput
-from vacr.files.inputs import read_bytes
+from vacr.files.inputs import make_folder_error, read_bytes
 
 CLAUDE = EXAMPLES / "claude-code.jsonl"
 
@@ -128,3 +129,12 @@ def test_sub_agent_with_a_sub_agent_is_still_one(tmp_path):
     (tmp_path / "agent-e4f5a6b.jsonl").write_bytes(lines + progress + b"\n")
     (found,) = read_sessions(tmp_path / "agent-e4f5a6b.jsonl")
     assert found.reading.record["session"]["session-id"].endswith("/e4f5a6b")
+
+
+def test_folder_error_names_the_folder_that_refused(tmp_path):
+    denied = PermissionError(errno.EACCES, "Permission denied")
+    error = make_folder_error(tmp_path / "a" / "b", denied, "Choose another.")
+    assert error.message == f"cannot be created: no permission to write in {tmp_path}"
+    assert (error.where, error.hint) == (str(tmp_path / "a" / "b"), "Choose another.")
+    error = make_folder_error(tmp_path, denied, "Choose another.")
+    assert error.message == f"cannot be written: no permission to write in {tmp_path}"

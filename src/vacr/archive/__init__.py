@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from vacr.archive.record_rows import build_record_rows as build_record_rows
     from vacr.archive.search_index import TABLES as TABLES
     from vacr.archive.search_index import VIEW_COLUMNS as VIEW_COLUMNS
+    from vacr.archive.search_index import LostIndex as LostIndex
     from vacr.archive.search_index import SearchIndex as SearchIndex
     from vacr.archive.search_index import SourceVersion as SourceVersion
     from vacr.archive.searching import ContextEntry as ContextEntry
@@ -82,6 +83,7 @@ __getattr__, __dir__, __all__ = export_lazily(
         "search_index": (
             "TABLES",
             "VIEW_COLUMNS",
+            "LostIndex",
             "SearchIndex",
             "SourceVersion",
         ),

@@ -55,6 +55,7 @@ from vacr.viewer import (
 
 _READ_EFFECTS = frozenset((ToolEffect.READ, ToolEffect.READ_MANY))
 _WITHHELD = ""
+_WITHHELD_ENTRY = {"type": "system-event", "event-type": "withheld"}
 _UNKNOWN_DAY = ""
 _UNKNOWN_MODEL = "unknown"
 _QUARTER_MS = 15 * 60 * 1000
@@ -135,13 +136,19 @@ def _build_record(record: JsonObject, totals: Totals) -> dict[str, Any]:
 
 
 def _build_entry(number: int, row: Row) -> dict[str, Any]:
-    """Return the row of a step, with all its text."""
+    """Return the row of a step, with all its text.
+
+    `prompt` has the words of the person in a message that has text of the host as well. Words that
+    are not in the text are left out: the text may lack secrets.
+    """
+    text = "\n".join(_list_texts(row))
     return {
         "n": number,
         "place": row.place,
         "kind": row.kind,
         "speaker": row.speaker,
         "is_prompt": row.is_prompt,
+        "prompt": row.prompt if row.prompt in text else "",
         "time_ms": _get_milliseconds(row.time),
         "model": row.model,
         "sub_agent": row.agent,
@@ -149,7 +156,7 @@ def _build_entry(number: int, row: Row) -> dict[str, Any]:
         "is_error": row.is_error,
         "is_copy": row.is_inherited or row.is_repeated,
         "summary": row.summary,
-        "text": "\n".join(_list_texts(row)),
+        "text": text,
     }
 
 
@@ -294,27 +301,39 @@ def _get_milliseconds(stamp: Any) -> int | None:
 
 
 def _withhold_secrets(record: JsonObject) -> JsonObject:
-    """Return the record with an empty text at each pointer in `vacr.secrets`; copy what changes."""
+    """Return the record with an empty text at each pointer in `vacr.secrets`; copy what changes.
+
+    A prompt that vacr took from an entry with a secret is withheld, too. An event stands for an
+    entry that is secret as a whole.
+    """
     marks = record.get("vacr")
     pointers = marks.get("secrets") if isinstance(marks, dict) else None
     for pointer in pointers if isinstance(pointers, list) else ():
         if isinstance(pointer, str) and pointer.startswith("/"):
             names = [name.replace("~1", "/").replace("~0", "~") for name in pointer[1:].split("/")]
-            record = _replace_value(record, names)
+            match names:
+                case ["session", "entries", _]:
+                    record = _replace_value(record, names, _WITHHELD_ENTRY)
+                case ["session", "entries", number, *_]:
+                    prompt = ["session", "entries", number, "vacr", "prompt"]
+                    record = _replace_value(record, prompt, _WITHHELD)
+                    record = _replace_value(record, names, _WITHHELD)
+                case _:
+                    record = _replace_value(record, names, _WITHHELD)
     return record
 
 
-def _replace_value(value: Any, names: list[str]) -> Any:
-    """Return a copy of a value, with an empty text for the member at the end of a path of names.
+def _replace_value(value: Any, names: list[str], new: Any) -> Any:
+    """Return a copy of a value with a new member at the end of a path of names.
 
     Return the value itself if it has no such member.
     """
     if not names:
-        return _WITHHELD
+        return new
     name, *rest = names
     if isinstance(value, dict) and name in value:
-        return {**value, name: _replace_value(value[name], rest)}
+        return {**value, name: _replace_value(value[name], rest, new)}
     if isinstance(value, list) and name.isascii() and name.isdigit() and int(name) < len(value):
         number = int(name)
-        return [*value[:number], _replace_value(value[number], rest), *value[number + 1 :]]
+        return [*value[:number], _replace_value(value[number], rest, new), *value[number + 1 :]]
     return value

@@ -25,20 +25,36 @@ The text of an entry is stored once, in `entries`; `entry_texts` is the full-tex
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from vacr.archive.record_rows import RecordRows
 from vacr.errors import UnreadableInput
-from vacr.files import find_index_file, open_index_database
+from vacr.files import (
+    STATE_VARIABLE,
+    IndexTakenOver,
+    check_index_part,
+    delete_index_database,
+    find_index_file,
+    find_making,
+    make_state_folder_error,
+    open_index_database,
+)
+
+if TYPE_CHECKING:  # The rows need the viewer; reading the index does not.
+    from vacr.archive.record_rows import RecordRows
 
 _PART = "search"
 _REBUILD_HINT = "The index is only a cache. Delete the file; the next search builds it again."
 _BUSY_HINT = "Another program writes it. Wait until that ends, and try again."
+_TAKEN_HINT = "Use the same version of vacr everywhere, then start it again."
+_UNWRITABLE_CODES = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL)
+_BUSY_SECONDS = 30.0
+"""How long to wait for another program; it may have to empty a large index of another version."""
 
 TABLES: dict[str, dict[str, str]] = {
     "records": {
@@ -81,6 +97,7 @@ TABLES: dict[str, dict[str, str]] = {
         "kind": "TEXT",
         "speaker": "TEXT",
         "is_prompt": "INTEGER",
+        "prompt": "TEXT",
         "time_ms": "INTEGER",
         "model": "TEXT",
         "sub_agent": "TEXT",
@@ -211,6 +228,13 @@ class SourceVersion:
     """A digest that changes whenever the source is written."""
 
 
+class LostIndex(UnreadableInput):
+    """The rows of this version are gone: another version rebuilt the index, or it was damaged."""
+
+    is_taken_over = False
+    """Whether another version has it now; a damaged index was deleted."""
+
+
 class SearchIndex:
     """The index in the state folder, open for reading and writing."""
 
@@ -218,6 +242,8 @@ class SearchIndex:
         """Use an open database that has the tables of this version."""
         self.connection = connection
         self.path = path
+        self._file = _identify_file(path)
+        self._making = find_making(connection, _PART)
 
     @classmethod
     def open(cls, state: Path) -> SearchIndex:
@@ -228,11 +254,13 @@ class SearchIndex:
         """
         path = find_index_file(state)
         try:
-            return cls(open_index_database(path, _PART, _list_schema()), path)
+            schema = _list_schema()
+            return cls(open_index_database(path, _PART, schema, wait=_BUSY_SECONDS), path)
         except (sqlite3.Error, OSError) as error:
-            raise UnreadableInput(
-                f"cannot open the index: {error}", where=str(path), hint=_choose_hint(error)
-            ) from error
+            # A symbolic link in place of the file, or the file of another user, has another reason.
+            if isinstance(error, OSError) and error.errno not in (None, errno.ELOOP):
+                raise make_state_folder_error(state, error) from error
+            raise _make_error("open", path, error) from error
 
     @property
     def state(self) -> Path:
@@ -242,7 +270,8 @@ class SearchIndex:
     @property
     def is_empty(self) -> bool:
         """Return whether the index has no conversations."""
-        return self.connection.execute("SELECT 1 FROM records LIMIT 1").fetchone() is None
+        with self.reading():
+            return self.connection.execute("SELECT 1 FROM records LIMIT 1").fetchone() is None
 
     def close(self) -> None:
         """Close the database."""
@@ -250,15 +279,40 @@ class SearchIndex:
             self.connection.close()
 
     @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Run the queries of the block on one state of the index, which no other program changes.
+
+        A block inside another one, or inside a transaction, reads what that one does.
+
+        Raises:
+            LostIndex: another version of vacr has rebuilt it, or it was damaged and is deleted.
+            UnreadableInput: it cannot be read.
+        """
+        if self.connection.in_transaction:
+            yield
+            return
+        with self._run("read", "BEGIN"):
+            yield
+
+    @contextmanager
     def transaction(self) -> Iterator[None]:
         """Run the block in one transaction; undo it if the block raises.
 
         Raises:
-            UnreadableInput: the index is damaged or full, or another program locks it.
+            LostIndex: another version of vacr has rebuilt it, or it was damaged and is deleted.
+            UnreadableInput: the index is full, or another program locks it.
         """
+        with self._run("write", "BEGIN IMMEDIATE"):
+            yield
+
+    @contextmanager
+    def _run(self, verb: str, begin: str) -> Iterator[None]:
+        """Run the block in one transaction over the tables of this version."""
         try:
-            self.connection.execute("BEGIN IMMEDIATE")
+            self.connection.execute(begin)
             try:
+                check_search_tables(self.connection)
+                self._check_making()
                 yield
             except BaseException:
                 with suppress(sqlite3.Error):  # SQLite undoes it itself if the file is damaged.
@@ -266,21 +320,34 @@ class SearchIndex:
                 raise
             self.connection.execute("COMMIT")
         except sqlite3.Error as error:
-            raise UnreadableInput(
-                f"cannot write the index: {error}", where=str(self.path), hint=_choose_hint(error)
-            ) from error
+            if is_damage(error):
+                self.close()
+                if _identify_file(self.path) == self._file:  # Nobody has replaced it yet.
+                    delete_index_database(self.path)
+            raise _make_error(verb, self.path, error) from error
+
+    def _check_making(self) -> None:
+        """Check that the rows are those of this connection, not made anew by its own version.
+
+        Raises:
+            IndexTakenOver: the tables were made anew: another version had taken them.
+        """
+        if find_making(self.connection, _PART) != self._making:
+            raise IndexTakenOver
 
     def find_stamp(self, path: str, session: str) -> str | None:
         """Return the stamp of a source when it was indexed, or None if it was not."""
-        row = self.connection.execute(
-            "SELECT stamp FROM sources WHERE path = ? AND session = ?",
-            (encode_name(path), encode_name(session)),
-        ).fetchone()
+        with self.reading():
+            row = self.connection.execute(
+                "SELECT stamp FROM sources WHERE path = ? AND session = ?",
+                (encode_name(path), encode_name(session)),
+            ).fetchone()
         return str(row[0]) if row is not None else None
 
     def list_sources(self) -> dict[tuple[str, str], str]:
         """Return the stamps of all sources, by path and session."""
-        rows = self.connection.execute("SELECT path, session, stamp FROM sources")
+        with self.reading():
+            rows = self.connection.execute("SELECT path, session, stamp FROM sources").fetchall()
         return {(decode_name(path), decode_name(session)): stamp for path, session, stamp in rows}
 
     def add_source(
@@ -382,8 +449,47 @@ class SearchIndex:
         }
 
 
+def check_search_tables(connection: sqlite3.Connection) -> None:
+    """Check in a transaction that the tables for search are those of this version.
+
+    Raises:
+        IndexTakenOver: another version of vacr has rebuilt them.
+    """
+    check_index_part(connection, _PART, _list_schema())
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Return whether an error says that the file is damaged."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def _identify_file(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from a later one of that name; None if it does not exist."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _make_error(verb: str, path: Path, error: Exception) -> UnreadableInput:
+    """Return the error of something that could not be done to the index."""
+    is_taken_over = isinstance(error, IndexTakenOver)
+    is_lost = is_taken_over or (isinstance(error, sqlite3.Error) and is_damage(error))
+    kind = LostIndex if is_lost else UnreadableInput
+    made = kind(f"cannot {verb} the index: {error}", where=str(path), hint=_choose_hint(error))
+    if isinstance(made, LostIndex):
+        made.is_taken_over = is_taken_over
+    return made
+
+
 def _choose_hint(error: Exception) -> str:
     """Return the next step after an error; a file in use must not be deleted."""
+    if isinstance(error, IndexTakenOver):
+        return _TAKEN_HINT
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF in _UNWRITABLE_CODES:
+        return f"Set {STATE_VARIABLE} to a folder that you can write."
     return _BUSY_HINT if "locked" in str(error) else _REBUILD_HINT
 
 

@@ -24,12 +24,21 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from vacr.archive.search_index import TABLES, WORD_END, WORD_START, clean_value
+from vacr.agents import HOST
+from vacr.archive.search_index import (
+    TABLES,
+    WORD_END,
+    WORD_START,
+    check_search_tables,
+    clean_value,
+    is_damage,
+)
 from vacr.errors import UnreadableInput, UsageError
+from vacr.files import IndexTakenOver
 from vacr.viewer import PROMPTS
 
 _SNIPPET_WORDS = 24
@@ -116,12 +125,14 @@ class SearchResult:
 
 
 _TIME_ORDER = "ifnull(time_ms, 0) DESC"
+_PHRASE_ENTRIES = "SELECT rowid FROM entry_texts WHERE entry_texts MATCH ?"
 
 
 def search_entries(connection: sqlite3.Connection, query: SearchQuery) -> SearchResult:
     """Return the entries that contain all words, the newest first.
 
-    Entries that a session copied from another one are left out.
+    Entries that a session copied from another one are left out. If the query limits the hits of one
+    conversation, hits are grouped by it, and the words as one phrase come before other hits.
 
     Raises:
         UsageError: there are no words to look for, or too many.
@@ -145,35 +156,50 @@ def search_entries(connection: sqlite3.Connection, query: SearchQuery) -> Search
         f"SELECT count(*), count(DISTINCT record) {found}",
         values,
     ).fetchone()
-    counts = {}
+    counts, order = {}, {}
     if query.limit_per_record is not None:
         # First choose the entries: FTS5 makes no snippets in a query that ranks rows.
+        has_order = len(indexed) > 1 and not query.is_phrase
+        phrase = quote_words(indexed, is_phrase=True) if has_order else None
+        is_loose = f"entry NOT IN ({_PHRASE_ENTRIES})" if phrase else "0"
         chosen = connection.execute(
-            "SELECT entry, record, total FROM (SELECT entry, record, n, time_ms, "
-            "count(*) OVER (PARTITION BY record) AS total, row_number() OVER ("
-            f"PARTITION BY record ORDER BY {_TIME_ORDER}, n DESC) AS position {found}) "
-            f"WHERE position <= ? ORDER BY {_TIME_ORDER}, record DESC, n DESC LIMIT ?",
-            (*values, query.limit_per_record, query.limit),
+            "SELECT entry, record, total FROM (SELECT *, count(*) OVER of_record AS total, "
+            "min(loose) OVER of_record AS looseness, max(time_ms) OVER of_record AS latest, "
+            f"row_number() OVER (of_record ORDER BY loose, {_TIME_ORDER}, n DESC) AS position "
+            f"FROM (SELECT entry, record, n, time_ms, {is_loose} AS loose {found}) "
+            "WINDOW of_record AS (PARTITION BY record)) "
+            "WHERE position <= ? ORDER BY looseness, latest DESC, record DESC, position LIMIT ?",
+            (*([phrase] if phrase else []), *values, query.limit_per_record, query.limit),
         ).fetchall()
         counts = {record: total for _, record, total in chosen}
-        found += f" AND entry IN ({', '.join(str(entry) for entry, _, _ in chosen)})"
+        order = {entry: position for position, (entry, *_) in enumerate(chosen)}
+        found += f" AND entry IN ({', '.join(map(str, order))})"
     rows = connection.execute(
-        f"SELECT record, n, place, kind, speaker, tool, time_ms, is_error, {snippet}, "
-        "records.session, agent, title, project, repo, source_path, "
+        f"SELECT entry, record, n, place, kind, speaker, tool, time_ms, is_error, {snippet}, "
+        "records.session, agent, title, project, repo, source_path, entries.prompt, "
         f"{'text' if not indexed else 'NULL'} {found} "
         f"ORDER BY {_TIME_ORDER}, record DESC, n DESC LIMIT ?",
         (*values, query.limit),
     ).fetchall()
-    return SearchResult([_build_hit(row, plain) for row in rows], count, records, counts)
+    if order:
+        rows.sort(key=lambda row: order[row[0]])
+    hits = [_build_hit(row[1:], plain) for row in rows]
+    return SearchResult(hits, count, records, counts)
 
 
 def _build_hit(row: Sequence[Any], plain: Sequence[str]) -> SearchHit:
-    """Return a hit from the columns of the query, with a snippet for words outside the index."""
-    *columns, text = row
+    """Return a hit from the columns of the query, with a snippet for words outside the index.
+
+    In a message with words of a person and of the host, the speaker is whoever said those found.
+    """
+    *columns, prompt, text = row
     columns[7] = bool(columns[7])
     if text is not None:
         columns[8] = _cut_snippet(text, plain[0])
-    return SearchHit(*columns)
+    hit = SearchHit(*columns)
+    found = [piece for piece, is_word in split_snippet(hit.snippet) if is_word]
+    is_of_host = bool(prompt) and not all(piece in prompt for piece in found)
+    return replace(hit, speaker=HOST) if is_of_host else hit
 
 
 def _split_words(query: SearchQuery) -> tuple[list[str], list[str]]:
@@ -291,6 +317,8 @@ def run_select(
 ) -> SqlResult:
     """Run one SELECT over the index at a path, and return all rows.
 
+    Call it in `SearchIndex.reading`, which describes an index that is lost.
+
     Raises:
         UsageError: it is not one SELECT, or it is wrong, reads another table, or takes too long.
         UnreadableInput: the index cannot be read.
@@ -335,6 +363,8 @@ def _run_select(
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         connection.set_progress_handler(lambda: int(clock() > end), _PROGRESS_STEPS)
         try:
+            connection.execute("BEGIN")
+            check_search_tables(connection)
             # SQLite declares the full-text table on its first use, which is more than a SELECT.
             connection.execute("SELECT rowid FROM entry_texts LIMIT 0")
             connection.set_authorizer(_make_authorizer(refused))
@@ -355,6 +385,8 @@ def _run_select(
                     raise _make_timeout_error(seconds)
             return SqlResult(columns, rows)
         except sqlite3.Error as error:
+            if isinstance(error, IndexTakenOver) or is_damage(error):
+                raise  # The query is not wrong: `SearchIndex.reading` describes it.
             raise _describe_sql_error(error, refused, seconds) from error
         except UnicodeEncodeError as error:
             raise UsageError("the query is not valid Unicode", hint=_SQL_HINT) from error

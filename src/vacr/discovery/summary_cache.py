@@ -34,7 +34,12 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from vacr.errors import UsageError
-from vacr.files import find_index_file, find_state_folder, open_index_database
+from vacr.files import (
+    check_index_part,
+    find_index_file,
+    find_state_folder,
+    open_index_database,
+)
 
 if TYPE_CHECKING:
     import sqlite3
@@ -129,9 +134,11 @@ class SummaryCache:
 
         with suppress(sqlite3.Error):
             if self._added or self._removed:
-                # If another program writes at this moment, the next listing saves its rows.
+                # If another program writes at this moment, the next listing saves its rows. If
+                # another version of vacr has taken the tables over, they are its own.
                 self._connection.execute("PRAGMA busy_timeout = 0")
                 self._connection.execute("BEGIN IMMEDIATE")
+                check_index_part(self._connection, _PART, [_TABLE])
                 self._connection.executemany(
                     "DELETE FROM listed_files WHERE agent = ? AND path = ?", self._removed
                 )

@@ -6,7 +6,11 @@ from vacr.lazy import export_lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from vacr.files.index_database import IndexTakenOver as IndexTakenOver
+    from vacr.files.index_database import check_index_part as check_index_part
+    from vacr.files.index_database import delete_index_database as delete_index_database
     from vacr.files.index_database import find_index_file as find_index_file
+    from vacr.files.index_database import find_making as find_making
     from vacr.files.index_database import open_index_database as open_index_database
     from vacr.files.inputs import CONFIG_VARIABLE as CONFIG_VARIABLE
     from vacr.files.inputs import STATE_VARIABLE as STATE_VARIABLE
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from vacr.files.inputs import is_folder as is_folder
     from vacr.files.inputs import join_path as join_path
     from vacr.files.inputs import make_absolute as make_absolute
+    from vacr.files.inputs import make_folder_error as make_folder_error
     from vacr.files.inputs import make_state_folder_error as make_state_folder_error
     from vacr.files.inputs import parse_service_address as parse_service_address
     from vacr.files.inputs import path_exists as path_exists
@@ -50,7 +55,11 @@ __getattr__, __dir__, __all__ = export_lazily(
     __name__,
     {
         "index_database": (
+            "IndexTakenOver",
+            "check_index_part",
+            "delete_index_database",
             "find_index_file",
+            "find_making",
             "open_index_database",
         ),
         "inputs": (
@@ -68,6 +77,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "is_folder",
             "join_path",
             "make_absolute",
+            "make_folder_error",
             "make_state_folder_error",
             "parse_service_address",
             "path_exists",

@@ -38,12 +38,12 @@ _READ_ERROR_REASONS = {
     errno.ENAMETOOLONG: "the name is too long",
     errno.ENXIO: "a socket, not a file",
 }
-_STATE_FOLDER_ERROR_REASONS = {
-    errno.ENOENT: "the folder cannot be created",
-    errno.EEXIST: "a file, not a folder",
+_FOLDER_ERROR_REASONS = {
+    errno.ENOENT: "the file system does not allow it",
+    errno.EEXIST: "a file of this name exists",
     errno.ENOTDIR: "a part of the path is a file, not a folder",
-    errno.EACCES: "no permission to write there",
-    errno.EPERM: "no permission to write there",
+    errno.EACCES: "no permission to write in {existing}",
+    errno.EPERM: "no permission to write in {existing}",
     errno.EROFS: "the file system is read-only",
     errno.ENOSPC: "the disk is full",
 }
@@ -262,13 +262,24 @@ def find_home_folder(environment: Mapping[str, str]) -> str:
 
 
 def make_state_folder_error(folder: Path, error: OSError) -> UnreadableInput:
-    """Return the error to raise if the state folder cannot be created or written.
+    """Return the error to raise if the state folder, or one in it, cannot be created or written."""
+    hint = f"Set {STATE_VARIABLE} to a folder that you can write. vacr keeps its state there."
+    place = Path(os.fsdecode(error.filename or folder))
+    return make_folder_error(place, error, hint, "the state folder ")
 
-    It names the path in `error`, or else `folder`, and suggests another folder.
+
+def make_folder_error(folder: Path, error: OSError, hint: str, prefix: str = "") -> UnreadableInput:
+    """Return the error to raise if a folder cannot be created or written.
+
+    The message names the existing folder that refused it; `prefix` is put before the message.
     """
-    reason = _STATE_FOLDER_ERROR_REASONS.get(error.errno or 0, error.strerror or str(error))
-    hint = f"vacr keeps its state there. Set {STATE_VARIABLE} to use another folder."
-    return UnreadableInput(reason, where=os.fsdecode(error.filename or folder), hint=hint)
+    existing = folder
+    while not path_exists(existing) and existing != existing.parent:
+        existing = existing.parent
+    reason = _FOLDER_ERROR_REASONS.get(error.errno or 0, error.strerror or str(error))
+    verb = "written" if is_folder(folder) else "created"
+    message = f"{prefix}cannot be {verb}: {reason.format(existing=existing)}"
+    return UnreadableInput(message, where=str(folder), hint=hint)
 
 
 # --- services ---
