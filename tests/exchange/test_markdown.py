@@ -172,6 +172,17 @@ def test_tool_calls_take_a_line_and_outputs_are_counted():
     assert made.losses["outputs of tools"] == 3
 
 
+def test_title_comes_first_and_hashes_last():
+    lines = export_markdown(load_example("claude-code.jsonl"), REQUEST).data.decode().splitlines()
+    assert lines[:3] == [
+        "# Fix invoice rounding",
+        "",
+        "- agent: `claude-code 2.1.72, claude-opus-4-6`",
+    ]
+    ids = [line.partition(":")[0] for line in lines[-3:]]
+    assert ids == ["- session", "- record", "- SHA-256 of the record"]
+
+
 def test_filters_apply_and_are_reported():
     made = export_markdown(
         load_example("claude-code.jsonl"), ExportRequest("", RowFilter(kinds=frozenset(["user"])))

@@ -280,13 +280,13 @@ def test_search_and_filters_reduce_the_rows(browser, tmp_path):
     page.wait_for_selector('.row[data-anchor="c12"]')
     wait_for_count(page, ".row", 1)
     page.click("text=Show all")
-    page.wait_for_selector(".count:has-text('160 of 160')")
+    page.wait_for_selector(".count:has-text('160 rows')")
     page.click(".kinds button:has-text('Failures')")
     page.wait_for_selector(".count:has-text('1 of 160')")
     page.wait_for_selector('.row[data-anchor="c7"]')
     wait_for_count(page, ".row", 1)
     page.click("text=Show all")
-    page.wait_for_selector(".count:has-text('160 of 160')")
+    page.wait_for_selector(".count:has-text('160 rows')")
     page.click(".kinds button:has-text('Answers')")
     page.wait_for_selector(".count:has-text('40 of 160')")
     page.select_option("select[aria-label=Detail]", "brief")
@@ -491,7 +491,7 @@ def test_page_fits_the_width_of_the_screen(browser, tmp_path, sample, size):
 
 def test_long_conversation_renders_few_rows_at_a_time(browser, tmp_path):
     page = open_page(browser, write_page(tmp_path, build_record(*build_conversation(6000))))
-    page.wait_for_selector(".count:has-text('24,000 of 24,000')")
+    page.wait_for_selector(".count:has-text('24,000 rows')")
     assert page.locator(".row").count() < 60
     page.keyboard.press("G")
     page.wait_for_selector('.row[data-anchor="a5999"]')

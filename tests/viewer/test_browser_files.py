@@ -118,7 +118,7 @@ def test_files_are_shown_without_attribution(browser, tmp_path):
     assert page.inner_text(".hunk .token-comment") == "# why"
     assert page.locator(".hunk .token-keyword").all_inner_texts() == ["def", "pass"]
     # Nothing is attributed, so the gutter has only the turn that wrote a line; it leads to the call.
-    assert page.locator(".hunk .added .owner").all_inner_texts() == ["1", "1"]
+    assert page.locator(".hunk .added .owner").all_inner_texts() == ["#1", "#1"]
     page.locator(".hunk .added .owner").last.click()
     page.wait_for_selector('.row.selected[data-anchor="c2"]')
     page.keyboard.press("f")
@@ -138,10 +138,35 @@ def test_owner_of_each_line_is_in_the_gutter(browser, tmp_path):
     page.keyboard.press("f")
     page.wait_for_selector(".hunk .added .owner")
     owners = page.locator(".hunk .added .owner").all()
-    assert {owner.inner_text() for owner in owners} == {"● 1"}
+    assert {owner.inner_text() for owner in owners} == {"● #1"}
     title = owners[0].get_attribute("title")
     assert title.startswith("AI, anthropic/claude-opus-4-6, ")
     assert {element.inner_text() for element in page.locator(".hunk .removed .owner").all()} == {""}
+    page.close()
+
+
+def test_files_of_one_name_in_two_folders_keep_their_own_lines(browser, tmp_path):
+    record = build_session(
+        write(1, "one\ntwo\n", "/w/app/lib/a.py"), write(2, "three\n", "/w/lib/a.py")
+    )
+    ranges = {"lib/a.py": 1, "app/lib/a.py": 2}
+    record["file-attribution"] = {
+        "files": [
+            {
+                "path": path,
+                "conversations": [
+                    {"ranges": [{"start-line": 1, "end-line": end}], "contributor": {"type": "ai"}}
+                ],
+            }
+            for path, end in ranges.items()
+        ]
+    }
+    page = open_page(browser, write_page(tmp_path, record))
+    page.keyboard.press("f")
+    wait_for_count(page, ".file", 2)
+    heads = [" ".join(text.split()) for text in page.locator(".file h3").all_inner_texts()]
+    assert "app/lib/a.py +2 in 1 call 2 attributed lines" in heads[0]
+    assert "lib/a.py +1 in 1 call 1 attributed line" in heads[1]
     page.close()
 
 
@@ -153,7 +178,7 @@ def test_changes_are_shown_side_by_side(browser, tmp_path):
     page.click("button:has-text('Side by side')")
     page.wait_for_selector(".hunk.split")
     sides = page.locator(".pair .line").evaluate_all(
-        "lines => lines.map(line => line.textContent.replace(/ .removed.| .added.|[−+1]/g, ''))"
+        "lines => lines.map(line => line.textContent.replace(/ .removed.| .added.|[−+#1]/g, ''))"
     )
     assert sides == ["a", "a", "b", "B", "", "C", "", "D", "c", "c"]
     page.click("button:has-text('Unified')")

@@ -520,9 +520,12 @@ def test_deleted_file_is_shown_as_deleted():
     ("diffs", "text"),
     [
         ([FileDiff("a", "edit", ["+x"] * 1536 + ["-y"] * 89)], "+1,536 -89"),
+        ([FileDiff("a", "edit", ["+x", "+y"])], "+2"),
+        ([FileDiff("a", "edit", ["-x"])], "-1"),
+        ([FileDiff("a", "add", [])], "+0"),
         ([FileDiff("a", "delete", [])], "deleted"),
         ([FileDiff("a", "delete", ["-x"])], "deleted, -1"),
-        ([FileDiff("a", "delete", []), FileDiff("b", "add", ["+x"])], "+1 -0, 1 deleted"),
+        ([FileDiff("a", "delete", []), FileDiff("b", "add", ["+x"])], "+1, 1 deleted"),
         ([FileDiff("a", "delete", []), FileDiff("b", "delete", [])], "2 deleted"),
     ],
 )

@@ -132,6 +132,23 @@ def test_commits_are_recognised_by_what_git_printed(viewer, command, output, exp
     assert open_call(viewer, command, output)["commit"] == expected
 
 
+def test_call_that_shows_the_end_of_a_command_has_its_facts(viewer):
+    meta = {"cli-name": "claude-code"}
+    call = {"type": "tool-call", "call-id": "x", "name": "Bash"}
+    result = {"type": "tool-result", "call-id": "x", "output": "", "status": "running"}
+    entries = [
+        call | {"input": {"command": "pytest; git commit -m x"}},
+        result | {"vacr": {"resolved-by": "y"}},
+        {"type": "tool-call", "call-id": "y", "name": "BashOutput", "input": {}},
+        {"type": "tool-result", "call-id": "y", "output": "3 passed\n[main 4f2c1e9] x"},
+    ]
+    record = {"session": {"agent-meta": meta, "entries": entries}}
+    start, end = viewer.open_records(encode(record))["rows"]
+    assert (start["tests"]["passed"], start["commit"]) == (None, None)
+    assert end["tests"] == {"program": "pytest", "passed": True, "line": "3 passed"}
+    assert end["commit"] == {"id": "4f2c1e9", "subject": "x"}
+
+
 def test_long_hostile_text_is_read_quickly(viewer):
     """Each text makes a careless pattern take minutes."""
     for text in ("1" * 300_000, "1 " * 150_000, "<<a " * 50_000, "-a " * 100_000, "A=" * 100_000):

@@ -101,6 +101,108 @@ def test_commits_are_found(command, output, exit_code, commits):
     assert tell_story([build_record(*calls)]).commits == commits
 
 
+def test_output_of_a_command_that_ran_on_counts():
+    start = run_command("pytest && git commit -m x", "Process running")
+    start[1] |= {"status": "running", "vacr": {"resolved-by": "y"}}
+    end = [
+        {"type": "tool-call", "call-id": "y", "name": "BashOutput", "input": {}},
+        {"type": "tool-result", "call-id": "y", "output": "3 passed\n[main 4f2c1e9] x"},
+    ]
+    running = tell_story([build_record(*start)])
+    assert (running.tests.passed, running.commits) == (None, [])
+    story = tell_story([build_record(*start, *end)])
+    assert (story.tests.program, story.tests.passed) == ("pytest", True)
+    assert story.commits == ["4f2c1e9"]
+
+
+SILENT_SCRIPTS = [
+    ("git add . ; git commit -q -m 'a; b || c' && git push", [""]),
+    ("git commit -qF - <<'A B'\ntext\nA B\n", [""]),
+    ("git diff --cached --quiet || git commit -m x", []),
+    ("git diff --cached --quiet || git commit -qm x", []),
+    ("grep -q x a; git commit -m x", []),
+    ("git commit -q -m x || true", []),
+    ("false && git commit -q -m x; true", []),
+    ("git commit --help -q", []),
+    ("if test -e a; then\n  git commit -qm x\nfi", []),
+    ("cat <<'A B'\ngit commit -qm x\nA B\n", []),
+]
+"""Scripts that end with 0 and print nothing → the commits that they surely made."""
+
+
+@pytest.mark.parametrize(("script", "commits"), SILENT_SCRIPTS)
+def test_silence_proves_only_a_commit_that_surely_ran(script, commits):
+    calls = run_command(script, "", exit_code=0)
+    assert tell_story([build_record(*calls)]).commits == commits
+
+
+@pytest.mark.component
+@NEEDS_NODE
+def test_page_knows_the_same_silent_commits():
+    viewer = Viewer()
+    for script, commits in SILENT_SCRIPTS:
+        replies = viewer.open_records(encode(build_record(*run_command(script, "", exit_code=0))))
+        found = replies["overview"]["overview"]["story"]["commits"]
+        assert [replies["rows"][at]["commit"]["id"] for at in found] == commits, script
+    viewer.close()
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "passed"),
+    [
+        ("pytest --collect-only -q", "3 tests collected", "none"),
+        ("pytest --help", "", "none"),
+        ("bats a", "not ok 1 foo\nok 2 bar", False),
+        ("dotnet test | cat", "Failed: 1\n2 passed", False),
+        ("pytest", "0 passed", None),
+        ("pytest", "2 passed", True),
+    ],
+)
+def test_only_a_run_of_tests_counts_as_one(command, output, passed):
+    tests = tell_story([build_record(*run_command(command, output))]).tests
+    assert (tests.passed if tests else "none") == passed
+
+
+def build_noticed_commit(exit_code, status):
+    """Return a record with a commit in the background whose end only a notice states."""
+    call, result = run_command("git commit -m x", "Running in the background, ID: b1")
+    marks = {"exit-code": exit_code, "resolved-by": "notice"}
+    failed = {"status": status, "is-error": status == "error", "vacr": marks}
+    notice = say("user", "<task-notification>", id="notice", vacr={"speaker": "host"})
+    return build_record(call, result | failed, notice)
+
+
+NOTICES = [(0, "success", [""]), (1, "error", []), (None, "interrupted", [])]
+
+
+@pytest.mark.parametrize(("exit_code", "status", "commits"), NOTICES)
+def test_commit_that_ended_by_a_notice_has_no_known_id(exit_code, status, commits):
+    assert tell_story([build_noticed_commit(exit_code, status)]).commits == commits
+
+
+@pytest.mark.component
+@NEEDS_NODE
+@pytest.mark.parametrize(("exit_code", "status", "commits"), NOTICES)
+def test_page_knows_a_commit_that_ended_by_a_notice(exit_code, status, commits):
+    viewer = Viewer()
+    replies = viewer.open_records(encode(build_noticed_commit(exit_code, status)))
+    viewer.close()
+    found = replies["overview"]["overview"]["story"]["commits"]
+    assert [replies["rows"][at]["commit"]["id"] for at in found] == commits
+
+
+def test_answer_before_more_calls_is_no_outcome():
+    entries = [say("user", "Fix it."), say("assistant", "I look."), say("user", "Go on.")]
+    story = tell_story([build_record(*entries, say("assistant", "Next, the tests."))])
+    assert (story.outcome_name, story.answered) == ("Outcome", "Go on.")
+    story = tell_story([build_record(*entries, *run_command("ls", "a"))])
+    assert (story.outcome_name, story.outcome, story.answered) == (
+        "Last answer",
+        "I look.",
+        "Fix it.",
+    )
+
+
 @pytest.mark.component
 @NEEDS_NODE
 @pytest.mark.parametrize("agent", AGENTS)
@@ -122,6 +224,7 @@ def test_page_tells_the_same_story(agent):
             assert (story.task != "") == (found["task"] >= 0)
             assert (story.outcome != "") == (found["outcome"] >= 0)
             assert story.later_calls == found["laterCalls"]
+            assert (story.answered != "") == (found["answered"] >= 0)
             commits = [rows[at]["commit"]["id"] for at in found["commits"]]
             assert story.commits == commits
             tests = rows[found["tests"]]["tests"] if found["tests"] >= 0 else None

@@ -55,6 +55,7 @@ export interface Hit {
   session: string;
   place: string;
   kind: string;
+  speaker: string;
   tool: string;
   time_ms: number | null;
   is_error: boolean;

@@ -200,7 +200,7 @@ export function App({ island, worker, openRecords }: { island: Island; worker: W
         }
         after={
           <span class="tools">
-            <button type="button" onClick={() => setHelp(true)} aria-label="Keyboard help">
+            <button type="button" class="keys" onClick={() => setHelp(true)} aria-label="Keyboard help">
               ?
             </button>
             <ThemeSwitch />

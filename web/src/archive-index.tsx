@@ -3,11 +3,12 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { searchTexts, unpackTexts } from "./archive-texts";
 import { Bars, Charts } from "./charts";
+import { explainCost, formatCost, spellCost } from "./costs";
 import { Lines } from "./line-statistics";
 import { addUpByName } from "./named-counts";
 import { ThemeSwitch } from "./panels";
 import type { Island, Site, SitePage } from "./protocol";
-import { formatCost, HitList, Shelves, type Tile } from "./shelves";
+import { HitList, shortenNumber, Shelves, type Tile } from "./shelves";
 import { formatNumber, makeVisible, pluralize } from "./text";
 import { addUpDays, type Day, UsageChart } from "./usage-chart";
 
@@ -149,9 +150,15 @@ export function ArchiveIndex({ site, title, producer, lines }: Pick<Island, "tit
         </div>
         {!matches.found.length && (
           <p class="count" role="status">
-            {shown.length} of {pluralize(site.pages.length, "conversation")} · {pluralize(sum("prompts"), "prompt")} ·{" "}
-            {pluralize(sum("calls"), "call")}, {formatNumber(sum("failed"))} failed · {pluralize(sum("tokens"), "token")}
-            {cost ? ` · ${cost}` : ""}
+            {shown.length < site.pages.length && `${formatNumber(shown.length)} of `}
+            {pluralize(site.pages.length, "conversation")} · {pluralize(sum("prompts"), "prompt")} ·{" "}
+            {pluralize(sum("calls"), "call")}, {formatNumber(sum("failed"))} failed · {shortenNumber(sum("tokens"))} tokens
+            {cost && (
+              <>
+                {" "}
+                · <span title={explainCost(cost)}>{spellCost(cost)}</span>
+              </>
+            )}
           </p>
         )}
         {matches.found.length > 0 && (

@@ -8,12 +8,16 @@ type ArchiveText = [place: string, label: string, isError: number, text: string]
 
 const BEFORE = 40;
 const AFTER = 140;
+/** A single one, so that positions stay. */
+const SPACE = /\s/g;
 const LETTER = /[\p{L}\p{N}]/u;
 
 export interface ArchiveHits {
   /** The index of the conversation among the pages. */
   page: number;
   hits: TileHit[];
+  /** Whether a hit has the words as one phrase. */
+  isExact: boolean;
 }
 
 /** Unpack the texts of each conversation. */
@@ -21,20 +25,30 @@ export async function unpackTexts(packed: string): Promise<ArchiveText[][]> {
   return JSON.parse(new TextDecoder().decode(await gunzip(fromBase64(packed))));
 }
 
-/** Return the hits in the conversations: the texts with all words, or with the phrase in quotes. */
+/**
+ * Return the hits in the conversations: the texts with all words, or with the phrase in quotes.
+ *
+ * Texts with the words as one phrase come first, as do the conversations that have such a text.
+ */
 export function searchTexts(texts: ArchiveText[][], wanted: string): ArchiveHits[] {
   const phrase = /^"(.+)"$/.exec(wanted.trim());
   const words = (phrase ? [phrase[1]] : wanted.split(/\s+/)).map((word) => word.toLowerCase()).filter(Boolean);
   if (!words.length) return [];
-  return texts.flatMap((own, page) => {
-    const hits = own.flatMap(([place, label, isError, text]): TileHit[] => {
-      const lower = text.toLowerCase();
+  const whole = words.join(" ");
+  const found = texts.flatMap((own, page) => {
+    const exact: TileHit[] = [];
+    const loose: TileHit[] = [];
+    for (const [place, label, isError, text] of own) {
+      const lower = text.toLowerCase().replace(SPACE, " ");
       // Some letters change their length in lower case; then positions differ, and the snippet marks nothing.
-      if (!words.every((word) => findWord(lower, word, 0) >= 0)) return [];
-      return [{ place, label, isError: isError === 1, snippet: cutSnippet(text, lower, words) }];
-    });
-    return hits.length ? [{ page, hits }] : [];
+      if (!words.every((word) => findWord(lower, word, 0) >= 0)) continue;
+      const isExact = findWord(lower, whole, 0) >= 0;
+      const snippet = cutSnippet(text, lower, isExact ? [whole] : words);
+      (isExact ? exact : loose).push({ place, label, isError: isError === 1, snippet });
+    }
+    return exact.length + loose.length ? [{ page, hits: [...exact, ...loose], isExact: exact.length > 0 }] : [];
   });
+  return found.sort((left, right) => Number(right.isExact) - Number(left.isExact));
 }
 
 /** Return where a word begins in a text, also as the beginning of a longer one; -1 if it does not. */

@@ -202,7 +202,7 @@ function Owner({ line, row, turn, attributed, go }: OwnerProps) {
     // The buttons above the lines lead to the same calls, so these need no place in the order of the Tab key.
     <button type="button" class="owner" tabIndex={-1} title={title} aria-label={title} onClick={() => go(line.row)}>
       {sign}
-      {turn}
+      {turn && `#${turn}`}
     </button>
   );
 }

@@ -1,6 +1,7 @@
 /** The change of a file by a call, line by line. */
 
 import { useState } from "preact/hooks";
+import { LineCounts } from "./line-counts";
 import { formatNumber, makeVisible } from "./text";
 import type { FileDiff } from "./tool-calls";
 
@@ -13,22 +14,26 @@ function countLines(diffs: FileDiff[]): [number, number] {
   return [count("+"), count("-")];
 }
 
-/** The changes of diffs together: "+6 −1", "deleted", or "+6 −1, 1 deleted". Mirrors `format_changes` in `vacr.viewer`. */
+/** The changes of diffs together: "+6 −1", "+6", "deleted", or "+6 −1, 1 deleted". Mirrors `format_changes` in `vacr.viewer`. */
 export function Changes({ diffs }: { diffs: FileDiff[] }) {
   const [added, removed] = countLines(diffs);
   const deleted = diffs.filter((diff) => diff.what === "delete").length;
   const word = diffs.length > 1 ? `${formatNumber(deleted)} deleted` : "deleted";
-  const minus = <span class="minus">−{formatNumber(removed)}</span>;
   if (deleted && deleted === diffs.length)
     return (
       <>
         <span class="minus">{word}</span>
-        {removed > 0 && <> {minus}</>}
+        {removed > 0 && (
+          <>
+            {" "}
+            <LineCounts added={0} removed={removed} />
+          </>
+        )}
       </>
     );
   return (
     <>
-      <span class="plus">+{formatNumber(added)}</span> {minus}
+      <LineCounts added={added} removed={removed} />
       {deleted > 0 && <span class="minus">, {word}</span>}
     </>
   );

@@ -6,9 +6,10 @@
 import { useMemo, useState } from "preact/hooks";
 import { CumulativeDiff, type DiffLayout } from "./cumulative-diff";
 import type { FileChange } from "./file-changes";
+import { LineCounts } from "./line-counts";
 import { linesKey, type PageState } from "./page-state";
 import type { AttributedFile, Overview, Range } from "./protocol";
-import { formatNumber, makeVisible, pluralize } from "./text";
+import { makeVisible, pluralize } from "./text";
 import type { Turns } from "./turns";
 
 const LAYOUTS: [DiffLayout, string][] = [
@@ -60,19 +61,30 @@ interface SessionFile {
 /** Return the files that calls changed, then the files that only have attributed lines. */
 export function listFiles(overview: Overview): SessionFile[] {
   const left = new Set(overview.files);
+  const attributedFiles = new Map<FileChange, AttributedFile>();
+  // A path in another folder counts only for files that no path names exactly.
+  for (const isSameFile of [hasSamePath, hasSameEnd])
+    for (const change of overview.changes) {
+      const attributed = attributedFiles.has(change) ? undefined : [...left].find((file) => isSameFile(file, change));
+      if (attributed) attributedFiles.set(change, attributed);
+      if (attributed) left.delete(attributed);
+    }
   const changed = overview.changes.map((change, number): SessionFile => {
-    const attributed = overview.files.find((file) => isSameFile(file, change)) ?? null;
-    if (attributed) left.delete(attributed);
-    return { session: change.session, path: change.path, number, change, attributed };
+    return { session: change.session, path: change.path, number, change, attributed: attributedFiles.get(change) ?? null };
   });
   const others = [...left].map((attributed): SessionFile => ({ ...attributed, number: -1, change: null, attributed }));
   return [...changed, ...others];
 }
 
-/** Return whether an attribution is about a changed file. Its path may begin in another folder. */
-function isSameFile(file: AttributedFile, change: FileChange): boolean {
+/** Return whether an attribution is about a changed file. */
+function hasSamePath(file: AttributedFile, change: FileChange): boolean {
+  return file.session === change.session && file.path === change.path;
+}
+
+/** Return whether an attribution may be about a changed file whose path begins in another folder. */
+function hasSameEnd(file: AttributedFile, change: FileChange): boolean {
   if (file.session !== change.session) return false;
-  return file.path === change.path || file.path.endsWith(`/${change.path}`) || change.path.endsWith(`/${file.path}`);
+  return file.path.endsWith(`/${change.path}`) || change.path.endsWith(`/${file.path}`);
 }
 
 /** The files of the session with their cumulative diffs and attributed lines, and a legend of the colours. */
@@ -103,8 +115,8 @@ export function Files({ state, layout, turns, reveal, go, selected }: Props) {
         </p>
       ) : (
         <p class="note">
-          The changes that the tool calls made. To find out which of these lines are in the files, run <code>vacr attribute</code>
-          .
+          The changes that the tool calls made. To find out which of these lines are in a file, run <code>vacr blame FILE</code>{" "}
+          in the repository.
         </p>
       )}
       {files.map((file) => (
@@ -164,8 +176,7 @@ function File({
           <span class="path">{makeVisible(path)}</span>
           {change && (
             <small>
-              <span class="plus">+{formatNumber(change.added)}</span> <span class="minus">−{formatNumber(change.removed)}</span>{" "}
-              in {pluralize(change.rows.length, "call")}
+              <LineCounts added={change.added} removed={change.removed} /> in {pluralize(change.rows.length, "call")}
               {change.isDeleted ? ", deleted" : ""}
             </small>
           )}

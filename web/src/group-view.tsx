@@ -2,6 +2,7 @@
 
 import { ACT_NOUNS, type Act } from "./acts";
 import { shortenPath } from "./file-changes";
+import { LineCounts } from "./line-counts";
 import type { PageState } from "./page-state";
 import type { PageRow } from "./protocol";
 import { describeSpeaker } from "./rows";
@@ -10,6 +11,10 @@ import type { Item } from "./turns";
 
 const MAX_FILES = 3;
 const MAX_KINDS = 4;
+const MAX_SUBJECTS = 3;
+const MAX_SUBJECT = 50;
+/** The beginning of a command that only changes the folder. */
+const FOLDER_CHANGE = /^(?:cd|pushd)\s+(?:"[^"]*"|'[^']*'|[^\s;&|]+)\s*(?:&&|;)\s*/;
 const MAX_LABEL = 60;
 const MAX_TOOL = 30;
 const MAX_ANSWER = 160;
@@ -81,6 +86,7 @@ function GroupLine({ rows, state }: { rows: PageRow[]; state: PageState }) {
             ))
           : "thoughts, encrypted by the provider"}
       </span>
+      <span class="summary">{listSubjects(rows).join(" · ")}</span>
       <span class="touched">
         {tests && (
           <span class={tests.passed === false ? "minus" : tests.passed ? "plus" : ""}>
@@ -91,6 +97,25 @@ function GroupLine({ rows, state }: { rows: PageRow[]; state: PageState }) {
       </span>
     </>
   );
+}
+
+/** Return what the calls of a group were about, without the tests and the changed files, which it shows with their results. */
+function listSubjects(rows: PageRow[]): string[] {
+  const calls = rows.filter((row) => row.kind === "tool" && row.act !== "plan" && !row.diffs.length && !row.tests);
+  const changed = new Set(rows.flatMap((row) => row.diffs.map((diff) => nameFile(diff.path))));
+  const names = [...new Set(calls.map(nameSubject))].filter((name) => name && !changed.has(name));
+  return names.length > MAX_SUBJECTS ? [...names.slice(0, MAX_SUBJECTS), "…"] : names;
+}
+
+/** Return the last part of a path. */
+function nameFile(path: string): string {
+  return path.split(/[\\/]/).pop()!;
+}
+
+/** Return the command, the file or the other subject of a call in a few letters; "" if its input is just an object. */
+function nameSubject({ act, summary }: PageRow): string {
+  const text = act === "read" ? nameFile(summary) : act === "command" ? summary.replace(FOLDER_CHANGE, "") : summary;
+  return text.startsWith("{") ? "" : truncate(makeVisible(text), MAX_SUBJECT);
 }
 
 /** The files that calls changed, with their added and removed lines; failed calls do not count. */
@@ -107,7 +132,7 @@ function Files({ rows, state }: { rows: PageRow[]; state: PageState }) {
     <>
       {[...files].slice(0, MAX_FILES).map(([path, [added, removed]]) => (
         <span class="touch" title={makeVisible(shortenPath(path, folder))}>
-          {makeVisible(path.split(/[\\/]/).pop()!)} <span class="plus">+{added}</span> <span class="minus">−{removed}</span>
+          {makeVisible(nameFile(path))} <LineCounts added={added} removed={removed} />
         </span>
       ))}
       {files.size > MAX_FILES && <span class="touch">and {files.size - MAX_FILES} more</span>}

@@ -1,6 +1,7 @@
 /** The header of the page: title, a line of facts, and the verdict. */
 
 import type { ComponentChildren } from "preact";
+import { spellCost } from "./costs";
 import type { PageState } from "./page-state";
 import type { Island, Session } from "./protocol";
 import { makeVisible } from "./text";
@@ -71,7 +72,7 @@ function Facts({ island, state }: { island: Island; state: PageState }) {
     ["Project", describeProject(session)],
     ["Started", describeStart(session)],
     ["Duration", totals && totals.milliseconds >= 1000 ? formatDuration(totals.milliseconds) : ""],
-    ["Cost", totals?.price === "?" ? "" : (totals?.price ?? "")],
+    ["Cost", totals?.price === "?" ? "" : spellCost(totals?.price ?? "")],
   ];
   const full: Record<string, string> = {
     Agent: session?.agent ?? "",
@@ -102,8 +103,8 @@ function describeProject(session: Session | undefined): string {
   return makeVisible(name && version ? `${name} (${version})` : name || version);
 }
 
-/** Return the start as "Saturday 14 March 2026, 09:26"; "" if it is not known. */
+/** Return the start as "Sat 14 Mar 2026, 09:26"; "" if it is not known. */
 function describeStart(session: Session | undefined): string {
   if (!session?.start) return "";
-  return makeVisible(`${formatDay(session.start.slice(0, 10))}, ${session.start.slice(11, 16)}`);
+  return makeVisible(`${formatDay(session.start.slice(0, 10), "short")}, ${session.start.slice(11, 16)}`);
 }

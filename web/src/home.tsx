@@ -14,11 +14,13 @@ import {
   type Hit,
   type SearchResult,
 } from "./app-server";
+import { explainCost, formatCost, spellCost } from "./costs";
 import { nameAgentProgram, nameModel } from "./header";
 import { KeepNotice } from "./keep-notice";
 import { ThemeSwitch } from "./panels";
+import { describeSpeaker } from "./rows";
 import { formatNumber, makeVisible, pluralize } from "./text";
-import { explainCost, formatCost, HitList, shortenNumber, Shelves, type Tile, type TileHit } from "./shelves";
+import { HitList, shortenNumber, Shelves, type Tile, type TileHit } from "./shelves";
 import { type Day, UsageChart } from "./usage-chart";
 
 const POLL_MILLISECONDS = 2000;
@@ -29,7 +31,7 @@ const FIRST_TILES = 20;
 const DAY = 24 * 3600 * 1000;
 /** A conversation with an entry of the last minutes is running. */
 const RUNNING = 3 * 60 * 1000;
-const SPEAKERS: Record<string, string> = { user: "User", assistant: "Answer", reasoning: "Thought", event: "Event" };
+const SPEAKERS: Record<string, string> = { assistant: "Answer", reasoning: "Thought", event: "Event" };
 const SPANS = { "": "Any time", "1": "Today", "7": "7 days", "30": "30 days", "90": "90 days" } as const;
 const OUTCOMES = { "": "Any outcome", failed: "With failures", clean: "Without failures" } as const;
 const ROUTE = /^\/conversation\/([^/]+)$/;
@@ -369,7 +371,7 @@ function Totals({ list, state }: { list: ConversationList; state: AppState | nul
       {cost && (
         <>
           {" "}
-          · <span title={explainCost(cost)}>{cost}</span>
+          · <span title={explainCost(cost)}>{spellCost(cost)}</span>
         </>
       )}
       {isReading && (
@@ -468,7 +470,7 @@ function Hits({
   for (const hit of result.hits) {
     if (!groups.has(hit.record)) groups.set(hit.record, { tile: makeHitTile(hit), hits: [], total: hit.count });
     const { place, snippet } = hit;
-    groups.get(hit.record)!.hits.push({ place, snippet, label: hit.tool || nameSpeaker(hit.kind), isError: hit.is_error });
+    groups.get(hit.record)!.hits.push({ place, snippet, label: hit.tool || nameSpeaker(hit), isError: hit.is_error });
   }
   return (
     <HitList
@@ -488,7 +490,8 @@ function makeHitTile(hit: Hit): Tile {
   return { ...unknown, key: session, href: makeRoute(session), title, agent, project, when: hit.time_ms, isRunning: false };
 }
 
-/** Return who speaks in an entry of a kind, as a heading says it. */
-function nameSpeaker(kind: string): string {
+/** Return who speaks in an entry, as a heading says it. */
+function nameSpeaker({ kind, speaker }: Hit): string {
+  if (kind === "user") return describeSpeaker({ speaker });
   return Object.hasOwn(SPEAKERS, kind) ? SPEAKERS[kind] : makeVisible(kind);
 }

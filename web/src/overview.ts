@@ -35,12 +35,12 @@ export function buildOverview(
 
 /** Find the rows with the request, the outcome and the checks of the outcome. Sub-agents and repeated rows do not count. */
 function tellStory(rows: PageRow[]): Story {
-  const story: Story = { asked: -1, task: -1, outcome: -1, unanswered: 0, laterCalls: 0, tests: -1, testRuns: 0, commits: [] };
+  const story: Story = { asked: -1, task: -1, outcome: -1, answered: -1, unanswered: 0, laterCalls: 0, tests: -1, commits: [] };
   let firstPrompt = -1;
   let lastPrompt = -1;
   rows.forEach((row, at) => {
     if (row.isRepeated) return;
-    if (row.tests) [story.tests, story.testRuns] = [at, story.testRuns + 1];
+    if (row.tests) story.tests = at;
     if (row.commit) story.commits.push(at);
     if (row.agent) return;
     if (isPrompt(row) && hasText(row)) {
@@ -53,7 +53,9 @@ function tellStory(rows: PageRow[]): Story {
       // The agent acts: so the prompt before it was a request, and not a command to the program such as /model.
       if (story.asked < 0) story.asked = lastPrompt;
       if (row.kind === "tool") story.laterCalls += 1;
-      if (row.kind === "assistant" && hasAnswer(row)) [story.outcome, story.unanswered, story.laterCalls] = [at, 0, 0];
+      if (row.kind === "assistant" && hasAnswer(row)) {
+        [story.outcome, story.answered, story.unanswered, story.laterCalls] = [at, lastPrompt, 0, 0];
+      }
     }
   });
   if (story.asked < 0) story.asked = firstPrompt;

@@ -33,10 +33,8 @@ export function Prompts({
         {prompts.slice(0, MAX_PROMPTS).map((at) => (
           <li class={state.rows[at].agent ? "inner" : ""}>
             <button type="button" aria-current={at === current ? "true" : undefined} onClick={() => go(at)}>
-              <span class="cut">
-                {turns.numbers.has(at) && <span class="turn">{formatNumber(turns.numbers.get(at)!)}</span>}{" "}
-                {firstText(state.rows[at])}
-              </span>
+              {turns.numbers.has(at) && <span class="turn">{formatNumber(turns.numbers.get(at)!)} </span>}
+              <span class="cut">{firstText(state.rows[at])}</span>
             </button>
           </li>
         ))}

@@ -234,13 +234,14 @@ export interface Story {
   task: number;
   /** The last answer. */
   outcome: number;
+  /** The prompt that the last answer follows. */
+  answered: number;
   /** The number of tool calls after the last answer. */
   laterCalls: number;
   /** The number of prompts after the last answer. */
   unanswered: number;
-  /** The last run of tests, and the number of runs. */
+  /** The last run of tests. */
   tests: number;
-  testRuns: number;
   /** The commits, in order. */
   commits: number[];
 }

@@ -295,7 +295,7 @@ export function isBlank(row: Row): boolean {
 }
 
 /** Return who wrote a user message, as a heading. */
-export function describeSpeaker(row: Row): string {
+export function describeSpeaker(row: { speaker: string }): string {
   return SPEAKER_NAMES[row.speaker] ?? "User";
 }
 

@@ -14,7 +14,7 @@ export interface TestRun {
   line: string;
 }
 
-/** A commit: its id and its subject as git printed them; "" if it printed none. */
+/** A commit: its id and its subject as git printed them; "" if that is not known. */
 export interface Commit {
   id: string;
   subject: string;
@@ -38,17 +38,21 @@ const TEST_COMMANDS: RegExp[] = [
   /^node\s+(?:\S+\s+)*--test(?=\s|$)/,
   /^(?:make|just|task|rake|gradle|gradlew|mvn|mvnw)\s+(?:\S+\s+)*?(?::?\w+:)*(?:test|tests|check|verify)(?=\s|$)/,
 ];
+/** Options with which a test program runs no test. */
+const NO_TEST_RUN = /\s--(?:collect-only|co|help|version|dry-run|listTests)(?=\s|$)/;
 /** Options between a program and the name of its test script, with their values. */
 const OPTIONS = /\s(?:--(?:filter|prefix)\s+\S+|-[Cw]\s+\S+|-j\d*|-[sk]|--silent)(?=\s)/g;
-const COMMIT = /^git\s+(?:(?:-C|-c)\s+(?:"[^"]*"|'[^']*'|\S+)\s+|--\S+\s+)*commit(?=\s|$)(?![^\n]*--dry-run)/;
+const COMMIT = /^git\s+(?:(?:-C|-c)\s+(?:"[^"]*"|'[^']*'|\S+)\s+|--\S+\s+)*commit(?=\s|$)(?![^\n]*(?:--dry-run|--help))/;
+const QUIET = /\s(?:-\w*q\w*|--quiet)(?=\s|$)/;
 const PRINTED_COMMIT = /^\[[^\]\n]{1,200}? ([0-9a-f]{7,40})\] (.*)$/;
 const COLOUR = /\x1b\[[\d;]*m/g;
 const FAILED_LINES: RegExp[] = [
   /\b[1-9]\d{0,6}\s+(?:tests? |specs? |examples? )?(?:failed|failing|failures?|errors?)\b/i,
   /^test result: FAILED|^FAIL(?:ED)?\b|^--- FAIL|BUILD (?:FAILURE|FAILED)/,
+  /^not ok\b|\bFail(?:ed|ures):\s*[1-9]/,
 ];
 const PASSED_LINES: RegExp[] = [
-  /\b\d{1,7}\s+(?:tests? |specs? |examples? )?(?:passed|passing)\b/i,
+  /\b[1-9]\d{0,6}\s+(?:tests? |specs? |examples? )?(?:passed|passing)\b/i,
   /^test result: ok|\b0 failures\b|^OK\b|^ok\s+\S|^PASS\b|BUILD SUCCESS/,
 ];
 
@@ -68,36 +72,63 @@ export function findTestRun(command: string, row: Row): TestRun | null {
   return { program, passed: isAlone && (row.exitCode === 0 || row.status === "success") ? true : null, line: "" };
 }
 
-/** Return the commit of a shell call that succeeded; null if it makes none. */
-export function findCommit(command: string, row: Row): Commit | null {
+/**
+ * Return the commit of a shell call that succeeded; null if it makes none.
+ *
+ * The record lacks the output of `git commit --quiet`, and of a command in the background that ended `byNotice` of the host.
+ */
+export function findCommit(command: string, row: Row, byNotice = false): Commit | null {
   if (!row.result || !listCommands(command).some((one) => COMMIT.test(one))) return null;
   const printed = listOutputLines(row.result.parts)
     .map((line) => PRINTED_COMMIT.exec(line))
     .find(Boolean);
   if (printed) return { id: printed[1].slice(0, 10), subject: truncate(printed[2], MAX_LINE_LENGTH) };
-  const isQuiet = !row.isError && row.exitCode === 0 && /\s(?:-\w*q\w*|--quiet)(?=\s|$)/.test(command);
-  return isQuiet ? { id: "", subject: "" } : null;
+  if (row.isError || row.exitCode !== 0 || !provesCommit(command, !byNotice)) return null;
+  return { id: "", subject: "" };
+}
+
+/**
+ * Return whether a script that ended with 0 surely made a commit, with `quiet` a silent one.
+ *
+ * The commit must be the last command, or joined to the last one by `&&`. After `||` it may not have run, as in
+ * `git diff --quiet || git commit -q`.
+ */
+function provesCommit(script: string, quiet: boolean): boolean {
+  const parts = splitScript(script);
+  const place = parts.findIndex(({ command }) => COMMIT.test(command) && (!quiet || QUIET.test(command)));
+  const isJoined = parts.slice(place + 1).every(({ join }) => join === "&&");
+  return place >= 0 && isJoined && !parts.some(({ join }) => join === "||");
 }
 
 /** Return the commands of a script, without the words before their programs; quoted text and heredocs are not split. */
 function listCommands(script: string): string[] {
-  const text = script.slice(0, MAX_SCRIPT_LENGTH).replace(/<<-?\s*(['"]?)(\w+)\1[\s\S]*?^\s*\2\s*$/gm, "");
-  const commands = text.match(/(?:"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^"'\\;&|\n])+/gs) ?? [];
-  return commands.map((one) =>
-    one
-      .trim()
-      .slice(0, MAX_COMMAND_LENGTH)
-      .replace(WRAPPERS, "")
-      .replace(/^\S*\//, "")
-      .replace(WRAPPERS, ""),
-  );
+  return splitScript(script).map(({ command }) => command);
+}
+
+/** Return the commands of a script, each with what stands before it, such as `&&`. */
+function splitScript(script: string): { join: string; command: string }[] {
+  const text = script
+    .slice(0, MAX_SCRIPT_LENGTH)
+    .replace(/[\n ;]+$/, "")
+    .replace(/<<-?\s*(['"])([^'"\n]+)\1[\s\S]*?^\s*\2\s*$/gm, "")
+    .replace(/<<-?\s*(\w+)[\s\S]*?^\s*\1\s*$/gm, "");
+  const parts: { join: string; command: string }[] = [];
+  let end = 0;
+  for (const match of text.matchAll(/(?:"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^"'\\;&|\n])+/gs)) {
+    const command = match[0].trim().slice(0, MAX_COMMAND_LENGTH);
+    if (!command) continue;
+    const program = command.replace(WRAPPERS, "").replace(/^\S*\//, "");
+    parts.push({ join: text.slice(end, match.index).trim(), command: program.replace(WRAPPERS, "") });
+    end = match.index + match[0].length;
+  }
+  return parts;
 }
 
 /** Return the part of a command that names a test program, such as "npm run test:unit"; "" if it runs no tests. */
 function matchTest(command: string): string {
   for (const pattern of TEST_COMMANDS) {
     const match = pattern.exec(command);
-    if (match) return truncate(match[0].replace(OPTIONS, "").replace(/\s+/g, " "), 40);
+    if (match && !NO_TEST_RUN.test(command)) return truncate(match[0].replace(OPTIONS, "").replace(/\s+/g, " "), 40);
   }
   return "";
 }

@@ -1,7 +1,9 @@
 /** Lists of conversations, grouped by project, and the hits of a search in them: in the local app and in the index of an archive. */
 
 import { type ComponentChildren, toChildArray } from "preact";
+import { explainCost, spellCost } from "./costs";
 import { nameAgentProgram, nameModel } from "./header";
+import { LineCounts } from "./line-counts";
 import { formatNumber, makeVisible, pluralize } from "./text";
 import { formatDuration } from "./time";
 
@@ -52,15 +54,19 @@ interface Props {
   open?: (key: string) => void;
 }
 
-/** The conversations by project, the project of the first one first. */
+const NO_PROJECT = "No project";
+
+/** The conversations by project, the project of the first one first; those without a project come last. */
 export function Shelves({ tiles, grouped, cut = false, limit = Infinity, open }: Props) {
   const groups = new Map<string, Tile[]>();
   const drawn = new Set(tiles.slice(0, limit));
   for (const tile of tiles) {
-    const name = grouped ? tile.project || "No project" : "";
+    const name = grouped ? tile.project || NO_PROJECT : "";
     if (!groups.has(name)) groups.set(name, []);
     groups.get(name)!.push(tile);
   }
+  const rest = groups.get(NO_PROJECT);
+  if (rest && groups.delete(NO_PROJECT)) groups.set(NO_PROJECT, rest);
   return (
     <div class="cards">
       {[...groups]
@@ -117,11 +123,11 @@ function TileView({ tile, open }: { tile: Tile; open?: (key: string) => void }) 
           )}
           {added + removed > 0 && (
             <>
-              <span class="plus">+{formatNumber(added)}</span> <span class="minus">−{formatNumber(removed)}</span>
+              <LineCounts added={added} removed={removed} />
             </>
           )}
           {tile.milliseconds >= 1000 && formatDuration(tile.milliseconds)}
-          {tile.cost && <span title={explainCost(tile.cost)}>{tile.cost}</span>}
+          {tile.cost && <span title={explainCost(tile.cost)}>{spellCost(tile.cost)}</span>}
           {tile.note}
         </Facts>
       </span>
@@ -148,7 +154,6 @@ function Facts({ children }: { children: ComponentChildren }) {
 
 // A format takes long to make, so each is made once, when it is first used.
 let moments: Intl.DateTimeFormat | undefined;
-let amounts: Intl.NumberFormat | undefined;
 let shortNumbers: Intl.NumberFormat | undefined;
 const MOMENT_PARTS = {
   year: "numeric",
@@ -278,25 +283,6 @@ export function formatAge(time: number): string {
 /** Return the start of the day of a time, in the time zone of the reader. */
 function findMidnight(time: number): number {
   return new Date(time).setHours(0, 0, 0, 0);
-}
-
-/** Return what the marks of a cost mean; "" for a cost without marks. */
-export function explainCost(cost: string): string {
-  const marks = {
-    "~": "with an estimate by list prices",
-    "≥": "without the models that have no price",
-    "?": "no price is known",
-  };
-  const notes = Object.entries(marks).flatMap(([mark, text]) => (cost.includes(mark) ? [text] : []));
-  return notes.length ? `Cost ${notes.join(", ")}` : "";
-}
-
-/** Return a cost with the marks of `vacr stats`: ~ is estimated, ≥ lacks a price, ? is unknown; "" for nothing. */
-export function formatCost(cost: number, isEstimated: boolean, isUnpriced: boolean): string {
-  if (!cost) return isUnpriced ? "$?" : "";
-  amounts ??= new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
-  const amount = cost < 0.01 ? cost.toPrecision(1) : amounts.format(cost);
-  return `${isUnpriced ? "≥" : ""}${isEstimated ? "~" : ""}$${amount}`;
 }
 
 /** Return a number in short, such as "1.3M". */

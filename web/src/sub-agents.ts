@@ -16,13 +16,17 @@ export function* buildAllRows(records: Value[]): Generator<PageRow> {
   else yield* nestSubAgents(records);
 }
 
+/** The commands that ran on after their calls, by the id of the later call that shows how each ended. */
+type CommandsByEnd = Map<string, string>;
+
 /** Yield the rows of a record. A thought that the agent recorded twice, by itself and in the answer, stays only once. */
 function* buildPageRows(record: Value, session: number): Generator<PageRow> {
   let thought = "";
+  const commandsByEnd: CommandsByEnd = new Map();
   for (const row of buildRows(record)) {
     if (row.kind === "assistant" && thought) row.parts = row.parts.map((part) => dropThought(part, thought));
     if (row.kind !== "event") thought = row.kind === "reasoning" ? joinTexts(row).trim() : "";
-    yield toPageRow(row, session, record);
+    yield toPageRow(row, session, record, commandsByEnd);
   }
 }
 
@@ -38,19 +42,24 @@ function joinTexts(row: Row): string {
 }
 
 /** Return a row with its session, the fragment of a link to it, and what its call did. */
-function toPageRow(row: Row, session: number, record: Value): PageRow {
+function toPageRow(row: Row, session: number, record: Value, commandsByEnd: CommandsByEnd): PageRow {
   const anchor = session && row.name === row.place ? `${session}:${row.place}` : row.name;
   const agent = String(record.session["agent-meta"]?.["cli-name"] ?? "");
-  const input = row.tool ? resolvePointer(record, row.place)?.input : undefined;
+  const call = row.tool ? resolvePointer(record, row.place) : undefined;
+  const input = call?.input;
   const act = row.tool ? classifyTool(agent, row.tool, input) : "call";
-  const command = row.result && runsCommands(agent, row.tool) ? extractCommand(input) : "";
+  const ended = row.result ? commandsByEnd.get(String(call?.["call-id"])) : undefined;
+  const command = ended ?? (row.result && runsCommands(agent, row.tool) ? extractCommand(input) : "");
+  const end = command && resolvePointer(record, row.result!.place)?.vacr?.["resolved-by"];
+  const isResolved = typeof end === "string" && end !== "";
+  if (isResolved && row.status === "running") commandsByEnd.set(end, command);
   return {
     ...row,
     session,
     anchor,
     act,
     tests: command ? findTestRun(command, row) : null,
-    commit: command ? findCommit(command, row) : null,
+    commit: command ? findCommit(command, row, isResolved && row.status !== "running") : null,
   };
 }
 

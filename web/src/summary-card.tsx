@@ -2,17 +2,19 @@
 
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
+import { LineCounts } from "./line-counts";
 import { renderMarkdown } from "./markdown";
 import type { PageState } from "./page-state";
-import type { Island, PageRow } from "./protocol";
+import type { Island, PageRow, Story } from "./protocol";
 import { isPrompt, shownParts } from "./rows";
-import { formatNumber, makeVisible, pluralize, splitThoughts, truncate } from "./text";
+import { formatNumber, makeVisible, pluralize, splitThoughts, splitWords, truncate } from "./text";
 import { formatTime } from "./time";
 
 const MAX_LENGTH = 4000;
 /** A text longer than this gets a button that shows all of it. */
 const LONG_TEXT = 400;
 const LONG_LINES = 5;
+const MAX_ANSWERED = 100;
 const MAX_FILES = 4;
 const MAX_COMMITS = 3;
 
@@ -45,23 +47,24 @@ export function SummaryCard({ island, state, go, showFile, showFiles, children }
           label="Go to the prompt"
           pending={!overview}
         />
-        <Words name="Outcome" row={rows[outcome]} go={() => go(outcome)} label="Go to the answer" pending={!overview} marked />
+        <Words
+          name={story?.laterCalls ? "Last answer" : "Outcome"}
+          row={rows[outcome]}
+          go={() => go(outcome)}
+          label="Go to the answer"
+          pending={!overview}
+          marked
+          before={story && story.answered !== asked && <Answered row={rows[story.answered]} go={() => go(story.answered)} />}
+          after={story && <Unfinished story={story} />}
+        />
       </dl>
-      {story && story.outcome >= 0 && story.laterCalls > 0 && (
-        <p class="note">{pluralize(story.laterCalls, "tool call")} followed this answer, and no other answer.</p>
-      )}
-      {story && story.outcome >= 0 && story.unanswered > 0 && (
-        <p class="note">
-          {story.unanswered === 1 ? "1 later prompt has" : `${formatNumber(story.unanswered)} later prompts have`} no answer.
-        </p>
-      )}
       <Figures {...{ island, state, go, showFiles }} />
       {overview && overview.changes.length > 0 && (
         <p class="changed">
           {overview.changes.slice(0, MAX_FILES).map((file) => (
             <button type="button" class="touch" onClick={() => showFile(file.path)} title={makeVisible(file.path)}>
               <span class="path">{makeVisible(file.path.split("/").pop()!)}</span>{" "}
-              <span class="plus">+{formatNumber(file.added)}</span> <span class="minus">−{formatNumber(file.removed)}</span>
+              <LineCounts added={file.added} removed={file.removed} />
             </button>
           ))}
           {overview.changes.length > MAX_FILES && (
@@ -74,6 +77,25 @@ export function SummaryCard({ island, state, go, showFile, showFiles, children }
       {children}
     </section>
   );
+}
+
+/** The prompt that the last answer follows, if it is another than the request. */
+function Answered({ row, go }: { row: PageRow | undefined; go: () => void }) {
+  const text = row ? splitWords(joinTexts(row)).join(" ") : "";
+  return text ? (
+    <button type="button" class="touch answered" onClick={go} title={makeVisible(truncate(text, MAX_LENGTH))}>
+      to “{makeVisible(truncate(text, MAX_ANSWERED))}”
+    </button>
+  ) : null;
+}
+
+/** What followed the last answer, so that it is not the end of the work. */
+function Unfinished({ story }: { story: Story }) {
+  const facts = [
+    story.laterCalls > 0 && `${pluralize(story.laterCalls, "tool call")} followed, without another answer.`,
+    story.unanswered > 0 && `${pluralize(story.unanswered, "later prompt")} without an answer.`,
+  ].filter(Boolean);
+  return facts.length ? <p class="note">{facts.join(" ")}</p> : null;
 }
 
 /** Return all texts of a message. */
@@ -92,10 +114,13 @@ interface WordsProps {
   /** Whether the row may still come. */
   pending: boolean;
   marked?: boolean;
+  /** What to add above and below the words. */
+  before?: ComponentChildren;
+  after?: ComponentChildren;
 }
 
 /** The words of a prompt or an answer, cut to some lines at first; null without words. */
-function Words({ name, row, go, label, pending, marked = false }: WordsProps) {
+function Words({ name, row, go, label, pending, marked = false, before, after }: WordsProps) {
   const [whole, setWhole] = useState(false);
   const text = useMemo(
     () => (row ? makeVisible(truncate(marked ? splitThoughts(joinTexts(row))[1] : joinTexts(row), MAX_LENGTH)) : ""),
@@ -118,6 +143,7 @@ function Words({ name, row, go, label, pending, marked = false }: WordsProps) {
         )}
       </dt>
       <dd>
+        {text && before}
         {!text ? (
           <div class={look}>…</div>
         ) : marked ? (
@@ -130,6 +156,7 @@ function Words({ name, row, go, label, pending, marked = false }: WordsProps) {
             {whole ? "Show less" : "Show more"}
           </button>
         )}
+        {text && after}
       </dd>
     </div>
   );
@@ -153,8 +180,7 @@ function Figures({ island, state, go, showFiles }: Pick<Props, "island" | "state
         <li>
           {totals.files ? (
             <button type="button" class="figure" onClick={showFiles}>
-              {pluralize(totals.files, "file")} <span class="plus">+{formatNumber(totals.added)}</span>{" "}
-              <span class="minus">−{formatNumber(totals.removed)}</span>
+              {pluralize(totals.files, "file")} <LineCounts added={totals.added} removed={totals.removed} />
             </button>
           ) : (
             <span class="soft">{unrecorded ? `${pluralize(unrecorded, "edit")}, lines not recorded` : "no file changed"}</span>

@@ -13,12 +13,12 @@ export function formatTime(time: unknown): string {
   return value === null || Math.abs(value) > 8.64e15 ? "" : new Date(value).toISOString().slice(0, 19).replace("T", " ");
 }
 
-/** Return a day such as "2026-03-14" as "Saturday 14 March 2026"; the text itself if it is not a day. */
-export function formatDay(day: string): string {
+/** Return a day such as "2026-03-14" as "Saturday 14 March 2026", or with short names; the text itself if it is not a day. */
+export function formatDay(day: string, names: "long" | "short" = "long"): string {
   const time = Date.parse(`${day}T00:00:00Z`);
   if (!Number.isFinite(time)) return day;
   const [weekday, month] = ["weekday", "month"].map((part) =>
-    new Date(time).toLocaleDateString("en", { [part]: "long", timeZone: "UTC" }),
+    new Date(time).toLocaleDateString("en", { [part]: names, timeZone: "UTC" }),
   );
   return `${weekday} ${Number(day.slice(8, 10))} ${month} ${day.slice(0, 4)}`;
 }

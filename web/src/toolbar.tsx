@@ -4,7 +4,7 @@ import type { Ref } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Detail, DETAILS, type PageState } from "./page-state";
 import { isFiltering, NO_FILTER } from "./row-filter";
-import { formatNumber, makeVisible } from "./text";
+import { formatNumber, makeVisible, pluralize } from "./text";
 
 const KIND_LABELS = { prompt: "Prompts", assistant: "Answers", reasoning: "Reasoning", tool: "Tools", event: "Events" } as const;
 /** Milliseconds to wait for more letters before searching. */
@@ -74,20 +74,21 @@ export function Toolbar({ state, search }: { state: PageState; search: Ref<HTMLI
       </select>
       <select aria-label="Detail" value={state.detail} onChange={(event) => state.setDetail(event.currentTarget.value as Detail)}>
         {DETAILS.map((detail) => (
-          <option value={detail}>{detail}</option>
+          <option value={detail}>Detail: {detail}</option>
         ))}
       </select>
     </div>
   );
 }
 
-/** The number of rows on the page, and a button to remove the filter; `prefiltered` if the page opened with one. */
+/** The number of rows, how many of them a filter shows, and a button to remove the filter; `prefiltered` if the page opened with one. */
 export function RowCount({ state, prefiltered }: { state: PageState; prefiltered: boolean }) {
   const { filter, shown, rows, setFilter } = state;
   const filtered = isFiltering(filter);
+  const count = filtered ? `${formatNumber(shown.length)} of ${formatNumber(rows.length)} rows` : pluralize(shown.length, "row");
   return (
     <p class="count" role="status">
-      {!state.done ? "Reading …" : `${formatNumber(shown.length)} of ${formatNumber(rows.length)} rows`}
+      {state.done ? count : "Reading …"}
       {filtered && state.done && (
         <>
           {" "}

@@ -1,11 +1,14 @@
 /** A chart of tokens, cost or failures over time. */
 
 import { useState } from "preact/hooks";
-import { formatCost, shortenNumber } from "./shelves";
+import { formatCost } from "./costs";
+import { shortenNumber } from "./shelves";
 import { pluralize } from "./text";
 
 const DAY = 24 * 3600 * 1000;
 const MAX_BARS = 90;
+/** The days that the chart shows at first: one very old session must not make the bars of all others narrow. */
+const RECENT_DAYS = 12 * 7;
 /** The spans of a bar, in days: the shortest that gives few enough bars is used. */
 const SPANS: [number, string][] = [
   [1, "day"],
@@ -13,6 +16,14 @@ const SPANS: [number, string][] = [
   [30, "30 days"],
   [90, "90 days"],
 ];
+/** A bar that is so many times as high as the next one is cut, so that the others can be seen. */
+const DOMINANCE = 4;
+/** The height of the chart above the highest bar that is not cut, as a part of that bar. */
+const ROOM = 1.3;
+/** The smallest height of a bar with a value. */
+const MIN_HEIGHT = 0.03;
+/** The gap in a cut bar: its place and its height. */
+const [GAP_TOP, GAP_HEIGHT] = [0.14, 0.08];
 
 /** The sums of a day such as "2026-03-14". */
 export interface Day {
@@ -26,12 +37,15 @@ export interface Day {
 type Metric = "tokens" | "cost" | "failed";
 const METRICS: Record<Metric, string> = { tokens: "Tokens", cost: "Cost", failed: "Failures" };
 
-/** The chart, with a switch between the figures; null if there are fewer than two days. Until the days arrive, an empty chart. */
+/** The chart, with switches between the figures, and between recent and all days; null if there are fewer than two days. Until the days arrive, an empty chart. */
 export function UsageChart({ days }: { days?: Day[] }) {
   const [metric, setMetric] = useState<Metric>("tokens");
-  const [unit, bars] = divideDays(days ?? []);
+  const [showsAll, setShowsAll] = useState(false);
+  const [unit, bars, hasOlder] = divideDays(days ?? [], showsAll ? Infinity : RECENT_DAYS);
   if (days && bars.length < 2) return null;
-  const largest = Math.max(...bars.map((bar) => bar[metric]));
+  const values = bars.map((bar) => bar[metric]);
+  const largest = Math.max(...values);
+  const top = chooseTop(values);
   const format = (value: number) => (metric === "cost" ? formatCost(value, false, false) || "$0" : shortenNumber(value));
   return (
     <figure class="days">
@@ -43,9 +57,20 @@ export function UsageChart({ days }: { days?: Day[] }) {
             </button>
           ))}
         </span>
+        {hasOlder && (
+          <span class="metrics" role="group" aria-label="Time">
+            <button type="button" aria-pressed={!showsAll} onClick={() => setShowsAll(false)}>
+              12 weeks
+            </button>
+            <button type="button" aria-pressed={showsAll} onClick={() => setShowsAll(true)}>
+              All
+            </button>
+          </span>
+        )}
         {days && (
-          <span>
+          <span class="scale">
             per {unit} · max {format(largest)}
+            {top < largest && ", one bar is cut"}
           </span>
         )}
       </figcaption>
@@ -65,16 +90,7 @@ export function UsageChart({ days }: { days?: Day[] }) {
                   .join(", ")}
               </title>
             </rect>
-            {bar[metric] > 0 && (
-              <rect
-                class={metric}
-                x={at + 0.1}
-                y={1 - bar[metric] / largest}
-                width={0.8}
-                height={bar[metric] / largest}
-                pointer-events="none"
-              />
-            )}
+            {bar[metric] > 0 && <Bar kind={metric} at={at} height={bar[metric] / top} />}
           </g>
         ))}
       </svg>
@@ -86,12 +102,40 @@ export function UsageChart({ days }: { days?: Day[] }) {
   );
 }
 
-/** Return the sums of equal spans from the first day to the last, and the name of a span. The days are in order. */
-function divideDays(days: Day[]): [string, Day[]] {
+/** A bar; one that is higher than the chart has a gap. */
+function Bar({ kind, at, height }: { kind: string; at: number; height: number }) {
+  const shown = Math.min(1, Math.max(MIN_HEIGHT, height));
+  return (
+    <g pointer-events="none">
+      <rect class={kind} x={at + 0.1} y={1 - shown} width={0.8} height={shown} />
+      {height > 1 && <rect class="gap" x={at} y={GAP_TOP} width={1} height={GAP_HEIGHT} />}
+    </g>
+  );
+}
+
+/**
+ * Return the value at the top of the chart: the largest one.
+ *
+ * If a few values dominate all others, at most one of ten, it is a little more than the largest of the others.
+ */
+export function chooseTop(values: number[]): number {
+  const sorted = values.filter((value) => value > 0).sort((left, right) => right - left);
+  for (let count = Math.max(1, Math.floor(sorted.length / 10)); count > 0; count--)
+    if (sorted[count - 1] > DOMINANCE * sorted[count]) return sorted[count] * ROOM;
+  return sorted[0] ?? 1;
+}
+
+/**
+ * Return the name of a span, the sums of equal spans up to the last day, and whether there are days that are not recent.
+ *
+ * The days are in order. Only the last `most` days count.
+ */
+function divideDays(days: Day[], most: number): [unit: string, bars: Day[], hasOlder: boolean] {
   const known = days.filter((day) => Number.isFinite(Date.parse(day.day)));
-  if (!known.length) return ["day", []];
+  if (!known.length) return ["day", [], false];
   const number = (day: Day) => Math.floor(Date.parse(day.day) / DAY);
-  const [first, last] = [number(known[0]), number(known[known.length - 1])];
+  const [oldest, last] = [number(known[0]), number(known[known.length - 1])];
+  const first = Math.max(oldest, last - most + 1);
   const [span, unit] = SPANS.find(([size]) => (last - first) / size < MAX_BARS) ?? SPANS[SPANS.length - 1];
   const bars = Array.from({ length: Math.min(2000, Math.floor((last - first) / span) + 1) }, (_, at): Day => {
     const day = new Date((first + at * span) * DAY).toISOString().slice(0, 10);
@@ -105,7 +149,7 @@ function divideDays(days: Day[]): [string, Day[]] {
     bar.failed += day.failed;
     bar.sessions += day.sessions;
   }
-  return [unit, bars];
+  return [unit, bars, last - oldest >= RECENT_DAYS];
 }
 
 /** Add up the sums of each day, and sort them. */

@@ -183,7 +183,10 @@ function RecordFacts({ session, overview }: { session: Session; overview: Overvi
     ["Started", session.start],
     [
       "Tokens",
-      totals && (totals.input || totals.output) ? `${formatNumber(totals.input)} in, ${formatNumber(totals.output)} out` : "",
+      // Some agents record only the output: then the input is unknown, not 0.
+      [totals?.input && `${formatNumber(totals.input)} in`, totals?.output && `${formatNumber(totals.output)} out`]
+        .filter(Boolean)
+        .join(", "),
     ],
     ["Cost", totals?.cost ?? ""],
     ["Errors", totals && totals.errors > totals.failed ? pluralize(totals.errors - totals.failed, "error event") : ""],

@@ -13,7 +13,7 @@ import { readCertificateKey, readKccsKey } from "./embedded-keys";
 import { type Key, THUMBPRINT_URI, thumbprintUri } from "./keys";
 import { checkContent, determineProfile } from "./payload";
 import { buildLogEntry, checkReceipt, listReceipts, matchesKeyId, nameLog, type Registration } from "./receipts";
-import { quoteWords } from "./text";
+import { formatNumber, quoteWords } from "./text";
 import { listProofs, type NoteParty, parseProof, type TlogProof, verifyProof, type WitnessedEntry } from "./tlog-proof";
 import { VerificationError } from "./verification-error";
 
@@ -139,7 +139,7 @@ class Verification {
 
     this.current = "content";
     await checkContent(message, profile, record);
-    this.pass("content", `${record.length} bytes, unchanged since they were signed`);
+    this.pass("content", `${formatNumber(record.length)} bytes, unchanged since they were signed`);
 
     this.current = "claims";
     verdict.claims = checkClaims(message, signer, now);

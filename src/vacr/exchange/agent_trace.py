@@ -25,7 +25,7 @@ import re
 from collections import Counter
 from typing import Any
 
-from vacr.agents import UNKNOWN, Reading, SessionBuilder, Source
+from vacr.agents import UNKNOWN, Reading, SessionBuilder, Source, get_native_members
 from vacr.errors import InvalidRecord
 from vacr.exchange.export import (
     ExportedDocument,
@@ -36,7 +36,7 @@ from vacr.exchange.export import (
     is_uri,
 )
 from vacr.exchange.formats import check_document, parse_json_or_lines, restore_document
-from vacr.model import SESSION_MEMBERS, JsonObject
+from vacr.model import JsonObject
 from vacr.record import (
     encode,
     format_timestamp,
@@ -370,10 +370,7 @@ def _keep_remaining_members(rest: JsonObject, place: str, native_files: JsonObje
 def _restore_trace(record: JsonObject) -> bytes:
     """Return the trace that a record was imported from, encoded."""
     session, metadata = record["session"], get_vacr_metadata(record)
-    trace: JsonObject = {
-        name: value for name, value in session.items() if name not in SESSION_MEMBERS
-    }
-    trace |= metadata.get("native", {})
+    trace = get_native_members(record)
     trace["id"] = session["session-id"]
     if "timestamp" not in trace:
         trace["timestamp"] = session["session-start"]

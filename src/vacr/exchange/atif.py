@@ -36,13 +36,14 @@ from vacr.agents import (
     Source,
     add_remaining_members,
     drop_nulls,
+    get_native_members,
     get_writable_marks,
     is_count,
 )
 from vacr.errors import InvalidRecord
 from vacr.exchange.export import SYSTEM_MESSAGE_EVENT
 from vacr.exchange.formats import check_document
-from vacr.model import CANONICAL_ENTRY_MEMBERS, SESSION_MEMBERS, TOKEN_USAGE_MEMBERS, JsonObject
+from vacr.model import CANONICAL_ENTRY_MEMBERS, TOKEN_USAGE_MEMBERS, JsonObject
 from vacr.record import decode_json, encode, get_vacr_metadata
 
 ATIF_VERSIONS = ("1.5", "1.6", "1.7", "1.8")
@@ -312,10 +313,7 @@ def _has_member(members: JsonObject, name: str) -> bool:
 def restore_trajectory(record: JsonObject) -> bytes:
     """Return the encoded trajectory of an imported record, without members that were null."""
     session, metadata = record["session"], get_vacr_metadata(record)
-    trajectory: JsonObject = {
-        name: value for name, value in session.items() if name not in SESSION_MEMBERS
-    }
-    trajectory |= metadata.get("native", {})
+    trajectory = get_native_members(record)
     meta = session["agent-meta"]
     agent = {"name": meta["cli-name"]}
     if "cli-version" in meta:

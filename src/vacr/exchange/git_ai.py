@@ -23,7 +23,15 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from vacr.agents import UNKNOWN, Reading, SessionBuilder, Source, SourceNotice, find_agent
+from vacr.agents import (
+    UNKNOWN,
+    Reading,
+    SessionBuilder,
+    Source,
+    SourceNotice,
+    find_agent,
+    get_native_members,
+)
 from vacr.errors import InvalidRecord, UnreadableInput
 from vacr.exchange.export import (
     ExportedDocument,
@@ -33,7 +41,7 @@ from vacr.exchange.export import (
     get_attributed_files,
 )
 from vacr.exchange.formats import restore_document
-from vacr.model import SESSION_MEMBERS, JsonObject
+from vacr.model import JsonObject
 from vacr.record import decode_json, encode_sorted_json, get_vacr_metadata
 from vacr.version import __version__
 
@@ -253,11 +261,8 @@ def _find_contributor(key: str, agents: dict[str, JsonObject]) -> JsonObject:
 
 def _restore_note(record: JsonObject) -> bytes:
     """Return the encoded note that a record was imported from."""
-    session, vacr_metadata = record["session"], get_vacr_metadata(record)
-    metadata: JsonObject = {
-        name: value for name, value in session.items() if name not in SESSION_MEMBERS
-    }
-    metadata |= vacr_metadata.get("native", {})
+    vacr_metadata = get_vacr_metadata(record)
+    metadata = get_native_members(record)
     if "vcs" in record:
         metadata["base_commit_sha"] = record["vcs"]["revision"]
     keys = iter(vacr_metadata[ATTESTED_BY_MEMBER])

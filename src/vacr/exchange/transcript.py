@@ -52,6 +52,8 @@ from vacr.viewer import (
     count_totals,
     format_changes,
     format_json,
+    format_line_counts,
+    format_record_title,
     is_silent_start,
     join_texts,
     list_cost_facts,
@@ -73,7 +75,7 @@ _SHOWN_SESSION_MEMBERS = frozenset(
         "revision",
     )
 )
-"""The members that `_format_title` and `_list_session_facts` show."""
+"""The members that `_list_session_facts` shows."""
 _OMITTED_ENTRY_MEMBERS = (
     "id",
     "parent-id",
@@ -149,12 +151,13 @@ def export_markdown(record: JsonObject, request: ExportRequest) -> ExportedDocum
     count_lost_events(hidden, losses)
     count_encrypted_reasoning(kept, losses)
     count_lost_members(record, losses, *_OMITTED_ENTRY_MEMBERS, about=_SHOWN_SESSION_MEMBERS)
-    lines = [f"# {escape_markdown(_format_title(record))}", ""]
+    title = format_record_title(record, _name_agent(record))
+    lines = [f"# {escape_markdown(title)}", ""]
     if request.modified:
         warning = f"**Warning: {escape_markdown(request.modified)}.**"
         lines += [f"{warning} {_MODIFIED_ADVICE}", ""]
-    for name, value in _list_session_facts(record, request, left_out):
-        lines.append(f"- {name}: {format_code(value)}")
+    facts = _list_session_facts(record, left_out)
+    lines += [f"- {name}: {format_code(value)}" for name, value in facts]
     hidden_places = {row.place for row in hidden}
     in_list = False
     previous: Row | None = None
@@ -172,6 +175,7 @@ def export_markdown(record: JsonObject, request: ExportRequest) -> ExportedDocum
         previous = row if row.kind != EVENT_ROW else previous
     lines += ["", "---", ""]
     lines += [f"- {name}: {value}" for name, value in _list_totals(record, kept, request)]
+    lines += [f"- {name}: {format_code(value)}" for name, value in _list_ids(record, request)]
     return ExportedDocument(("\n".join(lines) + "\n").encode(), losses, left_out)
 
 
@@ -375,9 +379,12 @@ def export_html(record: JsonObject, request: ExportRequest) -> ExportedDocument:
     _, kept, left_out = select_rows(record, request.chosen, losses)
     count_encrypted_reasoning(kept, losses)
     count_lost_members(record, losses, *_OMITTED_ENTRY_MEMBERS, about=_SHOWN_SESSION_MEMBERS)
-    title = _escape_html(_format_title(record))
-    facts = _list_session_facts(record, request, left_out)
-    facts += _list_totals(record, kept, request)
+    title = _escape_html(format_record_title(record, _name_agent(record)))
+    facts = [
+        *_list_session_facts(record, left_out),
+        *_list_totals(record, kept, request),
+        *_list_ids(record, request),
+    ]
     about = "".join(
         f"<dt>{_escape_html(name)}</dt><dd>{_escape_html(value)}</dd>" for name, value in facts
     )
@@ -531,18 +538,16 @@ def _escape_html(text: str) -> str:
 # Facts about a conversation
 
 
-def _format_title(record: JsonObject) -> str:
-    """Return the name and version of the agent, and its models, as a title."""
+def _name_agent(record: JsonObject) -> str:
+    """Return the name and version of the agent, and its models."""
     meta = record["session"].get("agent-meta", {})
     agent = " ".join(str(meta[name]) for name in ("cli-name", "cli-version") if name in meta)
     models = map(str, meta.get("models") or [meta.get("model-id", "")])
     return ", ".join([agent or "an agent", *(name for name in models if name not in _UNNAMED)])
 
 
-def _list_session_facts(
-    record: JsonObject, request: ExportRequest, left_out: int
-) -> list[tuple[str, str]]:
-    """Return the facts that identify a conversation and its record, as (name, value).
+def _list_session_facts(record: JsonObject, left_out: int) -> list[tuple[str, str]]:
+    """Return the agent, the place and the time of a conversation, as (name, value).
 
     Unknown facts are left out. `left_out` is the number of rows that filters left out.
     """
@@ -550,16 +555,23 @@ def _list_session_facts(
     vcs = record.get("vcs", {})
     version = [str(vcs[name]) for name in ("repository", "branch", "revision") if name in vcs]
     facts = [
-        ("session", str(session["session-id"])),
+        ("agent", _name_agent(record)),
         ("folder", str(session.get("environment", {}).get("working-dir", ""))),
         ("repository", " ".join(version)),
         ("began", _format_time(session.get("session-start"))),
         ("ended", _format_time(session.get("session-end"))),
-        ("record", record["id"]),
-        ("SHA-256 of the record", request.digest),
         ("left out", f"{left_out} rows, by filters" if left_out else ""),
     ]
     return [(name, value) for name, value in facts if value]
+
+
+def _list_ids(record: JsonObject, request: ExportRequest) -> list[tuple[str, str]]:
+    """Return what identifies a conversation and its record, as (name, value)."""
+    return [
+        ("session", str(record["session"]["session-id"])),
+        ("record", record["id"]),
+        ("SHA-256 of the record", request.digest),
+    ]
 
 
 def _format_time(time: Timestamp | None) -> str:
@@ -580,10 +592,12 @@ def _list_totals(
     if totals.error_events:
         facts.append(("error events", f"{totals.error_events:,}"))
     if totals.files:
-        facts.append(("files", f"{len(totals.files):,} (+{totals.added:,} -{totals.removed:,})"))
-    if totals.tokens:
-        tokens = totals.tokens
-        facts.append(("tokens", f"{tokens['input']:,} in, {tokens['output']:,} out"))
+        lines = format_line_counts(totals.added, totals.removed)
+        facts.append(("files", f"{len(totals.files):,} ({lines})"))
+    # Some agents record only the output: then the input is unknown, not 0.
+    used, made = totals.tokens["input"], totals.tokens["output"]
+    if used or made:
+        facts.append(("tokens", f"{used:,} in, {made:,} out" if used else f"{made:,} out"))
     if cost := list_cost_facts(totals.cost, prices.date):
         facts.append(("cost", "; ".join(cost)))
     return facts

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from vacr.viewer.costs import parse_price_table as parse_price_table
     from vacr.viewer.diffs import FileDiff as FileDiff
     from vacr.viewer.diffs import format_changes as format_changes
+    from vacr.viewer.diffs import format_line_counts as format_line_counts
     from vacr.viewer.page import Page as Page
     from vacr.viewer.page import PageParty as PageParty
     from vacr.viewer.page import PageRecord as PageRecord
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from vacr.viewer.page import render_app_page as render_app_page
     from vacr.viewer.page import render_site_index as render_site_index
     from vacr.viewer.picture import draw_summary as draw_summary
+    from vacr.viewer.picture import withhold_secret_entries as withhold_secret_entries
     from vacr.viewer.rows import ASSISTANT_ROW as ASSISTANT_ROW
     from vacr.viewer.rows import EVENT_ROW as EVENT_ROW
     from vacr.viewer.rows import PROMPTS as PROMPTS
@@ -100,7 +102,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "count_cost",
             "is_inherited",
         ),
-        "diffs": ("FileDiff", "format_changes"),
+        "diffs": ("FileDiff", "format_changes", "format_line_counts"),
         "page": (
             "Page",
             "PageParty",
@@ -109,7 +111,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "render_app_page",
             "render_site_index",
         ),
-        "picture": ("draw_summary",),
+        "picture": ("draw_summary", "withhold_secret_entries"),
         "rows": (
             "ASSISTANT_ROW",
             "EVENT_ROW",

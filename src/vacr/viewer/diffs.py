@@ -70,15 +70,21 @@ class FileDiff:
         return self.kind == "delete"
 
 
+def format_line_counts(added: int, removed: int) -> str:
+    """Return the numbers of added and removed lines, without a 0: `+6 -1`, `+6`, `-1`, or `+0`."""
+    if not removed:
+        return f"+{added:,}"
+    return f"+{added:,} -{removed:,}" if added else f"-{removed:,}"
+
+
 def format_changes(diffs: Sequence[FileDiff]) -> str:
     """Return the changes of diffs together: `+6 -1`, `deleted`, or `+6 -1, 1 deleted`.
 
-    The number of lines in a deleted file is known only if the call contains them. Without diffs,
-    return `+0 -0`.
+    The number of lines in a deleted file is known only if the call contains them.
     """
     added, removed = sum(diff.added for diff in diffs), sum(diff.removed for diff in diffs)
     deleted = sum(diff.is_deletion for diff in diffs)
-    counts = f"+{added:,} -{removed:,}"
+    counts = format_line_counts(added, removed)
     if not deleted:
         return counts
     if len(diffs) == 1:

@@ -26,6 +26,7 @@ from vacr.model import JsonObject
 from vacr.record import format_timestamp
 from vacr.viewer.content import make_visible
 from vacr.viewer.costs import PriceTable, format_cost
+from vacr.viewer.diffs import format_line_counts
 from vacr.viewer.story import Story, tell_story
 from vacr.viewer.totals import (
     VERDICT_FAILED,
@@ -43,6 +44,7 @@ _GOOD, _BAD, _FAIR = "#12683a", "#a81620", "#7a4d00"
 _FONT = "system-ui, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', sans-serif"
 _MAX_TEXT = 2_000
 _RULE, _LINE_HEIGHT = 512, 37
+_NAME_WIDTH = 160
 _BOLD = 1.15
 """How much wider bold text is."""
 _SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
@@ -68,7 +70,7 @@ def draw_summary(
     """
     totals_of_records = [count_totals(record, prices=prices) for record in records]
     totals = sum(totals_of_records, Totals())
-    story = tell_story([_withhold_secrets(record) for record in records])
+    story = tell_story([withhold_secret_entries(record) for record in records])
     facts = list(
         _list_facts(records[0], totals_of_records[0].milliseconds, format_cost(totals.cost))
     )
@@ -82,7 +84,12 @@ def draw_summary(
     canvas.rule(150)
     y = _draw_words(canvas, "Asked" if story.asked else "Task", story.asked or story.task, 196, 3)
     y += 18
-    _draw_words(canvas, "Outcome", _strip_markdown(story.outcome), y, (_RULE - y) // _LINE_HEIGHT)
+    if story.answered != story.asked:
+        left = _MARGIN + _NAME_WIDTH
+        prompt = f"to “{' '.join(story.answered[:_MAX_TEXT].split())}”"
+        y = canvas.write_lines([prompt], left, y, 22, WIDTH - left - _MARGIN, 1, _SOFT)
+    outcome = _strip_markdown(story.outcome)
+    _draw_words(canvas, story.outcome_name, outcome, y, (_RULE - y) // _LINE_HEIGHT)
     canvas.rule(_RULE)
     canvas.write_figures(_list_figures(totals, story), _MARGIN, 556, 22)
     canvas.write_lines([_FOOTER], _MARGIN, 600, 18, WIDTH - 2 * _MARGIN, 1, _SOFT)
@@ -93,8 +100,8 @@ def _draw_words(canvas: _Canvas, name: str, text: str, y: int, lines: int) -> in
     """Draw a text with its name; return the place below it, or `y` without a text."""
     if not text:
         return y
-    canvas.write_lines([name], _MARGIN, y, 24, 130, 1, _SOFT)
-    left = _MARGIN + 140
+    canvas.write_lines([name], _MARGIN, y, 24, _NAME_WIDTH - 10, 1, _SOFT)
+    left = _MARGIN + _NAME_WIDTH
     return canvas.write_lines(
         text[:_MAX_TEXT].split("\n"), left, y, 26, WIDTH - left - _MARGIN, lines
     )
@@ -133,11 +140,9 @@ def _list_figures(totals: Totals, story: Story) -> list[_Figure]:
     """Return files, calls, tests and commits in words, each in pieces of one colour."""
     files: _Figure = [("no file changed", _SOFT)]
     if totals.files:
-        files = [
-            (f"{_pluralize(len(totals.files), 'file')} ", _INK),
-            (f"+{totals.added:,} ", _GOOD),
-            (f"−{totals.removed:,}", _BAD),
-        ]
+        counts = format_line_counts(totals.added, totals.removed).replace("-", "−").split()
+        files = [(_pluralize(len(totals.files), "file"), _INK)]
+        files += [(f" {count}", _GOOD if count[0] == "+" else _BAD) for count in counts]
     calls: _Figure = [(_pluralize(totals.calls, "tool call"), _INK)]
     if totals.failed_calls:
         calls.append((f", {totals.failed_calls:,} failed", _BAD))
@@ -167,7 +172,7 @@ def _strip_markdown(text: str) -> str:
     return re.sub(r"\*\*|__|`", "", text)
 
 
-def _withhold_secrets(record: JsonObject) -> JsonObject:
+def withhold_secret_entries(record: JsonObject) -> JsonObject:
     """Return the record without the entries at the places in `vacr.secrets`."""
     marks = record.get("vacr")
     places = marks.get("secrets") if isinstance(marks, dict) else None

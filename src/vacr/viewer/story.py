@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from vacr.agents import PARENT_AGENT, ToolEffect, extract_command, find_tool_effect
+from vacr.agents import PARENT_AGENT, RUNNING, ToolEffect, extract_command, find_tool_effect
 from vacr.model import JsonObject
 from vacr.viewer.content import ContentPart, TextPart, split_thoughts
 from vacr.viewer.rows import ASSISTANT_ROW, EVENT_ROW, TOOL_ROW, USER_ROW, Row, build_rows
@@ -66,18 +66,20 @@ _TEST_COMMANDS = tuple(
         ),
     )
 )
+_NO_TEST_RUN = re.compile(r"\s--(?:collect-only|co|help|version|dry-run|listTests)(?=\s|$)")
+"""Options with which a test program runs no test."""
 _OPTIONS = re.compile(r"\s(?:--(?:filter|prefix)\s+\S+|-[Cw]\s+\S+|-j[0-9]*|-[sk]|--silent)(?=\s)")
 """Options between a program and the name of its test script, with their values."""
 _COMMIT = re.compile(
     r"git\s+(?:(?:-C|-c)\s+(?:\"[^\"]*\"|'[^']*'|\S+)\s+|--\S+\s+)*commit(?=\s|$)"
-    r"(?![^\n]*--dry-run)"
+    r"(?![^\n]*(?:--dry-run|--help))"
 )
 _QUIET = re.compile(r"\s(?:-[A-Za-z0-9_]*q[A-Za-z0-9_]*|--quiet)(?=\s|$)")
 _PRINTED_COMMIT = re.compile(r"\[[^\]\n]{1,200}? ([0-9a-f]{7,40})\] (.*)$")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-_HEREDOC = re.compile(
-    r"<<-?\s*(['\"]?)([A-Za-z0-9_]+)\1[\s\S]*?^\s*\2\s*$",
-    re.MULTILINE,
+_HEREDOCS = tuple(
+    re.compile(rf"<<-?\s*{delimiter}[\s\S]*?^\s*(?P=end)\s*$", re.MULTILINE)
+    for delimiter in (r"(['\"])(?P<end>[^'\"\n]+)\1", r"(?P<end>[A-Za-z0-9_]+)")
 )
 _COMMANDS = re.compile(
     r"(?:\"(?:[^\"\\]|\\.)*\"|'[^']*'|\\.|[^\"'\\;&|\n])+",
@@ -90,10 +92,12 @@ _FAILED_LINES = (
         re.IGNORECASE,
     ),
     re.compile(r"^test result: FAILED|^FAIL(?:ED)?\b|^--- FAIL|BUILD (?:FAILURE|FAILED)"),
+    re.compile(r"^not ok\b|\bFail(?:ed|ures):\s*[1-9]"),
 )
 _PASSED_LINES = (
     re.compile(
-        r"\b[0-9]{1,7}\s+(?:tests? |specs? |examples? )?(?:passed|passing)\b", re.IGNORECASE
+        r"\b[1-9][0-9]{0,6}\s+(?:tests? |specs? |examples? )?(?:passed|passing)\b",
+        re.IGNORECASE,
     ),
     re.compile(r"^test result: ok|\b0 failures\b|^OK\b|^ok\s+\S|^PASS\b|BUILD SUCCESS"),
 )
@@ -121,12 +125,19 @@ class Story:
     """The first message of a parent agent, if no person wrote a prompt."""
     outcome: str = ""
     """The last answer."""
+    answered: str = ""
+    """The prompt that the last answer follows."""
     later_calls: int = 0
     """The number of tool calls after the last answer."""
     tests: SuiteRun | None = None
     """The last run of tests."""
     commits: list[str] = field(default_factory=list)
-    """The ids of the commits, empty where git printed none."""
+    """The ids of the commits, empty where the record lacks what git printed."""
+
+    @property
+    def outcome_name(self) -> str:
+        """The heading of the last answer; it is no outcome if the agent worked on after it."""
+        return "Last answer" if self.later_calls else "Outcome"
 
 
 def tell_story(records: Sequence[JsonObject]) -> Story:
@@ -138,10 +149,11 @@ def tell_story(records: Sequence[JsonObject]) -> Story:
     first = latest = ""
     for number, record in enumerate(records):
         agent = str(record["session"].get("agent-meta", {}).get("cli-name", ""))
+        commands_by_end: dict[str, str] = {}
         for row in build_rows(record):
             if row.is_repeated:
                 continue
-            _add_shell_facts(story, row, agent)
+            _add_shell_facts(story, row, agent, commands_by_end)
             if number or row.agent:
                 continue
             text = _join_texts(row.shown_parts)
@@ -156,27 +168,42 @@ def tell_story(records: Sequence[JsonObject]) -> Story:
                 story.asked = story.asked or latest
                 story.later_calls += row.kind == TOOL_ROW
                 if row.kind == ASSISTANT_ROW and text:
-                    story.outcome, story.later_calls = text, 0
+                    story.outcome, story.answered, story.later_calls = text, latest, 0
     story.asked = story.asked or first
     story.task = "" if story.asked else story.task
     return story
 
 
-def _add_shell_facts(story: Story, row: Row, agent: str) -> None:
-    """Add the tests and the commit of a shell call to a story."""
+def _add_shell_facts(story: Story, row: Row, agent: str, commands_by_end: dict[str, str]) -> None:
+    """Add the tests and the commit of a shell call to a story.
+
+    A command may run on after its call. `commands_by_end` remembers it by the id of the later call
+    or notice that shows how it ended; the output of such a call counts.
+    """
     if row.kind != TOOL_ROW or row.result is None:
         return
+    call_id = row.entry.get("call-id")
+    command = commands_by_end.get(call_id) if isinstance(call_id, str) else None
+    command = command or _find_command(row, agent)
+    if not command:
+        return
+    end = row.result.entry.get("vacr", {}).get("resolved-by")
+    is_resolved = isinstance(end, str) and end != ""
+    if is_resolved and row.status == RUNNING:
+        commands_by_end[end] = command
+    story.tests = find_test_run(command, row) or story.tests
+    commit = find_commit(command, row, by_notice=is_resolved and row.status != RUNNING)
+    if commit is not None:
+        story.commits.append(commit)
+
+
+def _find_command(row: Row, agent: str) -> str:
+    """Return the command of a shell call; empty for other calls."""
     arguments = row.entry.get("input")
     effect = find_tool_effect(agent, row.tool, arguments)
     if effect not in _SHELL_EFFECTS and (effect or row.tool.lower() not in _SHELL_TOOLS):
-        return
-    command, _ = extract_command(arguments)
-    if not command:
-        return
-    story.tests = find_test_run(command, row) or story.tests
-    commit = find_commit(command, row)
-    if commit is not None:
-        story.commits.append(commit)
+        return ""
+    return extract_command(arguments)[0] or ""
 
 
 def find_test_run(command: str, row: Row) -> SuiteRun | None:
@@ -198,10 +225,11 @@ def find_test_run(command: str, row: Row) -> SuiteRun | None:
     return SuiteRun(program, passed=True if is_alone and is_success else None, line="")
 
 
-def find_commit(command: str, row: Row) -> str | None:
-    """Return the id of the commit of a shell call, or an empty text if git printed none.
+def find_commit(command: str, row: Row, *, by_notice: bool = False) -> str | None:
+    """Return the id of the commit of a shell call, or an empty text if its output is not known.
 
-    Return None if the call makes no commit, or failed.
+    The record lacks the output of `git commit --quiet`, and of a command in the background that
+    ended `by_notice` of the host. Return None if the call makes no commit, or failed.
     """
     if row.result is None or not any(
         _COMMIT.match(shell_command) for shell_command in _list_commands(command)
@@ -210,8 +238,23 @@ def find_commit(command: str, row: Row) -> str | None:
     for line in _list_output_lines(row.result.parts):
         if printed := _PRINTED_COMMIT.match(line):
             return printed[1][:_MAX_ID_LENGTH]
-    is_quiet = not row.is_error and row.exit_code == 0 and _QUIET.search(command)
-    return "" if is_quiet else None
+    if row.is_error or row.exit_code != 0 or not _proves_commit(command, quiet=not by_notice):
+        return None
+    return ""
+
+
+def _proves_commit(script: str, *, quiet: bool) -> bool:
+    """Return whether a script that ended with 0 surely made a commit, with `quiet` a silent one.
+
+    The commit must be the last command, or joined to the last one by `&&`. After `||` it may not
+    have run, as in `git diff --quiet || git commit -q`.
+    """
+    joins, commands = _split_script(script)
+    for number, command in enumerate(commands):
+        if _COMMIT.match(command) and (not quiet or _QUIET.search(command)):
+            is_joined = all(join == "&&" for join in joins[number + 1 :])
+            return is_joined and "||" not in joins
+    return False
 
 
 def _list_commands(script: str) -> list[str]:
@@ -219,13 +262,22 @@ def _list_commands(script: str) -> list[str]:
 
     Quoted text and heredocs are not split.
     """
-    text = _HEREDOC.sub("", script[:_MAX_SCRIPT_LENGTH])
-    commands = []
+    return _split_script(script)[1]
+
+
+def _split_script(script: str) -> tuple[list[str], list[str]]:
+    """Return what stands before each command of a script, such as `&&`, and the commands."""
+    text = script[:_MAX_SCRIPT_LENGTH].rstrip("\n ;")
+    for heredoc in _HEREDOCS:
+        text = heredoc.sub("", text)
+    joins, commands, end = [], [], 0
     for match in _COMMANDS.finditer(text):
-        command = match[0].strip()[:_MAX_COMMAND_LENGTH]
-        command = re.sub(r"^\S*/", "", _remove_wrappers(command))
-        commands.append(_remove_wrappers(command))
-    return commands
+        if command := match[0].strip()[:_MAX_COMMAND_LENGTH]:
+            joins.append(text[end : match.start()].strip())
+            command = re.sub(r"^\S*/", "", _remove_wrappers(command))
+            commands.append(_remove_wrappers(command))
+            end = match.end()
+    return joins, commands
 
 
 def _remove_wrappers(command: str) -> str:
@@ -237,7 +289,7 @@ def _remove_wrappers(command: str) -> str:
 def _match_test(command: str) -> str:
     """Return the part of a command that names a test program; empty if it runs no tests."""
     for pattern in _TEST_COMMANDS:
-        if match := pattern.match(command):
+        if (match := pattern.match(command)) and not _NO_TEST_RUN.search(command):
             name = re.sub(r"\s+", " ", _OPTIONS.sub("", match[0]))
             return _truncate(name, _MAX_PROGRAM_LENGTH)
     return ""

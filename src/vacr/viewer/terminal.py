@@ -64,6 +64,8 @@ _MATCH_CONTEXT_LENGTH = 60
 # How many lines of a request and of an answer a summary has, and letters of a commit's id.
 _MAX_SUMMARY_LINES = 4
 _COMMIT_LENGTH = 7
+# How many letters of a prompt a summary shows.
+_MAX_PROMPT_LENGTH = 100
 
 
 class TerminalLine(NamedTuple):
@@ -87,10 +89,16 @@ class RowFormatter:
     def summarize(self, story: Story) -> Iterator[TerminalLine]:
         """Yield the summary of a conversation: request, outcome, the last test run, commits."""
         request = ("Asked", story.asked) if story.asked else ("Task", story.task)
-        for name, text in (request, ("Outcome", story.outcome)):
+        answered = story.answered if story.answered != story.asked else ""
+        for name, text, prompt in (
+            (*request, ""),
+            (story.outcome_name, story.outcome, answered),
+        ):
             lines = [line for line in make_visible(text).split("\n") if _is_summary_line(line)]
             if lines:
                 yield TerminalLine(name, "head")
+            if lines and prompt:
+                yield TerminalLine(f"  to: {_format_prompt(prompt)}", "dim")
             for line in lines[:_MAX_SUMMARY_LINES]:
                 yield TerminalLine(f"  {line}")
             yield from _format_hidden_lines(len(lines), _MAX_SUMMARY_LINES, "  ")
@@ -232,6 +240,13 @@ class RowFormatter:
     def _format_place(self, row: Row) -> str:
         """Return two blanks and the JSON Pointer of a row; empty if places are not shown."""
         return f"  {make_visible_line(row.place)}" if self.places else ""
+
+
+def _format_prompt(text: str) -> str:
+    """Return the beginning of a prompt in one line."""
+    line = " ".join(text.split())
+    is_long = len(line) > _MAX_PROMPT_LENGTH
+    return make_visible_line(f"{line[:_MAX_PROMPT_LENGTH].rstrip()}…" if is_long else line)
 
 
 def _is_summary_line(line: str) -> bool:
