@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import shutil
 import signal
 import socket
 import sqlite3
@@ -12,17 +13,21 @@ import sys
 import threading
 import time
 from collections import Counter
+from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
 from urllib.request import Request, urlopen
 
 import pytest
 
+import vacr
 from tests.conftest import EXAMPLES
 from tests.discovery import homes
 from tests.viewer.browser import AXE, DESKTOP, NEEDS_CHROMIUM, PATIENCE, PHONE
 from vacr.app import LocalApp
 from vacr.app.local_app import _AppHandler
+from vacr.files import find_index_file
 
 
 @pytest.fixture(scope="module")
@@ -148,12 +153,18 @@ def test_planted_session_id_adds_nothing_to_the_redirect_file(app):
 
 
 def test_failure_of_the_index_is_an_answer(app, monkeypatch):
+    errors = [sqlite3.OperationalError("integer overflow"), ZeroDivisionError()]
+
     def fail(*_arguments):
-        raise sqlite3.OperationalError("integer overflow")
+        raise errors.pop(0)
 
     monkeypatch.setattr("vacr.app.local_app.list_conversations", fail)
     status, _, body = request(app, "/api/conversations", token=app.token)
-    assert (status, json.loads(body)) == (500, {"error": "vacr failed: OperationalError"})
+    assert status == 400
+    assert "cannot read the index: integer overflow" in json.loads(body)["error"]
+    assert "Delete the file" in json.loads(body)["error"]
+    status, _, body = request(app, "/api/conversations", token=app.token)
+    assert (status, json.loads(body)) == (500, {"error": "vacr failed: ZeroDivisionError"})
 
 
 def test_only_loopback_is_listened_at(app):
@@ -368,6 +379,32 @@ def test_state_folder_is_private_from_the_start(tmp_path):
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
+def test_app_and_another_version_of_vacr_do_not_disturb_each_other(tmp_path):
+    home = homes.fill(tmp_path / "home")
+    code = tmp_path / "code"
+    shutil.copytree(Path(vacr.__file__).parent, code / "vacr", copy_function=shutil.copy)
+    environment = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(code)}
+    state = tmp_path / "state"
+    search = [sys.executable, "-P", "-m", "vacr", "search", "the", "--format", "json"]
+
+    def search_with_other_version():
+        done = subprocess.run(
+            search, capture_output=True, env=environment | {"VACR_STATE": str(state)}
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)["count"]
+
+    with LocalApp(state, environment={"HOME": str(home)}) as app:
+        # The app is still reading the sessions.
+        found = search_with_other_version()
+        while "another version of vacr has rebuilt it" not in app.progress.problem:
+            time.sleep(0.05)
+        assert "start it again" in app.progress.problem
+        assert search_with_other_version() == found
+    with closing(sqlite3.connect(find_index_file(state))) as index:
+        assert index.execute("SELECT count(*) FROM sources").fetchone()[0] > 0
+
+
 def test_vacr_alone_without_a_terminal_prints_help(home):
     environment = {"PATH": os.environ["PATH"], "HOME": str(home)}
     done = subprocess.run(
@@ -561,7 +598,7 @@ def test_running_conversation_goes_on_in_the_page(browser, app, home):
     page.wait_for_selector(".row.user:has-text('second words')")
     page.wait_for_selector("#prompts li >> nth=1")
     assert page.locator(".row.selected").count() == 1
-    assert page.inner_text(".count") == "3 of 3 rows"
+    assert page.inner_text(".count") == "3 rows"
     assert page.complaints == []
     page.close()
 

@@ -150,10 +150,9 @@ def test_missing_agents_are_reported(tmp_path):
 def test_impossible_state_folder_is_reported(home):
     done = vacr(home, "install", "--yes", VACR_STATE="/proc/x")
     assert done.returncode == 3
-    assert (
-        "vacr: /proc/x: the folder cannot be created\n  vacr keeps its state there. Set VACR_STATE"
-        in done.stderr
-    )
+    reason = "the state folder cannot be created: the file system does not allow it"
+    hint = "Set VACR_STATE to a folder that you can write."
+    assert f"vacr: /proc/x: {reason}\n  {hint}" in done.stderr
     assert (home / ".claude" / "settings.json").read_text() == SETTINGS
 
 

@@ -69,23 +69,25 @@ def test_lost_public_key_is_written_again(machine):
 @pytest.mark.parametrize(
     ("place", "where", "why"),
     [
-        ("/proc/x", "/proc/x", "the folder cannot be created"),
-        ("FILE", "FILE", "a file, not a folder"),
-        ("FILE/x", "FILE/x", "a part of the path is a file, not a folder"),
+        ("/proc/x", "/proc/x", "created: the file system does not allow it"),
+        ("FILE", "FILE", "created: a file of this name exists"),
+        ("FILE/x", "FILE/x", "created: a part of the path is a file, not a folder"),
     ],
 )
 def test_impossible_state_folder_is_refused(machine, tmp_path, place, where, why):
     file = tmp_path / "file"
     file.touch()
     message = get_refusal(machine, VACR_STATE=place.replace("FILE", str(file)))
-    assert message.startswith(f"vacr: {where.replace('FILE', str(file))}: {why}\n")
-    assert "Set VACR_STATE to use another folder" in message
+    assert message.startswith(
+        f"vacr: {where.replace('FILE', str(file))}: the state folder cannot be {why}\n"
+    )
+    assert "Set VACR_STATE to a folder that you can write" in message
 
 
 @pytest.mark.unprivileged
 def test_unwritable_state_folder_is_refused(machine):
     machine.state.mkdir(0o500)
-    assert "no permission to write there" in get_refusal(machine)
+    assert f"cannot be created: no permission to write in {machine.state}" in get_refusal(machine)
 
 
 def test_full_disk_is_refused(machine, tmp_path):
@@ -94,7 +96,7 @@ def test_full_disk_is_refused(machine, tmp_path):
         fill(disk / "filler")
         message = get_refusal(machine, VACR_STATE=str(disk / "state"))
         assert "the disk is full" in message
-        assert "Set VACR_STATE to use another folder" in message
+        assert "Set VACR_STATE to a folder that you can write" in message
         (disk / "filler").unlink()
         machine.once(VACR_STATE=str(disk / "state"))
 

@@ -215,6 +215,22 @@ def test_restore_returns_the_native_bytes(vacr, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        ("grok/session", "019f7000-0000-7000-8000-000000000001/chat_history.jsonl"),
+        ("gptme/2026-07-25-till", "2026-07-25-till/conversation.jsonl"),
+    ],
+)
+def test_restored_session_that_its_folder_names_gives_the_same_record(vacr, tmp_path, folder, name):
+    session = tmp_path / name
+    shutil.copytree(FIXTURES / folder, session.parent)
+    vacr("record", session, "-o", "first.acr.json", "--seal-source")
+    assert vacr("restore", "first.acr.json", "-o", "back/").returncode == 0
+    vacr("record", tmp_path / "back" / name, "-o", "again.acr.json")
+    assert (tmp_path / "again.acr.json").read_bytes() == (tmp_path / "first.acr.json").read_bytes()
+
+
+@pytest.mark.parametrize(
     ("spoil", "code", "message"),
     [
         (lambda path: path.unlink(), 3, "the sealed source is not here"),

@@ -2,11 +2,14 @@
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import time
 
 import pytest
+
+from tests.conftest import EXAMPLES
 
 pytestmark = pytest.mark.component
 
@@ -208,3 +211,60 @@ def test_weeks_are_among_the_examples_of_times(vacr):
     done = vacr("list", "--since", "2 weeks")
     assert (done.returncode, "2w" in done.err) == (2, True)
     assert "neither a date" not in vacr("list", "--since", "2w").err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("stats",),
+        ("search", "hints"),
+        ("open", "--no-browser"),
+        ("init", "--yes"),
+        ("key", "generate", "-o", "/proc/x"),
+    ],
+)
+def test_folder_that_cannot_be_created_is_named_with_the_next_step(vacr, arguments):
+    done = vacr(*arguments, VACR_STATE="/proc/x")
+    assert done.returncode == 3
+    assert "cannot be created: the file system does not allow it" in done.err
+    hint = "Choose a folder that you can write with -o." if "key" in arguments else "Set VACR_STATE"
+    assert f"\n  {hint}" in done.err
+    assert "Delete" not in done.err
+
+
+def test_settings_folder_that_cannot_be_created_is_named(vacr):
+    done = vacr("init", "--yes", VACR_CONFIG="/proc/x")
+    assert done.returncode == 3
+    assert "vacr: /proc/x: cannot be created: " in done.err
+    assert "Set VACR_CONFIG to a folder that you can write" in done.err
+
+
+def test_record_of_somebody_else_names_their_key(vacr):
+    assert vacr("key", "generate", "--alg", "es256", "-o", "mine").returncode == 0
+    assert vacr("key", "generate", "--alg", "eddsa", "-o", "theirs").returncode == 0
+    assert vacr("record", str(EXAMPLES / "claude-code.jsonl"), "-o", "a.acr.json").returncode == 0
+    assert vacr("sign", "a.acr.json", "--key", "theirs/signing.pem").returncode == 0
+    done = vacr("verify", "a.acr.json", "--trust", "mine/signing.pub.pem")
+    assert done.returncode == 1
+    assert re.search(r"signed by key [0-9a-f]{16}; none of yours is for EdDSA", done.err)
+    assert "vacr trust add NAME --key FILE" in done.err
+
+
+def test_name_of_a_missing_file_is_given_once(vacr):
+    done = vacr("verify", "x.json")
+    assert done.err.startswith("x.json: not verified: there is no such file\n")
+
+
+def test_cut_record_is_called_damaged(vacr, tmp_path):
+    assert vacr("record", str(EXAMPLES / "claude-code.jsonl"), "-o", "a.acr.json").returncode == 0
+    (tmp_path / "cut.acr.json").write_bytes((tmp_path / "a.acr.json").read_bytes()[:500])
+    done = vacr("show", "cut.acr.json")
+    assert done.returncode == 3
+    assert "not JSON: it ends in the middle of a text\n" in done.err
+    assert "Get it again, or record the session again." in done.err
+
+
+def test_mistyped_agent_is_guessed_first(vacr):
+    done = vacr("list", "--agent", "cloude")
+    assert done.returncode == 2
+    assert "\n  Did you mean claude-code? Known agents: " in done.err

@@ -4,7 +4,9 @@ import getpass
 import json
 import os
 import pty
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import tomllib
@@ -129,7 +131,10 @@ def test_missing_key_leads_to_the_setup(vacr, session):
     assert (done.returncode, "vacr init" in done.err) == (2, True)
 
 
-def answer(folder, *options, answers):
+CTRL_C = "\x03"
+
+
+def answer(folder, *options, answers, exit_code=0):
     """Run `vacr init` on a terminal, type the answers, and return what the terminal shows."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
@@ -141,8 +146,8 @@ def answer(folder, *options, answers):
         env={"HOME": str(folder / "home"), "PATH": os.environ["PATH"], "TERM": "dumb"},
     )
     os.close(theirs)
-    os.write(ours, answers.encode())
-    shown = b""
+    typed = re.findall(r"[^\n]*\n|[\x03\x04]", answers)
+    shown, asked = b"", 0
     while True:
         try:
             data = os.read(ours, 65536)
@@ -151,8 +156,14 @@ def answer(folder, *options, answers):
         if not data:
             break
         shown += data
+        while typed and shown.count(b"]: ") > asked:
+            asked += 1
+            if (keys := typed.pop(0)) == CTRL_C:
+                process.send_signal(signal.SIGINT)
+            else:
+                os.write(ours, keys.encode())
     os.close(ours)
-    assert process.wait() == 0, shown.decode()
+    assert process.wait() == exit_code, shown.decode()
     return shown.decode()
 
 
@@ -173,6 +184,37 @@ def test_name_is_asked_with_the_key(vacr, session, tmp_path):
     assert "--name" not in text
     assert vacr("seal", session).returncode == 0
     assert "signed by Nora Example (" in vacr("verify", "s.acr.json").out
+
+
+@pytest.mark.usefixtures("terminals")
+def test_answer_that_cannot_be_used_is_asked_again(tmp_path):
+    (tmp_path / "notes.txt").write_text("no key")
+    wrong_and_right = [
+        ("missing.pem", "missing.pem: there is no such file"),
+        ("notes.txt", "notes.txt: not a private key in PEM"),
+        ("", ""),
+        ("\u0410lice", "mixes letters of different alphabets"),
+        ("Mira", ""),
+        ("notes.txt", "notes.txt: not a trust store"),
+        ("none", ""),
+        ("yes", "yes is not an http or https address"),
+        ("", ""),
+    ]
+    answers = "".join(f"{typed}\n" for typed, _ in wrong_and_right)
+    text = answer(tmp_path, answers=answers)
+    assert all(complaint in text for _, complaint in wrong_and_right)
+    assert [text.count(f"{number}. ") for number in (1, 2, 3)] == [3, 2, 2]
+    assert "yours as Mira" in text
+    assert set(read_settings(tmp_path)) == {"seal", "sign"}
+
+
+@pytest.mark.usefixtures("terminals")
+@pytest.mark.parametrize("answers", ["\x03", "\n\x03", "\nMira\n\x03", "\nMira\n\n\x03", "\x04"])
+def test_interrupted_setup_makes_nothing(tmp_path, answers):
+    (tmp_path / "home").mkdir()
+    text = answer(tmp_path, answers=answers, exit_code=130)
+    assert text.endswith("\r\nvacr: interrupted\r\n")
+    assert not list((tmp_path / "home").rglob("*"))
 
 
 def test_name_without_a_choice_can_be_changed(vacr, session, tmp_path):

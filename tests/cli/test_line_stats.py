@@ -257,8 +257,11 @@ def run_in_terminal(arguments, folder, width):
 
 
 @pytest.mark.usefixtures("terminals")
-@pytest.mark.parametrize(("width", "columns"), [(80, 8), (60, 7), (44, 4)])
-def test_table_fits_the_terminal(repo, width, columns):
+@pytest.mark.parametrize(
+    ("width", "columns", "left_out"),
+    [(80, 8, ""), (60, 7, "lines"), (44, 4, "lines, 90 d, 7 d, 30 d")],
+)
+def test_table_fits_the_terminal(repo, width, columns, left_out):
     deep = repo / "a/rather/deep/folder/with/a/name/that/is/longer/than/the/terminal/can/ever/show"
     deep.mkdir(parents=True)
     (deep / "text.txt").write_text("text\n" * 1500)
@@ -269,6 +272,12 @@ def test_table_fits_the_terminal(repo, width, columns):
     assert max(map(len, table)) <= width
     assert any(line.lstrip().startswith("…") and "show" in line for line in table)
     assert len(table[1].split()) == len(["all", "lines"]) + columns
+    text = " ".join(" ".join(shown).split())
+    assert text.count("left out: ") == bool(left_out)
+    assert not left_out or f"left out: {left_out}; for all columns, add --wide" in text
+    wide = run_in_terminal([*arguments, "--wide"], repo, width)
+    assert len(wide[2].split()) == len(["all", "lines"]) + 8
+    assert not any("left out" in line or "…" in line for line in wide)
 
 
 def test_partial_clone_counts_the_files_that_it_has(vacr, repo, tmp_path):

@@ -469,3 +469,19 @@ def test_sessions_are_listed_without_a_state_folder(vacr, tmp_path):
     homes.fill(tmp_path / "home")
     done = vacr("list", VACR_STATE="relative")
     assert (done.returncode, "claude-code" in done.out) == (0, True)
+
+
+@pytest.mark.parametrize("options", [("--since", "2099-01-01"), ("--project", "/nosuch")])
+def test_options_that_no_session_matches_are_named_as_the_reason(vacr, home, options):
+    (home / ".local" / "share" / "opencode").mkdir(parents=True)
+    database = OpenCode(home / ".local" / "share" / "opencode" / "opencode.db")
+    database.add_session(SESSION)
+    done = vacr("list", *options)
+    assert done.returncode == 1
+    hint = "To see all of them: vacr list"
+    assert done.err == f"vacr: the only session does not match the options. {hint}\n"
+    database.add_session("ses_other")
+    database.close()
+    done = vacr("list", "--agent", "opencode", *options)
+    hint = "To see all of them: vacr list --agent opencode"
+    assert done.err == f"vacr: none of the 2 sessions matches the options. {hint}\n"

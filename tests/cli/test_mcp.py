@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from vacr.cli import run_command_line
+
 
 def test_install_shows_the_change_and_makes_it_with_yes(vacr, tmp_path):
     path = tmp_path / "home" / ".claude.json"
@@ -54,3 +56,36 @@ def test_damaged_settings_are_not_changed(vacr, tmp_path):
     assert done.returncode == 3
     assert "not TOML" in done.err
     assert path.read_text() == "model = "
+
+
+def test_install_without_the_packages_of_the_server_is_refused(monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    install = ["mcp", "install", "--agent", "claude-code", "--yes"]
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "mcp", None)
+        assert run_command_line(install) == 2
+    shown = capsys.readouterr().err
+    assert "the MCP server cannot start: the packages of vacr[mcp] are not installed" in shown
+    assert "pip install 'vacr[mcp]'" in shown
+    assert not (tmp_path / ".claude.json").exists()
+    assert run_command_line(install) == 0
+    capsys.readouterr()
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    assert run_command_line(["mcp", "status", "--agent", "claude-code"]) == 1
+    missing = "installed, but cannot start: the packages of vacr[mcp] are missing"
+    assert missing in capsys.readouterr().out
+    assert run_command_line(["doctor"]) == 0
+    shown = capsys.readouterr().out
+    assert f"  ✗ claude-code: {missing}\n    fix: pip install 'vacr[mcp]'\n" in shown
+
+
+def test_doctor_does_not_offer_a_server_that_cannot_start(monkeypatch, capsys, tmp_path):
+    (tmp_path / ".claude").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    assert run_command_line(["doctor"]) == 0
+    shown = capsys.readouterr().out
+    assert "vacr hook install --agent claude-code" in shown
+    assert "vacr mcp install" not in shown

@@ -6,6 +6,9 @@ import os
 import pytest
 
 from tests.attribution.working_agent import Agent, commit, git, repository
+from vacr import read
+from vacr.attribution import BaseFiles
+from vacr.blame import FormattedText, rebuild_files
 
 
 @pytest.fixture
@@ -473,3 +476,202 @@ def test_base_that_has_the_changes_already_is_not_merged_again(vacr, repo, tmp_p
     report, tree = replay_session(vacr, tmp_path, session, "--base", repo)
     assert tree == {"a.py": b"a = 2\n\n\nb = 1\n"}
     assert "doubt" not in report["a.py"]
+
+
+LINES = [f"line_{number} = {number}\n" for number in range(1, 31)]
+
+
+def write_lines(path, **changed):
+    """Write numbered lines, with other values for the lines that are named."""
+    text = "".join(LINES)
+    for name, value in changed.items():
+        text = text.replace(f"{name} = {name.removeprefix('line_')}\n", f"{name} = {value}\n")
+    path.write_text(text)
+    return text
+
+
+def test_staged_part_of_a_file_is_proven_by_the_ids_of_git(vacr, repo, tmp_path):
+    write_lines(repo / "a.py")
+    start = commit(repo)
+    agent = Agent(repo).read("a.py")
+    agent.edit("a.py", "line_3 = 3\n", "line_3 = 0\n").edit("a.py", "line_25 = 25\n", "x = 25\n")
+    both = (repo / "a.py").read_text()
+    part = write_lines(repo / "a.py", line_25="25").replace("line_25 = 25\n", "x = 25\n")
+    # The agent stages only one of its hunks, with a program that the session does not show.
+    (repo / "a.py").write_text(part)
+    git(repo, "add", "a.py")
+    (repo / "a.py").write_text(both)
+    agent.shell("git diff --cached -- a.py")
+    shown = f"/session/entries/{len(agent.lines) - 2}/children/0"
+    git(repo, "commit", "-q", "-m", "Part")
+    session = agent.save(tmp_path / "s")
+    name = git(repo, "rev-parse", "HEAD")
+    _, files = replay_at(vacr, session, repo, name, "--out", "tree")
+    assert (files["a.py"]["commit"], files["a.py"]["entry"]) == ("equal", shown)
+    assert (tmp_path / "tree/a.py").read_text() == part
+    # At the end of the session, the work tree still has both changes.
+    _, tree = replay_session(vacr, tmp_path, session, "--base", f"{repo}@{start}", "--overwrite")
+    assert tree["a.py"] == both.encode()
+
+
+@pytest.mark.parametrize("wrong", ["id", "hunk", "base"])
+def test_staged_diff_that_its_id_does_not_prove_counts_for_nothing(vacr, repo, tmp_path, wrong):
+    write_lines(repo / "a.py", **({"line_9": 99} if wrong == "base" else {}))
+    commit(repo)
+    before = (repo / "a.py").read_text()
+    agent = Agent(repo).read("a.py").edit("a.py", "line_3 = 3\n", "line_3 = 0\n")
+    (repo / "a.py").write_text(before.replace("line_25 = 25\n", "x = 25\n"))
+    git(repo, "add", "a.py")
+    agent.shell("git diff --cached")
+    name = commit(repo)
+    session = agent.save(tmp_path / "s")
+    text = session.read_text()
+    index = git(repo, "rev-parse", f"{name}:a.py")[:7]
+    if wrong == "id":
+        session.write_text(text.replace(index, "1234567"))
+    elif wrong == "hunk":
+        session.write_text(text.replace("+x = 25", "+x = 26"))
+    else:  # A person has amended the commit before it.
+        git(repo, "reset", "-q", "--soft", "HEAD~1")
+        write_lines(repo / "a.py")
+        commit(repo, "Amended", "--amend")
+        (repo / "a.py").write_text(before.replace("line_25 = 25\n", "x = 25\n") + "more = 1\n")
+        name = commit(repo)
+    _, files = replay_at(vacr, session, repo, name)
+    assert files["a.py"]["commit"] == "different"
+
+
+@pytest.mark.parametrize("folder", [".worktrees/fix", ".claude/worktrees/agent-a1"])
+def test_file_of_a_linked_work_tree_is_the_file_of_the_project(vacr, repo, tmp_path, folder):
+    write_lines(repo / "src.py")
+    (repo / "b.py").write_text("b = 1\n")
+    commit(repo)
+    git(repo, "worktree", "add", "-q", "-b", "fix", folder)
+    agent = Agent(repo).read("b.py").edit(f"{folder}/src.py", "line_9 = 9\n", "line_9 = 10\n")
+    agent.write(f"{folder}/new.py", "new = 1\n")
+    name = commit(repo / folder)
+    session = agent.save(tmp_path / "s")
+    # The work tree may have another revision than the base.
+    report, _ = replay_session(vacr, tmp_path, session, "--base", f"{repo}@main")
+    assert report["src.py"]["doubt"] == "unseen"
+    report, files = replay_at(vacr, session, repo, name, "--out", "tree")
+    assert {path: file.get("doubt") for path, file in files.items()} == {
+        "new.py": None,
+        "src.py": None,
+    }
+    assert {path: file["commit"] for path, file in files.items()} == {
+        "new.py": "equal",
+        "src.py": "equal",
+    }
+    assert report["not-replayed"] == []
+    assert (tmp_path / "tree/src.py").read_bytes() == (repo / folder / "src.py").read_bytes()
+
+
+def test_change_in_a_work_tree_is_merged_into_a_newer_base(vacr, repo, tmp_path):
+    write_lines(repo / "src.py")
+    (repo / "b.py").write_text("b = 1\n")
+    commit(repo, date="2026-03-13T09:00:00Z")
+    agent = Agent(repo).read("b.py")
+    git(repo, "worktree", "add", "-q", "-b", "fix", ".worktrees/fix")
+    path = ".worktrees/fix/src.py"
+    session = agent.read(path).edit(path, "line_9 = 9\n", "line_9 = 10\n").save(tmp_path / "s")
+    text = (repo / "src.py").read_text()
+    (repo / "src.py").write_text("import os\n" + text)
+    before = commit(repo, date="2026-03-15T09:00:00Z")
+    report, tree = replay_session(vacr, tmp_path, session, "--base", f"{repo}@{before}")
+    assert report["src.py"]["doubt"] == "rebased"
+    changed = "import os\n" + text.replace("line_9 = 9\n", "line_9 = 10\n")
+    assert tree["src.py"].decode() == changed
+
+
+def test_formatter_that_ran_in_a_work_tree_is_evidence_of_the_file(repo, tmp_path):
+    write_lines(repo / "src.py")
+    for name in ("b.py", "c.py"):
+        (repo / name).write_text("b = 1\n")
+    commit(repo)
+    git(repo, "worktree", "add", "-q", "-b", "fix", ".worktrees/fix")
+    agent = Agent(repo).read("b.py").read("c.py")
+    agent.edit(".worktrees/fix/src.py", "line_9 = 9\n", "line_9=9\n")
+    agent.call("Bash", {"command": "black .worktrees/fix/src.py"}, "", {"stdout": "", "stderr": ""})
+    records = list(read(agent.save(tmp_path / "s")))
+    data = (repo / "src.py").read_bytes()
+    asked = []
+
+    def format_text(words, path, text, _read):
+        asked.append((words[0], path))
+        return FormattedText(text.replace("line_9=9", "line_9 = 9"), "black 1")
+
+    files = {"src.py": data, "b.py": b"b = 1\n", "c.py": b"b = 1\n"}
+    base = BaseFiles("0" * 40, files.keys(), files.__getitem__)
+    (file,) = rebuild_files(records, base, format_text=format_text)
+    assert asked == [("black", "src.py")]
+    assert (file.path, file.data) == ("src.py", data)
+    assert "formatter: black 1" in file.facts["evidence"]
+
+
+def test_folders_of_the_base_are_those_of_its_files():
+    base = BaseFiles("0" * 40, ["a.py", "src/a/b/c.py", "src/d.py"], lambda _: b"")
+    assert base.folders - {""} == {"src", "src/a", "src/a/b"}
+
+
+def test_changes_in_two_work_trees_stay_apart(vacr, repo, tmp_path):
+    for path in ("a.py", "b.py", "c.py"):
+        write_lines(repo / path)
+    commit(repo)
+    for folder in ("one", "two"):
+        git(repo, "worktree", "add", "-q", "-b", folder, f".worktrees/{folder}")
+    agent = Agent(repo).read("a.py").read("b.py").read("c.py")
+    agent.edit(".worktrees/one/a.py", "line_9 = 9\n", "line_9 = 1\n")
+    agent.edit(".worktrees/two/a.py", "line_9 = 9\n", "line_9 = 2\n")
+    session = agent.save(tmp_path / "s")
+    report, _ = replay_session(vacr, tmp_path, session, "--base", repo)
+    assert set(report) == {".worktrees/one/a.py", ".worktrees/two/a.py"}
+    name = commit(repo / ".worktrees/two")
+    _, files = replay_at(vacr, session, repo, name)
+    assert files["a.py"]["commit"] == "equal"
+
+
+def test_folder_of_the_project_with_the_name_of_a_work_tree_is_ordinary(vacr, repo, tmp_path):
+    (repo / ".worktrees/sample").mkdir(parents=True)
+    (repo / ".worktrees/sample/a.py").write_text("a = 1\n")
+    (repo / "a.py").write_text("a = 1\n")
+    commit(repo)
+    agent = Agent(repo).read("a.py").edit(".worktrees/sample/a.py", "a = 1", "a = 2")
+    (repo / "a.py").write_text("a = 2\n")
+    name = commit(repo)
+    report, files = replay_at(vacr, agent.save(tmp_path / "s"), repo, name)
+    assert set(files) == {".worktrees/sample/a.py"}
+    assert report["not-replayed"] == ["a.py"]
+
+
+def test_later_edits_count_on_a_base_that_has_the_earlier_ones(vacr, repo, tmp_path):
+    write_lines(repo / "a.py")
+    commit(repo)
+    agent = Agent(repo).edit("a.py", "line_3 = 3\n", "line_3 = 0\nnew = 1\n")
+    # A person changes the agent's lines and others, and the session never shows it.
+    text = (
+        (repo / "a.py").read_text().replace("new = 1\n", "new = 2\n").replace("20 = 20", "20 = 0")
+    )
+    (repo / "a.py").write_text(text)
+    commit(repo)
+    agent.edit("a.py", "line_15 = 15\n", "line_15 = 0\n").edit("a.py", "line_3 = 0\n", "z = 0\n")
+    name = commit(repo)
+    _, files = replay_at(vacr, agent.save(tmp_path / "s"), repo, name)
+    assert (files["a.py"]["commit"], files["a.py"]["complete"]) == ("equal", True)
+    # Another line of a person in the commit itself stays unexplained.
+    (repo / "a.py").write_text((repo / "a.py").read_text() + "hand = 1\n")
+    git(repo, "commit", "-q", "-a", "--amend", "-m", "Both")
+    _, files = replay_at(vacr, tmp_path / "s/session-one.jsonl", repo, "HEAD")
+    assert files["a.py"]["commit"] == "different"
+
+
+def test_file_whose_changes_the_base_has_is_left_alone(vacr, repo, tmp_path):
+    write_lines(repo / "a.py")
+    commit(repo)
+    agent = Agent(repo).read("a.py").edit("a.py", "line_3 = 3\n", "line_3 = 0\n")
+    agent.edit("a.py", "line_4 = 4\n", "line_4 = 0\n")
+    commit(repo)
+    agent.write("b.py", "b = 1\n")
+    name = commit(repo)
+    _, files = replay_at(vacr, agent.save(tmp_path / "s"), repo, name)
+    assert {path: file["commit"] for path, file in files.items()} == {"b.py": "equal"}

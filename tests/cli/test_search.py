@@ -3,14 +3,31 @@
 import csv
 import io
 import json
+import os
+import shutil
 import sqlite3
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
+import vacr as vacr_package
 from tests.cli.test_list import NOWHERE
 from tests.conftest import EXAMPLES
 from tests.discovery import homes
+
+
+def plant_sessions(home):
+    """Write 30 sessions of Claude Code that say zebra."""
+    folder = home / ".claude/projects/p"
+    folder.mkdir(parents=True)
+    text = (EXAMPLES / "claude-code.jsonl").read_text("utf-8")
+    session = json.loads(text.splitlines()[1])["sessionId"]
+    for number in range(30):
+        name = f"{number:08}{session[8:]}"
+        changed = text.replace(session, name).replace("rounding", "zebra")
+        (folder / f"{name}.jsonl").write_text(changed, "utf-8")
 
 
 @pytest.fixture
@@ -27,6 +44,11 @@ def test_hits_are_grouped_by_conversation(run):
     assert head == "019cf2a1  codex-cli  /home/mira/invoice  Add type hints to total()."
     assert any("user" in hit and "Add type hints" in hit for hit in hits)
     assert done.out.endswith("in 1 conversation\n")
+
+
+def test_words_of_the_host_are_not_those_of_the_user(run):
+    _, hit, *_ = run("search", "environment_context", "--agent", "codex-cli").out.splitlines()
+    assert "  host  " in hit
 
 
 def test_json_leads_to_the_place_in_the_record(run):
@@ -47,7 +69,15 @@ def test_no_match_is_exit_code_1(run):
 @pytest.mark.parametrize("arguments", [("search", "hints"), ("stats",), ("sql", "select 1")])
 def test_machine_without_sessions_is_reported_with_the_next_step(vacr, arguments):
     done = vacr(*arguments, **NOWHERE)
-    assert "no sessions found on this machine. Where vacr looks: vacr list -v\n" in done.err
+    message = "vacr: no sessions found on this machine. Where vacr looks: vacr list -v\n"
+    assert done.err.count("no ") == done.err.count(message) == 1
+
+
+def test_path_without_sessions_is_reported_once(vacr, tmp_path):
+    (tmp_path / "empty").mkdir()
+    done = vacr("search", "hints", "--path", "empty")
+    assert done.returncode == 1
+    assert done.err == "vacr: no sessions found in empty. Check the paths after --path.\n"
 
 
 def test_shown_ids_are_long_enough_to_be_names(vacr, tmp_path):
@@ -242,6 +272,53 @@ def test_session_named_for_blame_does_not_change_later_answers(run, tmp_path):
         "SELECT count(*) FROM claims WHERE record NOT IN (SELECT id FROM claim_records)"
     )
     assert rows.fetchone() == (0,)
+
+
+def damage(path):
+    """Overwrite the middle of the index."""
+    content = path.read_bytes()
+    assert len(content) > 60_000
+    path.write_bytes(content[:20_000] + b"\xee" * 30_000 + content[50_000:])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("search", "the", "--format", "json"), ("stats",), ("sql", "select text from entries")],
+)
+def test_damaged_index_is_built_again_for_the_answer(run, tmp_path, arguments):
+    state = {"VACR_STATE": f"{tmp_path}/state"}
+    before = run(*arguments, **state)
+    assert before.returncode == 0
+    damage(tmp_path / "state/index/index.db")
+    after = run(*arguments, **state)
+    assert (after.returncode, after.out) == (0, before.out)
+
+
+def test_two_versions_at_once_both_answer(tmp_path):
+    """The stamp has the time of each module, so a copy of the package is another version."""
+    home = tmp_path / "home"
+    plant_sessions(home)
+    copy = tmp_path / "copy"
+    shutil.copytree(Path(vacr_package.__file__).parent, copy / "vacr")
+    (copy / "vacr/other_version.py").write_text("")
+    command = [sys.executable, "-m", "vacr", "search", "zebra", "--format", "json"]
+    base = {**os.environ, "HOME": str(home), "VACR_STATE": str(tmp_path / "state")}
+    sources = (copy, Path(vacr_package.__file__).parents[1])
+    for _ in range(2):
+        running = [
+            subprocess.Popen(
+                command,
+                env={**base, "PYTHONPATH": str(source)},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for source in sources * 2
+        ]
+        for process in running:
+            out, err = process.communicate()
+            assert process.returncode == 0, err
+            assert json.loads(out)["conversations"] == 30
 
 
 def read_parquet(path):

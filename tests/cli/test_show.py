@@ -12,6 +12,7 @@ import cbor2
 import pytest
 
 from tests.conftest import EXAMPLES
+from tests.viewer.browser import build_record
 from vacr.viewer.rows import ROW_KINDS
 
 CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"
@@ -54,6 +55,22 @@ def test_request_and_outcome_come_first(vacr):
     assert lines[asked + 1].startswith("  The invoice total is off by a cent")
     assert lines[outcome + 1].startswith("  Each line is now rounded to the cent")
     assert lines[outcome + 2] == "  (the last test run failed: python -m pytest)"
+
+
+def test_summary_names_the_prompt_of_the_last_answer(vacr, tmp_path):
+    say = [
+        {"type": "user", "content": "Fix it."},
+        {"type": "assistant", "content": "Fixed."},
+        {"type": "user", "content": "Commit it,\nplease."},
+        {"type": "assistant", "content": "Done."},
+    ]
+    record = build_record(*say)
+    (tmp_path / "a.acr.json").write_text(json.dumps(record))
+    lines = vacr("show", "a.acr.json").out.splitlines()
+    assert lines[lines.index("Outcome") + 1] == "  to: Commit it, please."
+    call = {"type": "tool-call", "call-id": "x", "name": "Bash", "input": {"command": "ls"}}
+    (tmp_path / "b.acr.json").write_text(json.dumps(build_record(*say, call)))
+    assert "Last answer" in vacr("show", "b.acr.json").out.splitlines()
 
 
 def test_title_that_repeats_the_request_is_left_out(vacr, tmp_path):

@@ -187,15 +187,39 @@ def test_bars_are_shown_only_on_terminals(vacr, terminals, tmp_path):
     assert any("████" in line for line in run_on_terminal(tmp_path, 200, "stats", CLAUDE, CODEX))
 
 
+COLUMNS = [
+    *("sessions", "prompts", "calls", "failed"),
+    *("tokens·in", "cached", "tokens·out", "cost", "elapsed"),
+]
+
+
 @pytest.mark.parametrize(
-    ("width", "last"), [(200, "elapsed"), (100, "elapsed"), (80, "cost"), (40, "tokens out")]
+    ("width", "left_out", "tokens"),
+    [
+        (200, "", "125,446"),
+        (100, "", "125.4k"),
+        (80, "cached prompts elapsed", "125.4k"),
+        (40, "cached prompts elapsed calls sessions failed cost", "125.4k"),
+    ],
 )
-def test_table_fits_the_width_of_the_terminal(terminals, tmp_path, width, last):
+def test_table_fits_the_width_of_the_terminal(terminals, tmp_path, width, left_out, tokens):
     del terminals
     head, *lines = run_on_terminal(tmp_path, width, "stats", CLAUDE, CODEX, "--by", "project")
-    assert head.split("  ")[-1].strip() == last
     assert max(len(head), len(lines[0])) <= width
     assert lines[0].startswith("/home/mira/invoice" if width > 60 else "…mira/invoice")
+    assert tokens in lines[0].split()
+    # No column is left out silently.
+    shown = head.replace("tokens ", "tokens·").split()[1:]
+    assert shown == [name for name in COLUMNS if name not in left_out.split()]
+    note = " ".join(" ".join(lines).split()).partition("left out: ")[2].partition(";")[0]
+    assert note == ", ".join(left_out.split())
+
+
+def test_wide_table_has_all_columns_and_exact_numbers(terminals, tmp_path, vacr):
+    del terminals
+    arguments = ("stats", CLAUDE, CODEX, "--by", "project")
+    wide = run_on_terminal(tmp_path, 80, *arguments, "--wide")
+    assert wide[:2] == vacr(*arguments).out.splitlines()[:2]
 
 
 def test_tokens_add_up(vacr):

@@ -45,12 +45,16 @@ def test_ambiguous_name_lists_the_candidates(environment):
 
 
 def test_unknown_names_are_reported(environment, tmp_path):
-    with pytest.raises(UnreadableInput, match="no session with this id"):
+    with pytest.raises(UnreadableInput, match="no session with this id") as caught:
         find_named_session("ffffffff", environment)
+    assert caught.value.hint == "To list sessions with their ids: vacr list"
     with pytest.raises(UsageError, match="unknown agent"):
         find_named_session("latest:parrot", environment)
-    with pytest.raises(UnreadableInput, match="no sessions found"):
-        find_named_session("latest", {"HOME": str(tmp_path / "empty")})
+    nowhere = {"HOME": str(tmp_path / "empty")}
+    for name, message in (("latest", "no sessions found"), ("ffffffff", "no session with this id")):
+        with pytest.raises(UnreadableInput, match=message) as caught:
+            find_named_session(name, nowhere)
+        assert caught.value.hint == "Where vacr looks: vacr list -v"
 
 
 @pytest.mark.parametrize("name", ["abc", "a/b", "x.jsonl", "latest:", "", "../latest", "a b c d"])
@@ -63,7 +67,7 @@ def test_name_of_a_session_is_refused_where_a_sealed_record_is_needed(
 ):
     for name in ("latest", "latest:opencode", "019cf2a1", "ses_1b"):
         error = find_unsealed_session_error(name, "verify", environment)
-        assert error.message == "this names a session, and verify takes a sealed record"
+        assert error.message == "this names a session; verify takes a sealed record"
         hint = f"Seal it first: vacr seal {name} -o sealed/, then vacr verify sealed/"
         assert error.hint == hint
     for name in ("latest:parrot", "ffffffff", "a.acr.json", "abc"):

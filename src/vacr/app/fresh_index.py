@@ -18,11 +18,11 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 
-from vacr.archive import SearchIndex
+from vacr.archive import LostIndex, SearchIndex
 from vacr.errors import VacrError
 from vacr.workflows import refresh_search_index
 
@@ -70,15 +70,22 @@ class FreshIndex:
         self._ended.set()
         self._thread.join()
 
-    def open(self) -> closing[sqlite3.Connection]:
-        """Return a connection to the index, after a refresh if the last one is too long ago.
+    @contextmanager
+    def open(self) -> Iterator[sqlite3.Connection]:
+        """Yield a connection that reads the index, after a refresh if the last is too long ago.
 
         Raises:
             UnreadableInput: the index cannot be used.
         """
         if self._first_is_done.wait(self.first_wait) and time.monotonic() >= self._due:
             self._refresh()
-        return closing(SearchIndex.open(self.state).connection)
+        with closing(SearchIndex.open(self.state)) as index:
+            try:
+                with index.reading():
+                    yield index.connection
+            except LostIndex:
+                self._due = 0.0
+                raise
 
     def _run_first(self) -> None:
         """Bring the index up to date for the first time; after an error, the next call retries."""

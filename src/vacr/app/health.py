@@ -31,8 +31,10 @@ from vacr.capture import (
     HOOKS_INSTALLED,
     HOOKS_NOT_INSTALLED,
     PROJECT_SCOPE,
+    SERVER_EXTRA,
     USER_SCOPE,
     AgentSettings,
+    can_server_start,
     find_hook_status,
     find_server_status,
     find_write_time,
@@ -205,7 +207,12 @@ def check_agents(environment: Mapping[str, str] = os.environ) -> Iterator[Health
         if servers.is_here(environment):
             for scope, path in _list_settings(servers, environment):
                 found = find_server_status(servers, path)
-                yield from _grade_entry(servers.name, "mcp", scope, path, found)
+                if can_server_start():
+                    yield from _grade_entry(servers.name, "mcp", scope, path, found)
+                elif found[0] != HOOKS_NOT_INSTALLED:
+                    # Installing the settings again would not help.
+                    fix = f"pip install '{SERVER_EXTRA}'"
+                    yield HealthFinding("mcp", PROBLEM, f"{servers.name}: {found[1]}", fix)
 
 
 def _list_settings(agent: AgentSettings, environment: Mapping[str, str]) -> list[tuple[str, Path]]:

@@ -206,7 +206,7 @@ class LocalApp:
                     self.keeper.find_sessions_if_due()
                 self.progress.problem = ""
             except VacrError as error:
-                self.progress.problem = str(error)
+                self.progress.problem = _describe_error(error)
             except Exception as error:  # noqa: BLE001 - the page must say why nothing new appears
                 self.progress.problem = f"vacr failed: {type(error).__name__}"
             self.progress.is_ready = True
@@ -255,7 +255,7 @@ class LocalApp:
         }
         if path not in routes:
             return None
-        with closing(SearchIndex.open(self.state)) as index:
+        with closing(SearchIndex.open(self.state)) as index, index.reading():
             return routes[path](index.connection, query)
 
     def act(self, path: str) -> Any:
@@ -264,6 +264,11 @@ class LocalApp:
             return None
         self.keeper.start()
         return self.keeper.describe()
+
+
+def _describe_error(error: VacrError) -> str:
+    """Return an error and its next step for the page."""
+    return make_visible(f"{error}. {error.hint}" if error.hint else str(error))
 
 
 def _answer_conversations(connection: sqlite3.Connection, query: Mapping[str, str]) -> Any:
@@ -427,7 +432,7 @@ class _AppHandler(BaseHTTPRequestHandler):
         try:
             answer = answer_request()
         except VacrError as error:
-            status, answer = HTTPStatus.BAD_REQUEST, {"error": make_visible(str(error))}
+            status, answer = HTTPStatus.BAD_REQUEST, {"error": _describe_error(error)}
         except Exception as error:  # noqa: BLE001 - without an answer, the page stops
             status = HTTPStatus.INTERNAL_SERVER_ERROR
             answer = {"error": f"vacr failed: {type(error).__name__}"}

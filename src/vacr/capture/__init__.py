@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from vacr.capture.journal_checks import check_journal as check_journal
     from vacr.capture.journal_checks import check_sealed_record as check_sealed_record
     from vacr.capture.journal_checks import find_missing_checkpoints as find_missing_checkpoints
+    from vacr.capture.mcp_settings import SERVER_EXTRA as SERVER_EXTRA
     from vacr.capture.mcp_settings import AgentServers as AgentServers
+    from vacr.capture.mcp_settings import can_server_start as can_server_start
     from vacr.capture.mcp_settings import find_server_status as find_server_status
     from vacr.capture.mcp_settings import load_agent_servers as load_agent_servers
     from vacr.capture.mcp_settings import plan_server_install as plan_server_install
@@ -85,7 +87,9 @@ __getattr__, __dir__, __all__ = export_lazily(
             "find_missing_checkpoints",
         ),
         "mcp_settings": (
+            "SERVER_EXTRA",
             "AgentServers",
+            "can_server_start",
             "find_server_status",
             "load_agent_servers",
             "plan_server_install",

@@ -33,6 +33,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,8 @@ from vacr.errors import UnreadableInput
 from vacr.files import find_home_folder
 
 SERVER_NAME = "vacr"
+SERVER_EXTRA = "vacr[mcp]"
+_SERVER_PACKAGES = ("mcp", "mcp_types")
 _BACKUP_FOLDER = "mcp-settings"
 _UNCHANGED_HINT = "The file was not changed. Correct it, and run the command again."
 _BY_HAND_HINT = (
@@ -123,6 +126,11 @@ def build_server_command() -> list[str]:
     return [sys.executable, "-P", "-m", "vacr", "mcp"]
 
 
+def can_server_start() -> bool:
+    """Return whether the packages that our server needs are installed."""
+    return all(find_spec(name) is not None for name in _SERVER_PACKAGES)
+
+
 def plan_server_install(agent: AgentServers, path: Path, state: Path) -> SettingsChange:
     """Plan the change of the settings file at `path` that adds our server.
 
@@ -169,6 +177,11 @@ def find_server_status(agent: AgentServers, path: Path) -> tuple[str, str]:
         return HOOKS_BROKEN, f"{program} is missing; install again"
     if not _is_current(entry, agent.settings.entry(build_server_command())):
         return HOOKS_DIFFERENT, "written by another version of vacr; install again"
+    if not can_server_start():
+        return (
+            HOOKS_BROKEN,
+            f"installed, but cannot start: the packages of {SERVER_EXTRA} are missing",
+        )
     return HOOKS_INSTALLED, ""
 
 

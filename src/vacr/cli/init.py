@@ -21,8 +21,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -35,23 +37,28 @@ from vacr.cli.options import (
     log_key_option,
     voice_options,
 )
-from vacr.console import Voice
-from vacr.errors import UsageError
+from vacr.console import Voice, print_message
+from vacr.errors import UsageError, VacrError
 from vacr.files import find_state_folder, make_absolute
-from vacr.signing import PKCS11_PREFIX, PublicKey, compute_thumbprint
+from vacr.signing import PKCS11_PREFIX, PublicKey, Signer, compute_thumbprint
 from vacr.transparency import ENTRY_RULE_STATEMENT
+from vacr.verification import find_name_problem
 from vacr.workflows import (
     SetupPlan,
     abbreviate_home,
     check_settings_absent,
+    choose_trust_stores,
     ensure_machine_key,
     find_own_name,
     find_own_store,
     get_machine_key_paths,
     is_project_store,
+    load_trust_stores,
 )
 
 _SHORT_THUMBPRINT = 16
+_NONE = "none"
+_Checked = TypeVar("_Checked")
 
 
 @click.command(cls=SetupVerb)
@@ -115,27 +122,33 @@ def command(
         check_settings_absent()
     if not yes:
         _check_can_ask(voice)
-        key = key or _ask_key()
-    if key is not None:
-        _check_file("--key", key)
+        print_message("Enter takes the answer in brackets. Ctrl-C ends without a change.\n")
+    load_key = partial(_load_signer, passphrase_file=passphrase_file)
+    find_keys = partial(_find_log_keys, named=log_key, certificates=certificates)
+    signer = load_key(key) if key is not None else None
+    if name is not None:
+        _check_name(name)
+    if trust_store is not None:
+        _check_trust_store(trust_store)
+    log_keys = find_keys(service) if service is not None else []
+    machine_key, _ = get_machine_key_paths(find_state_folder(os.environ))
+    if signer is None and not yes:
+        key, signer = _ask_key(machine_key, load_key)
+    if signer is None and machine_key.exists():
+        signer = load_key(str(machine_key))
+    default_name = find_own_name(signer.public_key if signer is not None else None)
+    if name is None and not yes:
+        question = "   Your name: verdicts show it for this key"
+        name, _ = _ask(question, default_name, _check_name)
+    if trust_store is None and not yes:
+        trust_store, _ = _ask_trust_store()
+    if service is None and not yes:
+        service, found = _ask("3. Log to register in: a URL", _NONE, find_keys)
+        log_keys = found or []
+    # Only now, so that a set-up that is interrupted has made nothing.
     if key is None:
         key = ensure_machine_key(find_state_folder(os.environ))
-    signer = load_signer_from_options(
-        key=key, alg=None, passphrase_file=passphrase_file, force=False
-    )
-    default_name = find_own_name(signer.public_key)
-    if not yes:
-        name = name or _ask_text("   Your name: verdicts show it for this key", default_name)
-        trust_store = trust_store or _ask_trust_store()
-        service = service or _ask_text("3. Log to register in: a URL", "none")
-    if trust_store is not None:
-        _check_file("--trust-store", trust_store)
-    if trust_store and is_project_store(Path(trust_store)):
-        raise UsageError(
-            f"{trust_store} is the trust store of a project, and can change without your approval",
-            hint="Leave it out, and approve it in the project: vacr trust approve",
-        )
-    log_keys = _find_log_keys(service, log_key, certificates) if service is not None else []
+    signer = signer or load_key(key)
     plan = SetupPlan(
         key if key.startswith(PKCS11_PREFIX) else make_absolute(key),
         signer.public_key,
@@ -162,40 +175,95 @@ def _check_can_ask(voice: Voice) -> None:
         )
 
 
-def _check_file(option: str, file: str) -> None:
-    """Check that the file of an option exists, unless it names a key in a device.
+def _check_file(file: str, kind: str) -> None:
+    """Check that the file of a `kind` exists, unless it names a key in a device.
 
     Raises:
         UsageError: it does not exist.
     """
     if not file.startswith(PKCS11_PREFIX) and not Path(file).exists():
-        raise UsageError(f"{option} {file}: there is no such file", hint="Check the path.")
+        raise UsageError("there is no such file", where=file, hint=f"Check the path of the {kind}.")
 
 
-def _ask_key() -> str | None:
-    """Return the key that the user chooses, or None for this machine's key."""
-    machine_key, _ = get_machine_key_paths(find_state_folder(os.environ))
+def _load_signer(key: str, passphrase_file: str | None) -> Signer:
+    """Return the signer for a private key.
+
+    Raises:
+        VacrError: there is no such key, or it cannot be used.
+    """
+    _check_file(key, "key")
+    return load_signer_from_options(key=key, alg=None, passphrase_file=passphrase_file, force=False)
+
+
+def _check_name(name: str) -> None:
+    """Check that verdicts can show a name.
+
+    Raises:
+        UsageError: they cannot.
+    """
+    if problem := find_name_problem(name):
+        raise UsageError(f"the name {name!r} {problem}", hint="Choose another name.")
+
+
+def _check_trust_store(file: str) -> None:
+    """Check that a file is a trust store that the settings may name.
+
+    Raises:
+        UsageError: it does not exist, or it belongs to a project.
+        VacrError: it cannot be read, or is not a trust store.
+    """
+    _check_file(file, "trust store")
+    if is_project_store(Path(file)):
+        raise UsageError(
+            f"{file} is the trust store of a project, and can change without your approval",
+            hint="Leave it out, and approve it in the project: vacr trust approve",
+        )
+    load_trust_stores(choose_trust_stores((file,)))
+
+
+def _ask_key(
+    machine_key: Path, load_key: Callable[[str], Signer]
+) -> tuple[str | None, Signer | None]:
+    """Return the key that the user chooses with its signer, or None for this machine's key."""
     shown = abbreviate_home(str(machine_key))
-    made = "" if machine_key.exists() else ", made now"
-    return _ask_text("1. Key to sign with: a file, or pkcs11:…", f"this machine's, {shown}{made}")
+    made = "" if machine_key.exists() else ", to be made"
+    question = "1. Key to sign with: a file, or pkcs11:…"
+    return _ask(question, f"this machine's, {shown}{made}", load_key)
 
 
-def _ask_trust_store() -> str | None:
+def _ask_trust_store() -> tuple[str | None, None]:
     """Return the trust store of the user's team, or None without one."""
     shown = abbreviate_home(str(find_own_store()))
-    return _ask_text("2. Trust store of your team: a file", f"only your own, {shown}")
+    question = "2. Trust store of your team: a file"
+    return _ask(question, f"only your own, {shown}", _check_trust_store)
 
 
-def _ask_text(question: str, default: str) -> str | None:
-    """Return the user's answer to a question, with `~` expanded, or None for the default."""
-    answer: str = click.prompt(
-        f"{question}\n   [{default}]", default="", show_default=False, err=True
-    )
-    return os.path.expanduser(answer.strip()) or None  # noqa: PTH111 - a URL is no path
+def _ask(
+    question: str, default: str, check: Callable[[str], _Checked]
+) -> tuple[str | None, _Checked | None]:
+    """Return the user's answer, with `~` expanded, and what `check` returns for it.
+
+    Return None for the default. Ask again while `check` refuses the answer.
+    """
+    while True:
+        try:
+            typed: str = click.prompt(
+                f"{question}\n   [{default}]", default="", show_default=False, err=True
+            )
+        except click.Abort:
+            print_message("")  # The message about the end gets a line of its own.
+            raise
+        answer = os.path.expanduser(typed.strip())  # noqa: PTH111 - a URL is no path
+        if answer in ("", _NONE):
+            return None, None
+        try:
+            return answer, check(answer)
+        except VacrError as error:
+            print_message(f"vacr: {error.diagnostics()}")
 
 
 def _find_log_keys(
-    service: str, named: tuple[str, ...], certificates: dict[str, Any]
+    service: str, *, named: tuple[str, ...], certificates: dict[str, Any]
 ) -> list[PublicKey]:
     """Return the keys of a log: the named ones, or the published ones.
 

@@ -45,7 +45,7 @@ _MIN_KEY_WIDTH = 12
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _NO_SHARE = "–"
 _DROPPABLE_COLUMNS = ("lines", "90 d", "7 d", "30 d")
-"""The columns that a narrow terminal drops, in this order."""
+"""The columns that a narrow terminal leaves out, in this order."""
 
 
 @dataclass(frozen=True)
@@ -150,29 +150,38 @@ def parse_groupings(text: str | None) -> list[str]:
 
 
 def show_line_statistics(
-    options: LineOptions, by: str | None, paths: Sequence[str], voice: Voice
+    options: LineOptions, by: str | None, paths: Sequence[str], voice: Voice, *, wide: bool
 ) -> int:
     """Print who wrote the lines of a range as a table or as JSON; return the exit code, 0.
 
-    `by` is the text of `--by`, or `None`; `paths` are records or sessions, if named.
+    `by` is the text of `--by`, or `None`; `paths` are records or sessions, if named. A `wide` table
+    has all columns, also if they do not fit the terminal.
     """
     groupings = parse_groupings(by)
     statistics = options.collect(paths, voice)
     voice.data(build_statistics_document(statistics, groupings))
-    for line in _format_table(statistics, groupings, shows_all=voice.verbose > 0):
-        voice.result(line)
+    total = statistics.total
+    commits = format_count(statistics.commits, "commit")
+    added = f"{total.lines.total():,} lines added" if total.lines.total() != 1 else "1 line added"
+    voice.result(f"{statistics.range}: {commits}, {added}")
+    rows = _build_table(statistics, groupings, shows_all=voice.verbose > 0)
+    lines, left_out = _fit_rows(rows, None if wide else get_terminal_width(sys.stdout))
+    voice.results(lines)
+    if left_out:
+        voice.prose(f"left out: {', '.join(left_out)}; for all columns, add --wide")
+    for fact in _list_facts(total):
+        voice.prose(fact)
     return 0
 
 
-def _format_table(
+def _build_table(
     statistics: LineStatistics, groupings: Sequence[str], *, shows_all: bool
-) -> list[str]:
-    """Return a line about the range, the lines of the table, and the facts about `ai` lines.
+) -> list[list[str]]:
+    """Return the rows of the table, the names of its columns first.
 
     Without `shows_all`, each grouping has only its largest groups, and weeks only the latest.
     """
     total = statistics.total
-    width = get_terminal_width(sys.stdout)
     days = [f"{days} d" for days in total.survival]
     rows = [["", *CONTRIBUTOR_TYPES, "lines", *days], _format_row("all lines", total)]
     for by in groupings:
@@ -185,13 +194,7 @@ def _format_table(
         rows += [_format_row(f"  {names[key]}", counts) for key, counts in shown]
         if left_out:
             rows += [[f"  {left_out:,} more: -v", *[""] * (len(rows[0]) - 1)]]
-    commits = format_count(statistics.commits, "commit")
-    added = f"{total.lines.total():,} lines added" if total.lines.total() != 1 else "1 line added"
-    return [
-        f"{statistics.range}: {commits}, {added}",
-        *_fit_rows(rows, width),
-        *_format_facts(total),
-    ]
+    return rows
 
 
 def _format_row(name: str, counts: LineCounts) -> list[str]:
@@ -209,24 +212,26 @@ def _format_share(part: int, whole: int) -> str:
     return f"{share}%" if share or not part else "<1%"
 
 
-def _fit_rows(rows: list[list[str]], width: int | None) -> list[str]:
-    """Return rows as aligned lines; cut the names of groups so that lines fit a width.
+def _fit_rows(rows: list[list[str]], width: int | None) -> tuple[list[str], list[str]]:
+    """Return rows as aligned lines, and the names of the columns that they leave out.
 
-    The end of a folder matters most, of other names the beginning. If names are too short to cut,
-    drop columns.
+    Cut the names of groups so that lines fit a width. The end of a folder matters most, of other
+    names the beginning. If names are too short to cut, leave out columns.
     """
     rows = [[escape_unprintable(row[0]), *row[1:]] for row in rows]
     droppable = list(_DROPPABLE_COLUMNS)
+    left_out: list[str] = []
     while True:
         right = frozenset(range(1, len(rows[0])))
         lines = align_columns(rows, right=right)
         widest, longest = max(map(cell_len, lines)), max(cell_len(row[0]) for row in rows)
         if width is None or widest <= width:
-            return lines
+            return lines, left_out
         key_width = longest - (widest - width)
         if key_width >= _MIN_KEY_WIDTH or not droppable:
             break
-        gone = rows[0].index(droppable.pop(0))
+        left_out.append(droppable.pop(0))
+        gone = rows[0].index(left_out[-1])
         rows = [[*row[:gone], *row[gone + 1 :]] for row in rows]
     key_width = max(key_width, _MIN_KEY_WIDTH)
     cut = []
@@ -234,10 +239,10 @@ def _fit_rows(rows: list[list[str]], width: int | None) -> list[str]:
         is_long_path = "/" in name and cell_len(name) > key_width
         end = f"  {truncate_start(name.strip(), key_width - 2)}" if is_long_path else name
         cut.append([fit_to_width(end, key_width), *cells])
-    return align_columns(cut, right=right)
+    return align_columns(cut, right=right), left_out
 
 
-def _format_facts(total: LineCounts) -> list[str]:
+def _list_facts(total: LineCounts) -> list[str]:
     """Return a line about lines edited before their commit, and one for each age of `ai` lines.
 
     The ages end with the first for which no line is old enough. Return an empty list if no session

@@ -9,8 +9,8 @@ The newest session comes first. Sub-agents are counted with the session that sta
     ... )
     >>> for line in format_session_table([(session, [session])], 100):
     ...     print(line)
-    id  agent   project   last used     size  title
-    a   parrot  /src/app  –          12.2 kB  (+1 sub-agent) Fix the tests
+    id  agent   project   last used  title
+    a   parrot  /src/app  –          (+1 sub-agent) Fix the tests
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def command(
     failed: list[UnreadableInput] = []
     agent = complete_agent_name(agent) if agent is not None else None
     selection = Selection(agent, project, repo, since, until)
-    sessions = list_newest_sessions(agent, voice, failed)
+    found = sessions = list_newest_sessions(agent, voice, failed)
     if selection != Selection(agent):
         sessions = selection.select_sessions(sessions, voice)
     sessions = _use_indexed_titles(sessions[:limit])
@@ -105,6 +105,12 @@ def command(
         voice.error(f"vacr: {error}", error.hint)
     for document in documents:
         voice.line(document)
+    if found and not sessions:
+        shown = "the only session" if len(found) == 1 else f"none of the {len(found):,} sessions"
+        negation = "does not match" if len(found) == 1 else "matches"
+        command = f"vacr list --agent {agent}" if agent else "vacr list"
+        voice.notice(f"vacr: {shown} {negation} the options. To see all of them: {command}")
+        return EXIT_NO_SESSION
     if not sessions:
         voice.notice(
             f"vacr: no sessions found in {describe_session_folders(agent)}. For sessions in "
@@ -191,8 +197,8 @@ def format_session_table(sessions: list[SessionWithSubAgents], width: int | None
     """
     is_wide = width is None or width >= _WIDE_TERMINAL
     is_narrow = width is not None and width < _NARROW_TERMINAL
-    sizes = [] if is_narrow else ["size"]
-    # A table that is not wide has only the time that it is sorted by.
+    sizes = ["size"] if is_wide else []
+    # A table that is not wide has room for titles: it has only the time that it is sorted by.
     heads = [*(["start"] if is_wide else []), "last used"]
     rows = [("id", "agent", "project", *heads, *sizes, "title")]
     short_ids = shorten_session_ids(session.session_id for session, _ in sessions)
@@ -204,7 +210,7 @@ def format_session_table(sessions: list[SessionWithSubAgents], width: int | None
             project_width = max(_MIN_PROJECT_WIDTH, width // 5)
             project = truncate_path(escape_unprintable(project), project_width)
         size = _UNKNOWN if session.size is None else format_size(session.size)
-        shown_sizes = [] if is_narrow else [size]
+        shown_sizes = [size] if is_wide else []
         copied = "(also by vacr acp) " if session.copies else ""
         title = f"{more}{copied}{session.title}" or _UNKNOWN
         shown_id = short_ids[session.session_id]
@@ -212,7 +218,7 @@ def format_session_table(sessions: list[SessionWithSubAgents], width: int | None
         if is_narrow:
             shown_times = [time[: len("2026-03-14")] for time in shown_times]
         rows.append((shown_id, session.agent, project, *shown_times, *shown_sizes, title))
-    right = frozenset() if is_narrow else frozenset((len(rows[0]) - 2,))
+    right = frozenset((len(rows[0]) - 2,)) if is_wide else frozenset()
     lines = align_columns(rows, right=right, width=width)
     if width is None or max(map(cell_len, lines)) <= width:
         return lines

@@ -24,8 +24,10 @@ from vacr.capture import (
     HOOKS_INSTALLED,
     HOOKS_NOT_INSTALLED,
     PROJECT_SCOPE,
+    SERVER_EXTRA,
     USER_SCOPE,
     AgentServers,
+    can_server_start,
     find_server_status,
     load_agent_servers,
     plan_server_install,
@@ -42,6 +44,7 @@ from vacr.cli.agent_settings import (
 from vacr.cli.options import voice_options
 from vacr.cli.verbs import OrderedVerbGroup
 from vacr.console import Voice, align_columns, get_terminal_width, print_message
+from vacr.errors import UsageError
 from vacr.files import STATE_VARIABLE, find_state_folder
 
 
@@ -98,6 +101,11 @@ def install(
       vacr mcp install --dry-run
       vacr mcp install --agent codex-cli --yes
     """
+    if not dry_run and not can_server_start():
+        raise UsageError(
+            f"the MCP server cannot start: the packages of {SERVER_EXTRA} are not installed",
+            hint=f"pip install '{SERVER_EXTRA}'",
+        )
     voice, state = Voice(format, quiet, verbose), find_state_folder(os.environ)
     scope = choose_settings_scope(project=project, local=False)
     changer = SettingsChanger[AgentServers](voice, state, scope, yes, dry_run)

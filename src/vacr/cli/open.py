@@ -16,8 +16,8 @@ from typing import NoReturn
 
 import click
 
+from vacr.cli.index_answers import open_fresh_index
 from vacr.cli.options import PATH, Verb, voice_options
-from vacr.cli.search import open_fresh_index
 from vacr.console import Voice
 from vacr.errors import UnreadableInput
 from vacr.files import find_state_folder
@@ -77,10 +77,12 @@ def open_app(
     Raises:
         UnreadableInput: no session has that name, none is at that path, or the port is in use.
     """
+    from vacr.archive import SearchIndex
     from vacr.workflows import find_session_at, find_session_id
 
     voice = voice or Voice("text", quiet=False, verbose=0)
     state = find_state_folder(os.environ)
+    SearchIndex.open(state).close()  # The app would fail later, with less words.
     if session is None:
         return _run_app(state, (), "", port, voice, opens=opens)
     if not os.path.lexists(session):
@@ -89,9 +91,10 @@ def open_app(
     if known is not None:
         return _run_app(state, (), known, port, voice, opens=opens)
     with open_fresh_index(voice, (session,)) as index:
-        found = index.connection.execute(
-            "SELECT DISTINCT session FROM records WHERE NOT is_repeated AND parent = ''"
-        ).fetchall()
+        with index.reading():
+            found = index.connection.execute(
+                "SELECT DISTINCT session FROM records WHERE NOT is_repeated AND parent = ''"
+            ).fetchall()
         if index.is_empty:
             raise UnreadableInput(
                 "no records or sessions found", where=session, hint="To find sessions: vacr list -v"

@@ -25,7 +25,6 @@ from typing import Any
 
 import click
 
-from vacr.cli.list import describe_session_folders, format_session_table
 from vacr.cli.options import (
     EXIT_FINDINGS,
     EXIT_NO_SESSION,
@@ -154,6 +153,8 @@ def command(
     if not paths:
         picked = _choose_session(options["agent"], voice)
         if picked is None:
+            from vacr.cli.list import describe_session_folders
+
             voice.error(
                 f"vacr: no sessions found in {describe_session_folders(options['agent'])}",
                 "Name a file or a folder: vacr record FILE",
@@ -233,6 +234,8 @@ def _choose_session(agent: str | None, voice: Voice) -> SessionWithSubAgents | N
 
 def _print_choices(shown: list[SessionWithSubAgents], total: int) -> None:
     """Print a numbered table of sessions on standard error, and how many of `total` are left."""
+    from vacr.cli.list import format_session_table
+
     width = get_terminal_width(sys.stderr)
     head, *rows = format_session_table(shown, width and width - 4)
     click.echo(f"    {head}", err=True)

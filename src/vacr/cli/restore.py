@@ -13,11 +13,13 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from pathlib import Path
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import click
 
+from vacr.agents import Agent, find_record_agent
 from vacr.cli.options import PATH, Verb, voice_options
 from vacr.console import Voice
 from vacr.errors import InvalidRecord, UnreadableInput, UsageError
@@ -76,11 +78,15 @@ def command(
             hint="Name a folder: -o DIR/",
         )
     voice = Voice(format, quiet, verbose)
-    manifest = _read_source_manifest(record)
+    manifest, agent = _read_source_manifest(record)
+    main_folder = _find_main_folder((part["name"] for part in manifest), agent)
     sealed = Path(source) if source else build_sealed_source_path(Path(record))
     folder = Path(output)
     try:
-        parts = [(folder / name, data) for name, data in unseal_source(sealed, manifest)]
+        parts = [
+            (folder / (name if name.is_relative_to(main_folder) else main_folder / name), data)
+            for name, data in unseal_source(sealed, manifest)
+        ]
     except (InvalidRecord, UnreadableInput) as error:
         raise type(error)(
             error.message, where=error.where, hint=error.hint or "Nothing was restored."
@@ -125,8 +131,20 @@ def _check_part_paths(folder: Path, paths: list[Path]) -> None:
             )
 
 
-def _read_source_manifest(path: str) -> list[dict[str, Any]]:
-    """Return name, size and digest of each native file that a record was made from.
+def _find_main_folder(names: Iterable[str], agent: Agent) -> PurePosixPath:
+    """Return the folder in the name of the session's own file, or an empty path without one.
+
+    Some agents name a session by its folder. The names of its other files begin in that folder.
+    """
+    for name in names:
+        match = agent.part_name.search(name) if agent.part_name else None
+        if match and match[0] == name:
+            return PurePosixPath(name).parent
+    return PurePosixPath()
+
+
+def _read_source_manifest(path: str) -> tuple[list[dict[str, Any]], Agent]:
+    """Return name, size and digest of each native file of a record, and the record's agent.
 
     Raises:
         InvalidRecord: the record does not list its native files, or was modified.
@@ -151,4 +169,4 @@ def _read_source_manifest(path: str) -> list[dict[str, Any]]:
     modification = find_record_modification(record, json=form == "json")
     if modification is not None:
         raise make_modified_error(path, str(modification))
-    return manifest
+    return manifest, find_record_agent(record)

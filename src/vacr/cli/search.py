@@ -13,20 +13,17 @@ The first search reads all sessions, and shows its progress. Later ones read onl
 
 from __future__ import annotations
 
-import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import groupby
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
 from rich.cells import cell_len
 
+from vacr.agents import HUMAN, UNKNOWN_SPEAKER
 from vacr.archive import (
     ContextEntry,
     SearchHit,
@@ -37,24 +34,23 @@ from vacr.archive import (
     search_entries,
     split_snippet,
 )
+from vacr.cli.index_answers import answer_from_index
 from vacr.cli.options import PATH, Verb, complete_agent, streaming_voice_options
+from vacr.cli.selection import check_agent_name
 from vacr.console import (
     Voice,
     cut_to_width,
     get_terminal_width,
     print_text,
-    show_job_progress,
     truncate_start,
 )
-from vacr.errors import UsageError, escape_unprintable
-from vacr.files import find_state_folder, make_absolute
+from vacr.errors import escape_unprintable
+from vacr.files import make_absolute
 from vacr.viewer import PROMPTS, ROW_KINDS
 from vacr.workflows import (
     abbreviate_home,
-    complete_agent_name,
     format_count,
     parse_moment,
-    refresh_search_index,
     shorten_session_ids,
 )
 
@@ -160,61 +156,37 @@ def command(
         only_errors=errors,
         limit=limit,
     )
-    with open_fresh_index(voice, path) as index:
+
+    def find_hits(index: SearchIndex) -> tuple[SearchResult, list[list[ContextEntry]], list[Any]]:
+        """Return the hits, the entries around each, and the sessions with their parents."""
         result = search_entries(index.connection, query)
-        _report(result, query, context, index, voice)
+        around = [
+            list_context(index.connection, hit.record, hit.n, context) if context else []
+            for hit in result.hits
+        ]
+        sessions = index.connection.execute("SELECT DISTINCT session, parent FROM records")
+        return result, around, sessions.fetchall()
+
+    result, contexts, sessions = answer_from_index(find_hits, voice, path)
+    _report(result, query, contexts, _shorten_ids(sessions), voice)
+    if path and not sessions:
+        where = ", ".join(path)
+        voice.notice(f"vacr: no sessions found in {where}. Check the paths after --path.")
     return 0 if result.count else _EXIT_NO_MATCH
 
 
-@contextmanager
-def open_fresh_index(voice: Voice, paths: Sequence[str] = ()) -> Iterator[SearchIndex]:
-    """Yield the index of this user, brought up to date, and close it afterwards.
-
-    With `paths`, yield an index of the records and sessions there, which is deleted afterwards.
-    Report what could not be read.
-
-    Raises:
-        UnreadableInput: the index cannot be opened or written.
-        UsageError: a path does not exist.
-    """
-    for path in paths:
-        if not os.path.lexists(path):
-            raise UsageError(f"{path} does not exist", hint="Check the paths after --path.")
-    with ExitStack() as stack:
-        state = find_state_folder(os.environ)
-        if paths:
-            state = Path(stack.enter_context(TemporaryDirectory(prefix="vacr-")))
-        index = stack.enter_context(closing(SearchIndex.open(state)))
-        with show_job_progress("indexing", voice, in_bytes=True) as progress:
-            report = refresh_search_index(index, paths, only_paths=bool(paths), progress=progress)
-        for error in report.failed:
-            voice.notice(f"vacr: skipped: {error}", 1)
-        if report.failed and not voice.verbose:
-            count = format_count(len(report.failed), "session")
-            voice.notice(f"vacr: skipped {count} that cannot be read; -v names them")
-        if not paths and index.is_empty:
-            voice.notice("vacr: no sessions found on this machine. Where vacr looks: vacr list -v")
-        yield index
-
-
-def check_agent_name(agent: str | None) -> str:
-    """Return the name of an agent that a user typed, or an empty text for None.
-
-    Raises:
-        UsageError: no agent has that name.
-    """
-    return "" if agent is None else complete_agent_name(agent)
-
-
 def _report(
-    result: SearchResult, query: SearchQuery, context: int, index: SearchIndex, voice: Voice
+    result: SearchResult,
+    query: SearchQuery,
+    contexts: list[list[ContextEntry]],
+    short_ids: dict[str, str],
+    voice: Voice,
 ) -> None:
-    """Print the hits, grouped by conversation, and how many there are."""
+    """Print the hits with their contexts, grouped by conversation, and how many there are."""
     documents = []
-    short_ids = _shorten_ids(index)
-    for record, hits in groupby(result.hits, key=lambda hit: hit.record):
-        for number, hit in enumerate(hits):
-            around = list_context(index.connection, record, hit.n, context) if context else []
+    pairs = zip(result.hits, contexts, strict=True)
+    for _, hits in groupby(pairs, key=lambda pair: pair[0].record):
+        for number, (hit, around) in enumerate(hits):
             document = _build_hit_document(hit, around)
             documents.append(document)
             voice.line(document)
@@ -223,6 +195,8 @@ def _report(
             _print_hit(hit, around, voice)
         voice.result("")
     voice.data({"hits": documents, "count": result.count, "conversations": result.record_count})
+    if not short_ids:
+        return  # The caller reports that there are no sessions.
     if not result.count:
         words = " ".join(query.words)
         voice.notice(f"vacr: no entries match: {words}. Fewer words or options find more.")
@@ -233,14 +207,14 @@ def _report(
     voice.result(f"{found}{more}")
 
 
-def _shorten_ids(index: SearchIndex) -> dict[str, str]:
+def _shorten_ids(sessions: list[tuple[str, str]]) -> dict[str, str]:
     """Return a beginning of each session's id that other verbs accept as its name.
 
-    A beginning that two sessions share is refused, but sub-agents do not count in that.
+    A beginning that two sessions share is refused, but sub-agents, which have a parent, do not
+    count in that.
     """
-    rows = index.connection.execute("SELECT DISTINCT session, parent FROM records").fetchall()
-    roots = shorten_session_ids(session for session, parent in rows if not parent)
-    return shorten_session_ids(session for session, _ in rows) | roots
+    roots = shorten_session_ids(session for session, parent in sessions if not parent)
+    return shorten_session_ids(session for session, _ in sessions) | roots
 
 
 def _build_hit_document(hit: SearchHit, around: list[ContextEntry]) -> dict[str, Any]:
@@ -278,6 +252,12 @@ def _format_conversation(hit: SearchHit, short_id: str) -> str:
     return "  ".join(filter(None, shown))
 
 
+def _name_author(hit: SearchHit) -> str:
+    """Return who wrote an entry: its kind, or the host, a hook or another agent."""
+    is_person = hit.speaker in ("", HUMAN, UNKNOWN_SPEAKER)
+    return hit.kind if is_person else hit.speaker
+
+
 def _cut_line(text: str) -> str:
     """Return a line that fits into the terminal, if there is one."""
     width = get_terminal_width(sys.stdout)
@@ -296,7 +276,7 @@ def _print_hit(hit: SearchHit, around: list[ContextEntry], voice: Voice) -> None
         moment = datetime.fromtimestamp(hit.time_ms / 1000, UTC).astimezone()
         when = f"{moment:%Y-%m-%d %H:%M}"
     mark = "failed " if hit.is_error else ""
-    head = "  ".join(filter(None, (when, f"{mark}{hit.tool or hit.kind}")))
+    head = "  ".join(filter(None, (when, f"{mark}{hit.tool or _name_author(hit)}")))
     print_text(_format_hit_line(f"  {escape_unprintable(head)}  ", hit))
     if voice.verbose:
         voice.result(f"    {hit.path}  {hit.place}")

@@ -102,7 +102,6 @@ class Selection:
             UsageError: the agent is unknown, or a time is wrong.
         """
         from vacr.archive import SourceQuery
-        from vacr.cli.search import check_agent_name
 
         now = datetime.now().astimezone()
         return SourceQuery(
@@ -138,10 +137,11 @@ class Selection:
                 hint="Omit it, or the options that choose sessions, such as --agent and --since.",
             )
         from vacr.archive import list_sources
-        from vacr.cli.search import open_fresh_index
+        from vacr.cli.index_answers import answer_from_index
 
-        with open_fresh_index(voice, paths) as index:
-            sources = list_sources(index.connection, query)
+        sources = answer_from_index(
+            lambda index: list_sources(index.connection, query), voice, paths
+        )
         if not sources:
             raise _NoSelection(_NO_MATCH, hint=_LIST_HINT)
         # A path with several sessions does not name one of them, but its id does.
@@ -257,3 +257,12 @@ class _NoSelection(UnreadableInput):
     """No session matches; the exit code is that of a search without a hit."""
 
     exit_code = EXIT_NO_SELECTION
+
+
+def check_agent_name(agent: str | None) -> str:
+    """Return the name of an agent that a user typed, or an empty text for None.
+
+    Raises:
+        UsageError: no agent has that name.
+    """
+    return "" if agent is None else complete_agent_name(agent)

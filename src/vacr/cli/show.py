@@ -55,6 +55,7 @@ from vacr.viewer import (
     add_usage,
     build_rows,
     count_passing_rows,
+    format_line_counts,
     format_record_title,
     get_working_folder,
     join_texts,
@@ -350,11 +351,14 @@ def _format_totals(totals: Totals, price_date: str) -> str:
     if totals.error_events:
         parts.append(format_count(totals.error_events, "error event"))
     if totals.files:
-        parts.append(
-            f"{format_count(len(totals.files), 'file')} (+{totals.added:,} -{totals.removed:,})"
-        )
-    if totals.tokens:
-        parts.append(f"{totals.tokens['input']:,} tokens in, {totals.tokens['output']:,} out")
+        lines = format_line_counts(totals.added, totals.removed)
+        parts.append(f"{format_count(len(totals.files), 'file')} ({lines})")
+    # Some agents record only the output: then the input is unknown, not 0.
+    used, made = totals.tokens["input"], totals.tokens["output"]
+    if used:
+        parts.append(f"{used:,} tokens in, {made:,} out")
+    elif made:
+        parts.append(f"{made:,} tokens out")
     if cost := list_cost_facts(totals.cost, price_date):
         parts.append("; ".join(cost))
     if totals.milliseconds:
@@ -363,6 +367,9 @@ def _format_totals(totals: Totals, price_date: str) -> str:
 
 
 def _format_duration(seconds: int) -> str:
-    """Return a duration as text: `0 min 18 s`, or from an hour on `1 h 5 min`, without seconds."""
+    """Return a duration in its two largest units: `18 s`, `3 min 20 s` or `1 h 5 min`."""
     hours, rest = divmod(seconds, 3600)
-    return f"{hours} h {rest // 60} min" if hours else f"{rest // 60} min {rest % 60} s"
+    minutes, rest = divmod(rest, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -28,8 +28,8 @@ from vacr.archive import (
     write_answer,
     write_tables,
 )
+from vacr.cli.index_answers import answer_from_index
 from vacr.cli.options import PATH, NumberRange, Verb
-from vacr.cli.search import open_fresh_index
 from vacr.console import Voice, align_columns, get_terminal_width, print_text
 from vacr.errors import UsageError
 from vacr.workflows import format_count
@@ -113,8 +113,10 @@ def command(
     elif not query:
         raise UsageError("no query", hint=_EXAMPLE)
     else:
-        with open_fresh_index(voice, path) as index:
-            answer = run_select(index.path, query, seconds=timeout)
+        statement = query
+        answer = answer_from_index(
+            lambda index: run_select(index.path, statement, seconds=timeout), voice, path
+        )
     if target is not None:
         voice.result(f"{output}: {format_count(write_answer(target, answer), 'row')}")
     else:
@@ -155,8 +157,7 @@ def _check_target(
 def _export_tables(folder: Path, paths: tuple[str, ...], voice: Voice) -> int:
     """Write all tables to a folder, one Parquet file each; return the exit code."""
     folder.mkdir(parents=True, exist_ok=True)
-    with open_fresh_index(voice, paths) as index:
-        counts = write_tables(index.connection, folder)
+    counts = answer_from_index(lambda index: write_tables(index.connection, folder), voice, paths)
     for name, count in counts.items():
         voice.result(f"{folder / name}.parquet: {format_count(count, 'row')}")
     voice.data({"folder": str(folder), "rows": counts})

@@ -10,16 +10,18 @@
     files: 1 edited (+6 -1)
     0
 
-In a narrow terminal, the columns that do not fit follow in more tables.
+A table that is too wide for its terminal has rounded numbers and fewer columns. A line below names
+the others, and `--wide` prints them all.
 """
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import zip_longest
 from typing import Any
 
 import click
@@ -27,11 +29,13 @@ from rich.cells import cell_len
 
 from vacr.archive import (
     INDEX_GROUPINGS,
+    SearchIndex,
     TotalsQuery,
     add_up_groups,
     count_sessions,
     sum_totals,
 )
+from vacr.cli.index_answers import answer_from_index
 from vacr.cli.line_stats import LineOptions, show_line_statistics
 from vacr.cli.modified import ModifiedRecords
 from vacr.cli.options import (
@@ -45,8 +49,7 @@ from vacr.cli.options import (
     prices_option,
     voice_options,
 )
-from vacr.cli.search import check_agent_name, open_fresh_index
-from vacr.cli.selection import Selection
+from vacr.cli.selection import Selection, check_agent_name
 from vacr.console import (
     Voice,
     align_columns,
@@ -73,6 +76,7 @@ from vacr.viewer import (
     SessionGroups,
     Totals,
     format_cost,
+    format_line_counts,
     list_cost_facts,
     list_cost_marks,
     load_price_table,
@@ -104,10 +108,11 @@ _COLUMN_NAMES = (
     "elapsed",
 )
 _PLAIN_OUTCOMES = frozenset(("success", "error", "unknown"))
-_BARS = ""
-"""The name of the column of bars."""
-_MOVABLE_COLUMNS = ("cached", "elapsed", "prompts", "calls", "sessions", "failed", "cost")
-"""The columns that a narrow terminal shows in more tables, the first ones first."""
+_EXTRA_COLUMNS = ("cached", "prompts", "elapsed", "calls", "sessions", "failed", "cost")
+"""The columns that a narrow terminal leaves out, the first ones first."""
+_TOKEN_UNITS = ((999_950_000, 10**9, "G"), (999_950, 10**6, "M"), (1_000, 10**3, "k"))
+"""The least count that rounds to one unit, the unit, and its name."""
+_TIME_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
 def _complete_grouping(
@@ -171,6 +176,11 @@ def _complete_grouping(
     is_flag=True,
     help="With --lines: read all sessions, instead of using the index.",
 )
+@click.option(
+    "--wide",
+    is_flag=True,
+    help="Print all columns and exact numbers, also if they do not fit the terminal.",
+)
 @prices_option
 @voice_options
 def command(
@@ -186,6 +196,7 @@ def command(
     since: str | None,
     until: str | None,
     no_index: bool,
+    wide: bool,
     prices: str | None,
     format: str,
     quiet: bool,
@@ -199,7 +210,7 @@ def command(
     recorded several times, one recording counts: an unmodified one wins, then the agent's own, then
     the longest. Entries copied from another session are not counted twice. The column `elapsed` is
     the time from the start to the end of each session, with its pauses; with --since, --until or
-    --by day, the part in that time.
+    --by day, the part in that time. A narrow terminal shows rounded numbers and fewer columns.
 
     A cost is what the agent states. If it states none, or zero for tokens used, vacr estimates it
     from the list price of the model on that day. Each cost is rounded by itself, so the last row
@@ -242,7 +253,8 @@ def command(
     elif repository is not None:
         check_commit_options(repository=repository)
     else:
-        return _show_index_totals(by, {**filters, "model": model}, since, until, prices, voice)
+        choice = {**filters, "model": model}
+        return _show_index_totals(by, choice, since, until, prices, voice, wide=wide)
     if lines is not None:
         if prices is not None:
             raise UsageError(
@@ -250,11 +262,11 @@ def command(
                 hint="Omit --prices: sessions have costs, single lines of code do not.",
             )
         options = LineOptions(lines, repository, since, until, no_index)
-        return show_line_statistics(options, by, paths, voice)
+        return show_line_statistics(options, by, paths, voice, wide=wide)
     check_commit_options(repository=repository, since=since, until=until)
     if no_index:
         raise UsageError("--no-index needs --lines", hint="For example: --lines main..HEAD")
-    return _show_session_totals(paths, by, prices, voice)
+    return _show_session_totals(paths, by, prices, voice, wide=wide)
 
 
 def _refuse_index_options(filters: dict[str, str | None]) -> None:
@@ -278,6 +290,8 @@ def _show_index_totals(
     until: str | None,
     prices: str | None,
     voice: Voice,
+    *,
+    wide: bool,
 ) -> int:
     """Print the totals of all sessions on this machine; return the exit code.
 
@@ -307,11 +321,16 @@ def _show_index_totals(
         until_ms=parse_moment(until, "--until", now, is_end=True) if until else None,
         model=(filters["model"] or "").lower(),
     )
-    with open_fresh_index(voice) as index:
+
+    def add_up(index: SearchIndex) -> tuple[dict[str, Totals], Totals, list[str], bool]:
+        """Return the totals of groups and of all, the models, and whether there are no sessions."""
         groups = sum_totals(index.connection, query)
         total = add_up_groups(groups, count_sessions(index.connection, query))
         unchosen = replace(query, model="")
         models = [*sum_totals(index.connection, unchosen)] if query.model and not groups else []
+        return groups, total, models, index.is_empty
+
+    groups, total, models, is_empty = answer_from_index(add_up, voice)
     date = load_price_table().date
     voice.data(
         {
@@ -321,11 +340,12 @@ def _show_index_totals(
             "prices": {"date": date},
         }
     )
+    if is_empty:
+        return EXIT_NO_SESSION
     if not groups:
         voice.notice(f"vacr: no sessions match. {_suggest_models(models)}")
         return EXIT_NO_SESSION
-    for line in _format_stats_table(by, groups, total, date):
-        voice.prose(line)
+    _print_totals(by, groups, total, date, voice, wide=wide)
     return 0
 
 
@@ -339,7 +359,7 @@ def _suggest_models(models: list[str]) -> str:
 
 
 def _show_session_totals(
-    paths: tuple[str, ...], by: str | None, prices: str | None, voice: Voice
+    paths: tuple[str, ...], by: str | None, prices: str | None, voice: Voice, *, wide: bool
 ) -> int:
     """Print the totals of sessions; return the exit code.
 
@@ -353,8 +373,7 @@ def _show_session_totals(
     groups, total = read.totals.groups(), read.totals.total()
     voice.data(_build_sessions_document(by, groups, total, read, table))
     if groups:
-        for line in _format_stats_table(by, groups, total, table.date):
-            voice.prose(line)
+        _print_totals(by, groups, total, table.date, voice, wide=wide)
     _report_left_out_sessions(read, voice)
     worst = max(
         (error.exit_code for error in read.failed), default=0 if groups else EXIT_NO_SESSION
@@ -496,25 +515,39 @@ def _build_totals_document(totals: Totals) -> dict[str, Any]:
     }
 
 
-def _format_stats_table(
-    by: str, groups: dict[str, Totals], total: Totals, price_date: str
-) -> list[str]:
-    """Return a table with a line for each group, then lines about models, tools and files."""
-    width = get_terminal_width(sys.stdout)
-    most = max(map(sum_tokens, groups.values())) or 1
+def _print_totals(
+    by: str,
+    groups: dict[str, Totals],
+    total: Totals,
+    price_date: str,
+    voice: Voice,
+    *,
+    wide: bool,
+) -> None:
+    """Print a table with a line for each group, then lines about models, tools and files.
+
+    On a terminal, bars compare the tokens of the groups, if there is room. A table that does not
+    fit gets shorter, unless it may be `wide`.
+    """
     shown = [*groups.items(), *([("all", total)] if len(groups) > 1 else [])]
-    rows = [[by, *_COLUMN_NAMES, *([_BARS] if width else [])]]
-    for number, (key, totals) in enumerate(shown):
-        cells = _format_totals_cells(totals)
-        if not width:
-            rows.append([key, *cells])
-            continue
-        shown_key = truncate_start(escape_unprintable(key), max(_MIN_KEY_WIDTH, width // 3))
-        # The last row, the sum of all groups, has no bar.
-        bar = _draw_bar(sum_tokens(totals) / most) if number < len(groups) else ""
-        rows.append([shown_key, *cells, bar])
+    width = get_terminal_width(sys.stdout)
+    lines = _align_totals(by, shown, _COLUMN_NAMES)
+    left_out: tuple[str, ...] = ()
+    if width is not None:
+        bars = [""] + _draw_bars(groups)
+        lines_with_bars = [
+            f"{line}  {bar}".rstrip() for line, bar in zip_longest(lines, bars, fillvalue="")
+        ]
+        if max(map(cell_len, lines_with_bars)) <= width:
+            lines = lines_with_bars
+        elif not wide and max(map(cell_len, lines)) > width:
+            lines, left_out = _align_to_width(by, shown, width)
+    voice.results(lines)
+    if left_out:
+        voice.prose(f"left out: {', '.join(left_out)}; for all columns, add --wide")
     marks = list_cost_marks(totals.cost for _, totals in shown)
-    return [*_align_to_width(rows, width), *_list_total_facts(by, total, price_date, marks)]
+    for fact in _list_total_facts(by, total, price_date, marks):
+        voice.prose(fact)
 
 
 def _list_total_facts(by: str, total: Totals, price_date: str, marks: list[str]) -> Iterator[str]:
@@ -535,7 +568,8 @@ def _list_total_facts(by: str, total: Totals, price_date: str, marks: list[str])
     if total.error_events:
         yield f"events: {format_count(total.error_events, 'error')}"
     if total.files:
-        yield f"files: {len(total.files):,} edited (+{total.added:,} -{total.removed:,})"
+        lines = format_line_counts(total.added, total.removed)
+        yield f"files: {len(total.files):,} edited ({lines})"
 
 
 def _join_counts(counts: Counter[str], failed: Counter[str] | None = None) -> str:
@@ -549,60 +583,66 @@ def _join_counts(counts: Counter[str], failed: Counter[str] | None = None) -> st
     return ", ".join(parts)
 
 
-def _align_to_width(rows: list[list[str]], width: int | None) -> list[str]:
-    """Return rows as aligned lines that fit a width.
+def _align_totals(
+    by: str, shown: list[tuple[str, Totals]], names: Sequence[str], *, rounded: bool = False
+) -> list[str]:
+    """Return the columns with these names as aligned lines, after a column with the groups."""
+    rows = [[by, *names]]
+    for key, totals in shown:
+        cells = dict(zip(_COLUMN_NAMES, _format_totals_cells(totals, rounded), strict=True))
+        rows.append([escape_unprintable(key), *(cells[name] for name in names)])
+    return align_columns(rows, right=frozenset(range(1, len(names) + 1)))
 
-    Leave out the bars first, then move the least important columns to more tables.
+
+def _align_to_width(
+    by: str, shown: list[tuple[str, Totals]], width: int
+) -> tuple[list[str], tuple[str, ...]]:
+    """Return a table that fits a width, and the names of the columns that it leaves out.
+
+    It has rounded numbers, and long names of groups are cut.
     """
-    key, *names = rows[0]
-    lines = _align_chosen_columns(rows, [key, *names])
-    if width is None or max(map(cell_len, lines)) <= width:
-        return lines
-    names = [name for name in names if name != _BARS]
-    movable = [name for name in _MOVABLE_COLUMNS if name in names]
-    stays = _count_fitting(rows, key, [*(set(names) - set(movable)), *movable[::-1]], width)
-    moved = movable[: len(names) - stays]
-    lines = _align_chosen_columns(rows, [key, *(name for name in names if name not in moved)])
-    rest = [name for name in names if name in moved]
-    while rest:
-        count = _count_fitting(rows, key, rest, width)
-        lines += ["", *_align_chosen_columns(rows, [key, *rest[:count]])]
-        rest = rest[count:]
-    return [*lines, ""] if moved else lines
+    limit = max(_MIN_KEY_WIDTH, width // 3)
+    shown = [(truncate_start(escape_unprintable(key), limit), totals) for key, totals in shown]
+    for count in range(len(_EXTRA_COLUMNS) + 1):
+        left_out = _EXTRA_COLUMNS[:count]
+        names = [name for name in _COLUMN_NAMES if name not in left_out]
+        lines = _align_totals(by, shown, names, rounded=True)
+        if max(map(cell_len, lines)) <= width:
+            break
+    return lines, left_out
 
 
-def _count_fitting(rows: list[list[str]], key: str, names: list[str], width: int) -> int:
-    """Return how many of these columns, from the first on, fit a width; at least one."""
-    for count in range(len(names), 1, -1):
-        if max(map(cell_len, _align_chosen_columns(rows, [key, *names[:count]]))) <= width:
-            return count
-    return 1
-
-
-def _align_chosen_columns(rows: list[list[str]], names: list[str]) -> list[str]:
-    """Return the columns with these names as aligned lines."""
-    places = [rows[0].index(name) for name in names]
-    chosen = [[row[place] for place in places] for row in rows]
-    right = frozenset(at for at, name in enumerate(names) if name in _COLUMN_NAMES)
-    return align_columns(chosen, right=right)
-
-
-def _format_totals_cells(totals: Totals) -> list[str]:
+def _format_totals_cells(totals: Totals, rounded: bool) -> list[str]:
     """Return the cells of a group, in the order of `_COLUMN_NAMES`."""
-    counts = [
-        totals.sessions,
-        totals.prompts,
-        totals.calls,
-        totals.failed_calls,
-        totals.tokens["input"],
-        totals.tokens["cached"],
-        totals.tokens["output"],
-    ]
+    counts = [totals.sessions, totals.prompts, totals.calls, totals.failed_calls]
+    tokens = [totals.tokens[name] for name in ("input", "cached", "output")]
+    seconds = totals.milliseconds // _MILLISECONDS_PER_SECOND
     return [
         *(f"{count:,}" for count in counts),
+        *(_round_count(count) if rounded else f"{count:,}" for count in tokens),
         format_cost(totals.cost),
-        _format_duration(totals.milliseconds // _MILLISECONDS_PER_SECOND),
+        _round_duration(seconds) if rounded else _format_duration(seconds),
     ]
+
+
+def _round_count(count: int) -> str:
+    """Return a count with at most one decimal and a unit, such as `1.3M`."""
+    for least, unit, name in _TOKEN_UNITS:
+        if count >= least:
+            return f"{count / unit:,.1f}{name}"
+    return str(count)
+
+
+def _round_duration(seconds: int) -> str:
+    """Return a duration in its largest unit, such as `3 h`."""
+    unit, name = next((item for item in _TIME_UNITS if seconds >= item[0]), _TIME_UNITS[-1])
+    return f"{seconds // unit:,} {name}"
+
+
+def _draw_bars(groups: dict[str, Totals]) -> list[str]:
+    """Return a bar for the tokens of each group; the longest belongs to the group with most."""
+    most = max(map(sum_tokens, groups.values())) or 1
+    return [_draw_bar(sum_tokens(totals) / most) for totals in groups.values()]
 
 
 def _draw_bar(share: float) -> str:

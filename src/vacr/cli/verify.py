@@ -273,8 +273,12 @@ def _report_verdict(verdict: dict[str, Any], voice: Voice) -> None:
         finding = escape_verdict_marks(check["told"])
         voice.prose(f"{_OUTCOME_MARKS[check['outcome']]} {check['name']}: {finding}")
     if not verdict["verified"]:
-        message = escape_verdict_marks(verdict["message"])
-        voice.error(f"{name}: not verified ({verdict['reason']}): {message}", verdict["hint"])
+        # The message of a file that cannot be read begins with its name.
+        is_read = verdict["reason"] != "unreadable"
+        plain = verdict["message"].removeprefix(f"{verdict['file'] or verdict['statement']}: ")
+        message = escape_verdict_marks(verdict["message"] if is_read else plain)
+        reason = f" ({verdict['reason']})" if is_read else ""
+        voice.error(f"{name}: not verified{reason}: {message}", verdict["hint"])
         return
     for receipt in verdict["receipts"]:
         if receipt["index"] is not None:

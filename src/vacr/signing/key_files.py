@@ -43,7 +43,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
 
 from vacr.errors import Unreachable, UnreadableInput, UsageError
-from vacr.files import describe_file_error, is_folder, join_path, path_exists, read_bytes
+from vacr.files import is_folder, join_path, make_folder_error, path_exists, read_bytes
 from vacr.signing.cose import (
     ALG_ED25519,
     ALG_EDDSA,
@@ -121,7 +121,8 @@ def write_key_pair(folder: Path, private: bytes, public: bytes) -> tuple[Path, P
         hint = "Keys are never overwritten. Choose another folder with -o, or move the key away."
         raise UsageError(f"{error.filename} already exists", hint=hint) from error
     except OSError as error:
-        raise UnreadableInput(describe_file_error(error), where=str(folder)) from error
+        hint = "Choose a folder that you can write with -o."
+        raise make_folder_error(folder, error, hint) from error
     return private_path, public_path
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from vacr.verification.claims import detect_profile as detect_profile
     from vacr.verification.claims import parse_signed_record as parse_signed_record
     from vacr.verification.displayed_names import escape_verdict_marks as escape_verdict_marks
+    from vacr.verification.displayed_names import find_name_problem as find_name_problem
     from vacr.verification.displayed_names import quote_misleading_name as quote_misleading_name
     from vacr.verification.displayed_names import quote_words as quote_words
     from vacr.verification.policy import CHECK_FAILED as CHECK_FAILED
@@ -64,7 +65,12 @@ __getattr__, __dir__, __all__ = export_lazily(
             "detect_profile",
             "parse_signed_record",
         ),
-        "displayed_names": ("escape_verdict_marks", "quote_misleading_name", "quote_words"),
+        "displayed_names": (
+            "escape_verdict_marks",
+            "find_name_problem",
+            "quote_misleading_name",
+            "quote_words",
+        ),
         "policy": (
             "CHECK_FAILED",
             "CHECK_PASSED",

@@ -45,7 +45,7 @@ from vacr.transparency import (
 from vacr.verification.claims import parse_claims
 from vacr.verification.displayed_names import quote_words
 from vacr.verification.policy import Checks, Policy, format_time
-from vacr.verification.trust import check_party_validity, matches_key_id
+from vacr.verification.trust import check_party_validity, format_key_id, matches_key_id
 from vacr.verification.trust_store import ROLE_LOG, TrustedParty
 
 _MAX_LOG_NAME_LENGTH = 200
@@ -239,18 +239,10 @@ def _describe_receipt_log(encoded: Any) -> str:
     message = parse_sign1(encoded, RECEIPT_CRIT_LABELS)
     claims, key_id = message.protected.get(HEADER_CWT_CLAIMS), message.protected.get(HEADER_KID)
     issuer = claims.get(CLAIM_ISS) if isinstance(claims, dict) else None
-    key = f", by key {_format_key_id(key_id)}" if isinstance(key_id, bytes | str) else ""
+    key = f", by key {format_key_id(key_id)}" if isinstance(key_id, bytes | str) else ""
     if issuer is None:
         return f"one does not name its log{key}"
     return f"one claims to be from {str(issuer)[:_MAX_LOG_NAME_LENGTH]}{key}"
-
-
-def _format_key_id(key_id: bytes | str) -> str:
-    """Return the first 16 characters of a key id, in hexadecimal unless it is a text."""
-    encoded = key_id.encode() if isinstance(key_id, str) else key_id
-    if encoded.isascii() and encoded.decode("ascii").isprintable():
-        return encoded[:16].decode("ascii")
-    return encoded[:8].hex()
 
 
 def check_receipt(

@@ -211,16 +211,26 @@ def list_candidate_signers(message: Sign1, algorithm: int, policy: Policy) -> li
             "with this kind of key",
             reason="alg-key",
         )
-    problem = (
-        "the certificate chain does not lead to a trusted root"
-        if chain
-        else f"not signed by a trusted key: none of them is for {ALGORITHMS[algorithm].name}"
-    )
+    if chain:
+        raise InvalidStatement(
+            "the certificate chain does not lead to a trusted root",
+            reason="untrusted",
+            hint="Add --trust with the signer's key, or with the root of the chain.",
+        )
+    named = f": signed by key {format_key_id(key_id)}" if isinstance(key_id, bytes | str) else ""
     raise InvalidStatement(
-        problem,
+        f"not signed by a trusted key{named}; none of yours is for {ALGORITHMS[algorithm].name}",
         reason="untrusted",
-        hint="Add --trust with the signer's key, or with the root of the chain.",
+        hint="Add --trust with the signer's key, or trust a person: vacr trust add NAME --key FILE",
     )
+
+
+def format_key_id(key_id: bytes | str) -> str:
+    """Return the first 16 characters of a key id, in hexadecimal unless it is a text."""
+    encoded = key_id.encode() if isinstance(key_id, str) else key_id
+    if encoded.isascii() and encoded.decode("ascii").isprintable():
+        return encoded[:16].decode("ascii")
+    return encoded[:8].hex()
 
 
 def _list_trusted_keys(store: TrustStore, policy: Policy) -> list[TrustedSigner]:

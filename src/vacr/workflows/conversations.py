@@ -53,6 +53,7 @@ from vacr.viewer import (
     build_index_card,
     draw_summary,
     format_record_title,
+    withhold_secret_entries,
 )
 from vacr.workflows.inputs import (
     InputRecord,
@@ -138,7 +139,7 @@ class Conversation:
     def draw(self, prices: PriceTable | None = None) -> str:
         """Return a picture of the summary, as SVG; `prices` replace those of the package."""
         records = [part.record for part in self.parts]
-        title = format_record_title(records[0], self.stem)
+        title = format_record_title(withhold_secret_entries(records[0]), self.stem)
         return draw_summary(records, title, self.verdict, prices)
 
 

@@ -207,27 +207,48 @@ def _read_pending(
     report: RefreshReport,
     progress: ProgressCallback,
 ) -> None:
-    """Read sources and add them to the index, in transactions of about half a second."""
+    """Read sources and add them to the index, in batches of about half a second.
+
+    Only the writing of a batch locks the index, so that other processes can write in between. A
+    source that one of them has added is not read again.
+    """
     total = sum(source.version.size for source in pending)
     done, start = 0, 0
     while start < len(pending):
         began, first_byte = time.monotonic(), done
+        batch: list[_ReadSource] = []
+        while start < len(pending):
+            progress(done, total)
+            source = pending[start].version
+            if index.find_stamp(source.path, source.session) == source.stamp:
+                report.unchanged += 1
+            elif read := _read_source(pending[start], report):
+                batch.append(read)
+            done += source.size
+            start += 1
+            if done - first_byte > _BATCH_BYTES or time.monotonic() - began > _BATCH_SECONDS:
+                break
         with index.transaction():
-            while start < len(pending):
-                progress(done, total)
-                _add_source(index, pending[start], report)
-                done += pending[start].version.size
-                start += 1
-                if done - first_byte > _BATCH_BYTES or time.monotonic() - began > _BATCH_SECONDS:
-                    break
+            for read in batch:
+                index.add_source(read.version, read.rows, read.failure)
+        report.added += len(batch)
     if pending:
         progress(total, total)
 
 
-def _add_source(index: SearchIndex, source: _PendingSource, report: RefreshReport) -> None:
-    """Read one source and add it; a source that is not a session is remembered as such.
+@dataclass(frozen=True)
+class _ReadSource:
+    """A source with the rows of its records, or why it has none."""
 
-    A source that cannot be read is not added, so that the next refresh tries it again.
+    version: SourceVersion
+    rows: list[RecordRows]
+    failure: str
+
+
+def _read_source(source: _PendingSource, report: RefreshReport) -> _ReadSource | None:
+    """Read one source; a source that is not a session counts as read, with its reason.
+
+    Return None for a source that cannot be read, so that the next refresh tries it again.
     """
     rows: list[RecordRows] = []
     errors: list[VacrError] = []
@@ -242,10 +263,9 @@ def _add_source(index: SearchIndex, source: _PendingSource, report: RefreshRepor
         errors.append(UnreadableInput(reason, where=source.version.path))
     real_errors = [error for error in errors if not isinstance(error, NotASession)]
     report.failed += real_errors
-    if rows or not real_errors:
-        failure = errors[0].message if errors else ""
-        index.add_source(source.version, rows, failure)
-        report.added += 1
+    if real_errors and not rows:
+        return None
+    return _ReadSource(source.version, rows, errors[0].message if errors else "")
 
 
 def _finish_refresh(

@@ -449,4 +449,6 @@ def _decode_json_or_cbor(data: bytes) -> tuple[Any, RecordEncoding]:
         return detect_and_decode(data)
     except UnreadableInput as error:
         hint = error.hint or "If this is a native session, record it first: vacr record FILE."
+        if "ends in the middle" in error.message:
+            hint = "The file is damaged. Get it again, or record the session again."
         raise UnreadableInput(error.message, where=error.where, hint=hint) from error

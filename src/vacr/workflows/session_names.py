@@ -21,6 +21,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 
 from vacr.agents import find_agent, load_agents
@@ -30,6 +31,7 @@ from vacr.files import find_state_folder, make_absolute
 
 LATEST = "latest"
 _LIST_HINT = "To list sessions with their ids: vacr list"
+_PLACES_HINT = "Where vacr looks: vacr list -v"
 _MAX_CANDIDATES = 5
 _MIN_SHOWN_LENGTH = 8
 _MIN_ID_LENGTH = 4
@@ -81,7 +83,7 @@ def find_unsealed_session_error(
     if verb == "inspect":
         needed, made = "a signed statement", "sealed/*.cose"
     return UnreadableInput(
-        f"this names a session, and {verb} takes {needed}",
+        f"this names a session; {verb} takes {needed}",
         where=name,
         hint=f"Seal it first: vacr seal {name} -o sealed/, then vacr {verb} {made}",
     )
@@ -109,8 +111,14 @@ def find_session_id(name: str, environment: Mapping[str, str] = os.environ) -> s
         reason = "no session has this id"
         if is_too_short_id(name):
             reason = describe_missing_input(name)
-        raise UnreadableInput(reason, where=name, hint=_LIST_HINT)
+        raise UnreadableInput(reason, where=name, hint=_choose_hint(environment))
     return summary.session_id
+
+
+def _choose_hint(environment: Mapping[str, str]) -> str:
+    """Return the next step after an unknown name: the list, or where vacr looks if it is empty."""
+    has_sessions = next(iter(list_sessions(environment=environment)), None) is not None
+    return _LIST_HINT if has_sessions else _PLACES_HINT
 
 
 def find_session_at(path: str, environment: Mapping[str, str] = os.environ) -> str | None:
@@ -157,7 +165,13 @@ def complete_agent_name(name: str) -> str:
     if name in agents:
         return name
     if len(found) != 1:
-        raise UsageError(f"unknown agent {name!r}", hint=f"Known agents: {', '.join(agents)}.")
+        close = get_close_matches(name, agents) or get_close_matches(
+            name, [agent.split("-")[0] for agent in agents]
+        )
+        near = next((agent for agent in agents if close and agent.startswith(close[0])), "")
+        guess = f"Did you mean {near}? " if near else ""
+        hint = f"{guess}Known agents: {', '.join(agents)}."
+        raise UsageError(f"unknown agent {name!r}", hint=hint)
     return found[0]
 
 
@@ -183,7 +197,7 @@ def _find_latest_session(agent: str | None, environment: Mapping[str, str]) -> S
     sessions = join_relayed_sessions(found)
     if not sessions:
         whose = f" of {agent}" if agent else ""
-        raise UnreadableInput(f"no sessions{whose} found on this machine", hint=_LIST_HINT)
+        raise UnreadableInput(f"no sessions{whose} found on this machine", hint=_PLACES_HINT)
     return max(sessions, key=lambda session: (session.updated or 0, session.path))
 
 
@@ -215,7 +229,7 @@ def _find_session_by_id(name: str, environment: Mapping[str, str]) -> SessionSum
         raise UnreadableInput(
             f"{_NO_FILE}, and no session with this id",
             where=name,
-            hint=_LIST_HINT,
+            hint=_choose_hint(environment),
         )
     if len(candidates) > 1:
         ids = ", ".join(summary.session_id for summary in candidates[:_MAX_CANDIDATES])

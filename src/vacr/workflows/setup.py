@@ -145,12 +145,12 @@ def check_settings_absent(environment: Mapping[str, str] = os.environ) -> None:
         )
 
 
-def find_own_name(key: PublicKey, environment: Mapping[str, str] = os.environ) -> str:
+def find_own_name(key: PublicKey | None, environment: Mapping[str, str] = os.environ) -> str:
     """Return the name of the user's key: in the own trust store, or as git knows the user.
 
-    Without either, it is the name of the account.
+    Without either, it is the name of the account. A key that is still to be made is None.
     """
-    thumbprint = compute_thumbprint(key)
+    thumbprint = compute_thumbprint(key) if key is not None else b""
     for party in _list_own_parties(environment):
         if ROLE_SIGNER in party.roles and thumbprint in map(compute_thumbprint, party.keys):
             return party.name

@@ -32,6 +32,7 @@ from vacr.errors import UnreadableInput, VacrError
 from vacr.files import (
     describe_file_error,
     make_folder_tree,
+    make_state_folder_error,
     read_bytes,
     sync_folder_and_parents,
     write_durable_file,
@@ -418,5 +419,5 @@ def ensure_machine_key(state: Path, name: str = SIGNING_KEY_NAME) -> str:
         # An earlier process may have been killed before the disk had the names.
         sync_folder_and_parents(private.parent)
     except OSError as error:
-        raise UnreadableInput(describe_file_error(error), where=str(private.parent)) from error
+        raise make_state_folder_error(private.parent, error) from error
     return str(private)

@@ -34,10 +34,10 @@ from typing import TYPE_CHECKING, Any
 from vacr.errors import UnreadableInput, UsageError
 from vacr.files import (
     CONFIG_VARIABLE,
-    describe_file_error,
     find_config_folder,
     find_home_folder,
     hold_file_lock,
+    make_folder_error,
     make_folder_tree,
     read_bytes,
     write_durable_file,
@@ -552,7 +552,8 @@ def _hold_settings_lock(environment: Mapping[str, str] = os.environ) -> Iterator
         with hold_file_lock(folder / _LOCK_NAME, _LOCK_WAIT_SECONDS):
             yield
     except OSError as error:
-        raise UnreadableInput(describe_file_error(error), where=str(folder)) from error
+        hint = f"Set {CONFIG_VARIABLE} to a folder that you can write."
+        raise make_folder_error(folder, error, hint) from error
 
 
 def abbreviate_home(path: str, environment: Mapping[str, str] = os.environ) -> str:
