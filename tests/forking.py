@@ -1,5 +1,8 @@
 """Run `vacr` in forks of a server process that has loaded it: real processes, without start-up.
 
+`run` runs one command for a test. `serve_shell` makes a `vacr` for the PATH of a shell: a small
+script that hands its arguments, streams, folder and variables to a fork, and passes signals on.
+
 A fork cannot change the settings that Python reads from the environment when it starts. For other
 settings, `run` starts a new interpreter.
 """
@@ -11,6 +14,7 @@ import functools
 import gc
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -20,7 +24,9 @@ from pathlib import Path
 
 _ROOT = Path(__file__).parent.parent
 _HEAD = 8
-_START_VARIABLES = ("PYTHON", "LC_", "LANG")
+# `run` starts an interpreter for another LANG, too. The shells of the docs have one of their own,
+# which makes no difference, because all locales that they use are in UTF-8.
+_START_VARIABLES = ("PYTHON", "LC_")
 _FLUSH_FAILED = 120
 """The exit code of an interpreter that cannot flush its standard streams."""
 
@@ -67,7 +73,7 @@ def run(arguments, cwd, environment, stdin=b""):
     if any(
         environment.get(name) != os.environ.get(name)
         for name in {*environment, *os.environ}
-        if name.startswith(_START_VARIABLES)
+        if name.startswith((*_START_VARIABLES, "LANG"))
     ):
         command = [sys.executable, "-m", "vacr", *arguments]
         return subprocess.run(
@@ -89,6 +95,67 @@ def run(arguments, cwd, environment, stdin=b""):
 def _write_input(handle, data):
     with contextlib.suppress(BrokenPipeError), os.fdopen(handle, "wb") as pipe:
         pipe.write(data)
+
+
+_SHELL_COMMAND = """#!{python} -IS
+import array, json, os, signal, socket, sys
+if any(name.startswith({start_variables!r}) for name in os.environ):
+    os.execv(sys.executable, [sys.executable, "-m", "vacr", *sys.argv[1:]])
+passed = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+signal.pthread_sigmask(signal.SIG_BLOCK, passed)  # Until the command has begun.
+connection = socket.socket(socket.AF_UNIX)
+connection.connect({address!r})
+request = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]).encode()
+streams = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0, 1, 2]))
+connection.sendmsg([len(request).to_bytes({head}, "big")], [streams])
+connection.sendall(request)
+answers = connection.makefile("rb")
+process = int.from_bytes(answers.read({head}), "big")
+last = signal.SIGSEGV
+def pass_on(number, _):
+    global last
+    last = number
+    try:
+        os.kill(process, number)
+    except ProcessLookupError:  # It ended at this moment.
+        pass
+for number in passed:
+    signal.signal(number, pass_on)
+signal.pthread_sigmask(signal.SIG_UNBLOCK, passed)
+code = answers.read({head})
+# Without a code, a signal ended the command: the last one passed on, or one of its own.
+sys.exit(int.from_bytes(code, "big") if code else 128 + last)
+"""
+"""A program that imports only what it needs, so that it starts in a few milliseconds."""
+
+
+@contextlib.contextmanager
+def serve_shell():
+    """Yield a folder with a `vacr` that runs in forks; put it first in the PATH of a shell."""
+    with (
+        tempfile.TemporaryDirectory() as folder,  # The address of a socket must be short.
+        socket.socket(socket.AF_UNIX) as listening,
+    ):
+        address = str(Path(folder, "socket"))
+        listening.bind(address)
+        listening.listen()
+        command = Path(folder, "bin", "vacr")
+        command.parent.mkdir()
+        script = _SHELL_COMMAND.format(
+            python=sys.executable, address=address, head=_HEAD, start_variables=_START_VARIABLES
+        )
+        command.write_text(script)
+        command.chmod(0o755)
+        server = subprocess.Popen(
+            [sys.executable, "-m", __name__, "shell", str(listening.fileno())],
+            pass_fds=[listening.fileno()],
+            cwd=_ROOT,
+        )
+        try:
+            yield command.parent
+        finally:
+            server.terminate()
+            server.wait()
 
 
 def _receive_exactly(connection, size):
@@ -119,18 +186,42 @@ def _serve(connection):
         child = os.fork()
         if not child:
             connection.close()
-            for number, handle in enumerate(handles):
-                os.dup2(handle, number)
-                os.close(handle)
-            os.chdir(cwd)
-            os.environ.clear()
-            os.environ.update(environment)
+            _take_over(cwd, environment, handles)
             return arguments
         for handle in handles:
             os.close(handle)
         _, status = os.waitpid(child, 0)
-        connection.sendall(os.waitstatus_to_exitcode(status).to_bytes(_HEAD, "big", signed=True))
+        connection.sendall(_encode_number(os.waitstatus_to_exitcode(status)))
     return None
+
+
+def _serve_shell(listening):
+    """Serve the commands of a shell; in a fork, return its connection and its arguments."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # Nobody waits for the forks.
+    while True:
+        connection, _ = listening.accept()
+        if not os.fork():
+            listening.close()
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            connection.sendall(_encode_number(os.getpid()))
+            (arguments, cwd, environment), handles = _receive_request(connection)
+            _take_over(cwd, environment, handles)
+            return connection, arguments
+        connection.close()
+
+
+def _take_over(cwd, environment, handles):
+    """Become a process with these standard streams, this folder and these variables."""
+    for number, handle in enumerate(handles):
+        os.dup2(handle, number)
+        os.close(handle)
+    os.chdir(cwd)
+    os.environ.clear()
+    os.environ.update(environment)
+
+
+def _encode_number(number):
+    return number.to_bytes(_HEAD, "big", signed=True)
 
 
 def _run_main(main):
@@ -142,8 +233,11 @@ def _run_main(main):
     return 0
 
 
-def _end_process(code):
-    """End as the interpreter does, except that modules are not destroyed."""
+def _end_process(code, connection=None):
+    """End as the interpreter does, except that modules are not destroyed.
+
+    With a `connection`, first send the exit code to the command of a shell.
+    """
     threading._shutdown()
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
@@ -152,6 +246,8 @@ def _end_process(code):
                 stream.flush()
         except OSError:
             code = _FLUSH_FAILED
+    if connection is not None:
+        connection.sendall(_encode_number(code or 0))
     os._exit(code or 0)
 
 
@@ -166,7 +262,11 @@ if __name__ == "__main__":
     # A garbage collection in a fork would copy every page of memory that the fork shares.
     gc.collect()
     gc.freeze()
-    command_arguments = _serve(socket.socket(fileno=int(sys.argv[1])))
+    shell, command_arguments = None, None
+    if sys.argv[1] == "shell":
+        shell, command_arguments = _serve_shell(socket.socket(fileno=int(sys.argv[2])))
+    else:
+        command_arguments = _serve(socket.socket(fileno=int(sys.argv[1])))
     if command_arguments is not None:
         sys.argv[:] = ["vacr", *command_arguments]
-        _end_process(_run_main(main))
+        _end_process(_run_main(main), shell)

@@ -1,6 +1,7 @@
 """The shape of the package: facades, and imports between packages."""
 
 import ast
+import functools
 import graphlib
 import importlib
 import re
@@ -38,6 +39,7 @@ _MACHINE_CALLS = {"open", "print", "input", "breakpoint"}
 _CLOCK_CALLS = {"now", "utcnow", "today"}
 
 
+@functools.cache
 def _read_tree(path):
     return ast.parse(path.read_text("utf-8"))
 

@@ -27,11 +27,17 @@ class StepResult:
 
 
 def run_steps(
-    page: Iterable[Step], home: Path, clone: Path, *, after_failures: bool = False
+    page: Iterable[Step],
+    home: Path,
+    clone: Path,
+    *,
+    after_failures: bool = False,
+    programs: Path = Path(sys.executable).parent,
 ) -> list[StepResult]:
     """Run the commands of a page, then end the processes that they left running.
 
-    With `after_failures`, the shell continues after a command that fails.
+    With `after_failures`, the shell continues after a command that fails. `programs` is the folder
+    of the command `vacr`.
     """
     steps = list(page)
     ports = dict(zip(PORTS, _find_free_ports(len(PORTS)), strict=True))
@@ -40,7 +46,7 @@ def run_steps(
     shell = subprocess.Popen(
         ["bash", "-o", "pipefail", "-c", _BEGIN + script],
         cwd=clone,
-        env=_build_environment(home),
+        env=_build_environment(home, programs),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -74,9 +80,10 @@ _ended() {{
 """
 
 
-def _build_environment(home: Path) -> dict[str, str]:
+def _build_environment(home: Path, programs: Path) -> dict[str, str]:
     """Return a reader's environment, without this machine's own agents and settings."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    folders = (str(programs), str(Path(sys.executable).parent), os.environ["PATH"])
+    path = os.pathsep.join(folders)
     return {"PATH": path, "HOME": str(home), "LANG": "C.UTF-8", "TZ": "UTC"}
 
 
