@@ -8,6 +8,7 @@ import pytest
 
 from tests.attribution.working_agent import commit, git, repository
 from vacr.blame.additions import list_commit_additions
+from vacr.blame.dated_versions import read_version
 from vacr.blame.git import CommitTimes, Repository, load_git_base
 from vacr.blame.git_blame import BlameSelection, run_git_blame, unquote_git_name
 from vacr.blame.history import list_range_commits
@@ -274,6 +275,46 @@ def test_partial_clone_lists_and_reads_the_objects_that_it_has(repo, tmp_path):
     with pytest.raises(UnreadableInput, match="the repository lacks the object") as caught:
         found.run_git("cat-file", "-p", lost)
     assert "git fetch --refetch --no-filter" in caught.value.hint
+
+
+def test_blobs_are_read_ahead_in_any_order(repo):
+    names = []
+    for number in range(250):
+        (repo / "a.py").write_text(f"number {number}\n" * number)
+        names.append(git(repo, "hash-object", "-w", "a.py"))
+    found = Repository(repo)
+    wanted = [*names, names[3], *reversed(names)]
+    read = []
+    for number, data in enumerate(found.read_blobs(wanted)):
+        read.append(data)
+        if number % 70 == 0:  # Another object in between does not disturb the order.
+            assert found.read_blob(names[7]) == b"number 7\n" * 7
+    assert read == [found.read_blob(name) for name in wanted]
+
+
+def test_missing_blob_is_named_when_blobs_are_read_ahead(repo, tmp_path):
+    lost = git(repo, "rev-parse", "HEAD:a.py")
+    (repo / "a.py").write_text("later\n")
+    commit(repo)
+    has = git(repo, "rev-parse", "HEAD:a.py")
+    for found in (Repository(repo), clone_without_old_blobs(repo, tmp_path / "clone")):
+        missing = "1" * 40 if found.path == repo else lost
+        blobs = found.read_blobs([has, missing, has])
+        assert next(blobs) == b"later\n"
+        with pytest.raises(UnreadableInput, match=f"the repository lacks the object {missing}"):
+            next(blobs)
+        assert list(found.read_blobs([has, has])) == [b"later\n"] * 2
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", ""])
+def test_lines_of_a_diff_are_those_of_the_file(repo, end):
+    (repo / "a.py").write_bytes(f"ä\r\n++ b\r\r\n-- c\n\xff{end}".encode("latin-1"))
+    found, name = Repository(repo), commit(repo)
+    [file] = list_commit_additions(found, [name])[name]
+    version = read_version(found, file, CommitTimes(0, 0))
+    shown = [version.get_line(number) for number in range(1, 5)]
+    assert version.split is None  # The text was not split for them.
+    assert shown == version.bare
 
 
 def clone_without_old_blobs(repo, folder):

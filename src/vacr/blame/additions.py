@@ -44,6 +44,8 @@ class FileAdditions:
     """The changes of lines in comparison with that blob; a merge has none."""
     removed: Mapping[int, bytes] = field(default_factory=dict, compare=False)
     """The lines that the commit removed from that blob, by their numbers."""
+    added: Mapping[int, bytes] = field(default_factory=dict, compare=False)
+    """The text of added lines, as far as a diff showed them, by their numbers."""
 
 
 def list_commit_additions(
@@ -110,6 +112,7 @@ def _add_lines(file: ChangedFile, hunks_by_blobs: HunksByBlobs) -> FileAdditions
         old_blob=old_blob,
         hunks=tuple(patch.hunks),
         removed=patch.removed,
+        added=patch.added,
     )
 
 

@@ -20,9 +20,9 @@ from functools import cached_property
 from typing import NamedTuple, overload
 
 from vacr.blame.claims import LineClaim
-from vacr.blame.generated_files import is_generated
+from vacr.blame.generated_files import GENERATED_HEADER_LINES, is_generated
 from vacr.blame.git import CommitTimes
-from vacr.edits import split_keeping_ends, strip_line_end
+from vacr.edits import decode_file_text, split_keeping_ends, strip_line_end
 
 # A line that is in more places than this does not help to find a block.
 _MAX_LINE_PLACES = 64
@@ -37,9 +37,18 @@ FilePlace = tuple[int, int]
 class TextLines(Sequence[str]):
     """The lines of a text with their ends; the text is split when a line is first needed."""
 
-    def __init__(self, text: str) -> None:
-        """Keep the text, and split nothing yet."""
-        self.text = text
+    def __init__(self, data: bytes) -> None:
+        """Keep the bytes of the text, and decode nothing yet."""
+        self.data = data
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return decode_file_text(self.data)
+
+    def decode_first_lines(self, count: int) -> list[str]:
+        """Return the first lines without their line feeds, without decoding the others."""
+        return decode_file_text(b"\n".join(self.data.split(b"\n", count)[:count])).split("\n")
 
     @cached_property
     def _lines(self) -> list[str]:
@@ -89,19 +98,40 @@ class FileVersion:
     """The times of lines that are older than the commit, because it only moved them."""
     moved: Mapping[int, MovedLine] = field(default_factory=dict)
     """Where the lines that the commit only moved were before."""
-    bare: list[str] = field(default_factory=list)
-    """The lines without their ends, for comparisons."""
+    shown: Mapping[int, str] = field(default_factory=dict)
+    """Lines without their ends that are known without splitting the text, by their numbers."""
     is_generated: bool = False
     """Whether a program usually writes the file."""
+    split: list[str] | None = None
+    """The lines without their ends, once they are needed."""
 
     def __post_init__(self) -> None:
-        """Fill `bare` with the lines without their ends, and find out who writes the file."""
-        text = self.lines.text if isinstance(self.lines, TextLines) else "".join(self.lines)
-        if "\r" in text:
-            self.bare = [strip_line_end(line) for line in self.lines]
+        """Find out who writes the file."""
+        if isinstance(self.lines, TextLines):
+            first_lines = self.lines.decode_first_lines(GENERATED_HEADER_LINES)
         else:
-            self.bare = text.removesuffix("\n").split("\n") if text else []
-        self.is_generated = is_generated(self.path, self.bare)
+            first_lines = list(self.lines[:GENERATED_HEADER_LINES])
+        self.is_generated = is_generated(self.path, first_lines)
+
+    @property
+    def bare(self) -> list[str]:
+        """All lines without their ends, for comparisons."""
+        if self.split is None:
+            text = self.lines.text if isinstance(self.lines, TextLines) else "".join(self.lines)
+            if "\r" in text:
+                self.split = [strip_line_end(line) for line in self.lines]
+            else:
+                self.split = text.removesuffix("\n").split("\n") if text else []
+        return self.split
+
+    def get_line(self, number: int) -> str:
+        """Return a line without its end; one that a diff showed needs no look at the others."""
+        line = self.shown.get(number)
+        return self.bare[number - 1] if line is None else line
+
+    def list_added_lines(self) -> Iterator[str]:
+        """Yield the added lines without their ends."""
+        return map(self.get_line, self.added)
 
     def is_named(self, path: str | None) -> bool:
         """Return whether the file has or had this path in the repository."""
@@ -184,7 +214,7 @@ def find_shared_blocks(
         # Where the newest block on each diagonal of file and piece ends.
         stops: dict[PiecePlace, int] = {}
         for number in sorted(file.added):
-            hits = index.get(file.bare[number - 1], ())
+            hits = index.get(file.get_line(number), ())
             if len(hits) > _MAX_LINE_PLACES:
                 continue
             for piece, offset in hits:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, get_type_hints
 
 import msgspec
@@ -190,16 +190,30 @@ def list_claim_keys(claims: RecordClaims) -> set[int]:
 
 
 def list_version_keys(versions: Sequence[FileVersion]) -> set[int]:
-    """Return the keys of versions of files."""
-    spellings = set().union(*(version.bare for version in versions))
-    lines = {line.strip() for line in spellings}
+    """Return the keys of versions of files: their added lines, digests and names."""
+    spellings = set().union(*(version.list_added_lines() for version in versions))
     names = {name for version in versions for name in (version.path, *version.names)}
     return {
-        *(_hash_key("line", line) for line in lines),
-        *(_hash_key("state", version.digest) for version in versions),
+        *_hash_lines(spellings),
+        *(make_state_key(version) for version in versions),
         *(_hash_key("name", _get_file_name(name)) for name in names),
         _HASHED_KEY,
     }
+
+
+def list_line_keys(versions: Iterable[FileVersion]) -> set[int]:
+    """Return the keys of all lines of versions of files, added or not."""
+    return _hash_lines(set().union(*(version.bare for version in versions)))
+
+
+def make_state_key(version: FileVersion) -> int:
+    """Return the key of records that know exactly this version of a file."""
+    return _hash_key("state", version.digest)
+
+
+def _hash_lines(spellings: Iterable[str]) -> set[int]:
+    """Return the keys of lines; blanks around a line do not matter."""
+    return {_hash_key("line", line) for line in {line.strip() for line in spellings}}
 
 
 def _get_file_name(path: str) -> str:

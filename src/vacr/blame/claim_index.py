@@ -46,7 +46,9 @@ from vacr.blame.claim_encoding import (
     decode_claims,
     encode_claims,
     list_claim_keys,
+    list_line_keys,
     list_version_keys,
+    make_state_key,
 )
 from vacr.blame.claims import BaseLookup, RecordClaims
 from vacr.blame.session_facts import (
@@ -85,6 +87,12 @@ CREATE TABLE claims (
 CREATE TABLE claim_keys (
     key INTEGER NOT NULL, claims INTEGER NOT NULL, PRIMARY KEY (key, claims)) WITHOUT ROWID;
 """
+_SELECT_CLAIMS = (
+    "SELECT DISTINCT claims FROM claim_keys WHERE key IN (SELECT value FROM json_each(?))"
+)
+_SELECT_KNOWN_KEYS = (
+    "SELECT DISTINCT key FROM claim_keys WHERE key IN (SELECT value FROM json_each(?))"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,12 +249,19 @@ class ClaimIndex:
         self._write(insert_claims)
 
     def select_claims(self, versions: Sequence[FileVersion]) -> set[int]:
-        """Return the rows of all claims that may say something about versions of files."""
-        keys = json.dumps(list(list_version_keys(versions)))
-        statement = (
-            "SELECT DISTINCT claims FROM claim_keys WHERE key IN (SELECT value FROM json_each(?))"
-        )
-        return {row for (row,) in self._read(statement, (keys,))}
+        """Return the rows of all claims that may say something about versions of files.
+
+        Claims are about added lines. Only where a record knows a whole version, its other lines
+        matter too: whether they are common decides about a file with another name.
+        """
+        states = {make_state_key(version): version for version in versions}
+        known = self._select(_SELECT_KNOWN_KEYS, states)
+        whole = [version for key, version in states.items() if key in known]
+        return self._select(_SELECT_CLAIMS, list_version_keys(versions) | list_line_keys(whole))
+
+    def _select(self, statement: str, keys: Iterable[int]) -> set[int]:
+        """Return the values that a statement with a list of keys selects."""
+        return {value for (value,) in self._read(statement, (json.dumps(list(keys)),))}
 
     def load_claims(self, claims: int, wanted: Collection[str]) -> RecordClaims | None:
         """Return claims by their row, with the wanted states; `None` if they are damaged."""

@@ -7,8 +7,8 @@ files and blobs, a patch has the lines, and blobs connect the two.
     >>> from vacr.blame.commit_diff import parse_hunks
     >>> patch = b"index 12..34\\n--- a/a.py\\n+++ b/a.py\\n@@ -7,2 +7 @@\\n-x\\n-y\\n+z\\n"
     >>> file = parse_hunks(patch)["12", "34"]
-    >>> file.hunks, file.removed
-    ([(7, 2, 7, 1)], {7: b'x', 8: b'y'})
+    >>> file.hunks, file.removed, file.added
+    ([(7, 2, 7, 1)], {7: b'x', 8: b'y'}, {7: b'z'})
 """
 
 from __future__ import annotations
@@ -54,6 +54,8 @@ class FileHunks:
     hunks: list[LineHunk] = field(default_factory=list)
     removed: dict[int, bytes] = field(default_factory=dict)
     """The removed lines without their line feeds, by their numbers before the commit."""
+    added: dict[int, bytes] = field(default_factory=dict)
+    """The added lines without their line feeds, by their numbers after the commit."""
 
 
 HunksByBlobs = dict[tuple[str, str], FileHunks]
@@ -168,19 +170,23 @@ def parse_hunks(patch: bytes) -> HunksByBlobs:
     """
     hunks_by_blobs: HunksByBlobs = {}
     file = FileHunks()
-    number = stop = 0  # The number of the next removed line, and the one after the last.
+    # The numbers of the next removed and the next added line, and those after the last ones.
+    old = old_stop = new = new_stop = 0
     for line in patch.split(b"\n"):
         if line.startswith(b"+"):
-            continue
-        if line.startswith(b"-"):
-            if number < stop:
-                file.removed[number] = line[1:]
-                number += 1
+            if new < new_stop:
+                file.added[new] = line[1:]
+                new += 1
+        elif line.startswith(b"-"):
+            if old < old_stop:
+                file.removed[old] = line[1:]
+                old += 1
         elif line.startswith(b"@@ ") and (header := _HUNK_HEADER.match(line)):
             old_first, old_count, first, count = map(int, header.groups(default=b"1"))
             file.hunks.append((old_first, old_count, first, count))
-            number, stop = old_first, old_first + old_count
+            old, old_stop = old_first, old_first + old_count
+            new, new_stop = first, first + count
         elif line.startswith(b"index ") and (blobs := _INDEX_LINE.match(line)):
             file = hunks_by_blobs[blobs[1].decode(), blobs[2].decode()] = FileHunks()
-            number = stop = 0
+            old = old_stop = new = new_stop = 0
     return hunks_by_blobs

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from vacr.blame.additions import (
     FileAdditions,
@@ -27,7 +28,7 @@ from vacr.blame.git import CommitTimes, Repository
 from vacr.blame.git_blame import BlameSelection, LineOrigin, run_git_blame
 from vacr.blame.join import BlameByLine
 from vacr.blame.moves import ChangedLines, find_moved_lines
-from vacr.edits import decode_file_text, split_keeping_ends
+from vacr.edits import decode_file_text, split_keeping_ends, strip_line_end
 from vacr.errors import UnreadableInput
 
 # Like git, a file with a NUL among these first bytes counts as binary.
@@ -213,14 +214,15 @@ def list_files_with_removals(files: Iterable[FileAdditions]) -> list[FileAdditio
 def read_removed_lines(file: FileAdditions) -> ChangedLines:
     """Return the lines that a commit removed from a file, without those that it added."""
     hunks = [(first, count, 0, 0) for first, count, _, _ in file.hunks]
-    return ChangedLines(_decode_removed_lines(file), [], hunks)
+    return ChangedLines(_decode_removed_lines(file), {}, hunks)
 
 
 def read_change(file: FileAdditions, version: FileVersion) -> ChangedLines:
     """Return the lines of a file before and after a commit; a new file has no lines before."""
+    new = {number: version.get_line(number) for number in file.lines}
     if not file.old_blob.strip("0"):
-        return ChangedLines({}, version.bare, [(0, 0, number, 1) for number in file.lines])
-    return ChangedLines(_decode_removed_lines(file), version.bare, file.hunks)
+        return ChangedLines({}, new, [(0, 0, number, 1) for number in file.lines])
+    return ChangedLines(_decode_removed_lines(file), new, file.hunks)
 
 
 def _decode_removed_lines(file: FileAdditions) -> dict[int, str]:
@@ -228,16 +230,28 @@ def _decode_removed_lines(file: FileAdditions) -> dict[int, str]:
     return {number: decode_file_text(line) for number, line in file.removed.items()}
 
 
+def read_versions(
+    repository: Repository, files: Iterable[tuple[FileAdditions, CommitTimes]]
+) -> Iterator[FileVersion | None]:
+    """Yield the versions of files with the times of their commits, as `read_version` does."""
+    listed = list(files)
+    blobs = repository.read_blobs([file.blob for file, _ in listed if file.is_file])
+    for file, times in listed:
+        yield _make_read_version(file, next(blobs), times) if file.is_file else None
+
+
 def read_version(
     repository: Repository, file: FileAdditions, times: CommitTimes
 ) -> FileVersion | None:
     """Read a file of a commit; return `None` for a binary file, a link or a submodule."""
-    if not file.is_file:
-        return None
-    data = repository.read_blob(file.blob)
+    return next(read_versions(repository, [(file, times)]))
+
+
+def _make_read_version(file: FileAdditions, data: bytes, times: CommitTimes) -> FileVersion | None:
+    """Return the version of a file with the bytes of its blob; `None` for a binary file."""
     if is_binary(data):
         return None
-    return make_version(file.path, data, file.lines, {file.before} - {""}, times)
+    return make_version(file.path, data, file.lines, {file.before} - {""}, times, file.added)
 
 
 def make_version(
@@ -246,10 +260,15 @@ def make_version(
     added: frozenset[int],
     names: Collection[str],
     times: CommitTimes | None = None,
+    shown: Mapping[int, bytes] = MappingProxyType({}),
 ) -> FileVersion:
-    """Return the version of a file with these bytes; `added` are its added lines."""
+    """Return the version of a file with these bytes; `added` are its added lines.
+
+    `shown` has lines that a diff showed, without their line feeds.
+    """
     digest = hashlib.sha256(data).hexdigest()
-    return FileVersion(path, TextLines(decode_file_text(data)), added, digest, names, times=times)
+    bare = {number: strip_line_end(decode_file_text(line)) for number, line in shown.items()}
+    return FileVersion(path, TextLines(data), added, digest, names, times=times, shown=bare)
 
 
 def is_binary(data: bytes) -> bool:

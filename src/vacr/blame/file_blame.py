@@ -54,6 +54,7 @@ from vacr.blame.dated_versions import (
     read_line_times,
     read_removed_lines,
     read_version,
+    read_versions,
 )
 from vacr.blame.frequency import count_repository_lines
 from vacr.blame.git import (
@@ -432,21 +433,24 @@ def _read_blamed_versions(
     times = read_line_times(
         repository, {*commits, *(parent for own in parents.values() for parent in own)}
     )
-    versions = {}
+    files = {}
     for (commit, old_path), numbers in blamed.items():
         file = next(
             (added for added in additions[commit] if added.path == old_path and added.is_file), None
         )
         if file is None:
             file = FileAdditions(old_path, repository.list_files(commit)[old_path], frozenset())
-        version = read_version(repository, replace(file, lines=file.lines | numbers), times[commit])
+        files[commit, old_path] = replace(file, lines=file.lines | numbers)
+    versions = {}
+    read = read_versions(repository, [(file, times[commit]) for (commit, _), file in files.items()])
+    for ((commit, old_path), file), version in zip(files.items(), read, strict=True):
         if version is None:
             raise UnreadableInput(
                 "the file is binary: it contains NUL bytes", where=f"{commit[:12]}:{old_path}"
             )
         if old_path in names:
             version.names = names
-        version.wanted = numbers
+        version.wanted = blamed[commit, old_path]
         if len(parents[commit]) == 1 and file.hunks:
             change, parent = read_change(file, version), parents[commit][0]
             before = file.before or file.path

@@ -42,7 +42,8 @@ _HEADER = re.compile(
     r"|\bgenerated (?:file|automatically|by)\b.*do not (?:edit|modify)",
     re.IGNORECASE,
 )
-_HEADER_LINES = 5
+GENERATED_HEADER_LINES = 5
+"""How many lines of a file may have the mark of its generator."""
 
 
 def is_generated(path: str, lines: Sequence[str] = ()) -> bool:
@@ -54,5 +55,5 @@ def is_generated(path: str, lines: Sequence[str] = ()) -> bool:
         or name.endswith(_ENDINGS)
         or any(infix in name for infix in _INFIXES)
         or any(folder in _FOLDERS for folder in folders)
-        or any(map(_HEADER.search, lines[:_HEADER_LINES]))
+        or any(map(_HEADER.search, lines[:GENERATED_HEADER_LINES]))
     )

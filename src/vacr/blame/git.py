@@ -18,7 +18,9 @@ import re
 import subprocess
 import unicodedata
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -58,6 +60,8 @@ _SETTING_COUNT = "GIT_CONFIG_COUNT"
 _RANGE_DOTS = re.compile(r"\.\.\.?")
 _HASH = re.compile(r"[0-9a-f]{4,64}")
 _MISSING_PROMISED_OBJECT = re.compile(r"could not fetch ([0-9a-f]{40,64}) from promisor remote")
+_MAX_REQUESTED_OBJECTS = 100
+"""So many names of objects fit into a pipe on every system."""
 _OBJECT_HEADER_WORDS = 3  # name, type and size; a missing object has name and `missing`
 
 # Programs that propose newer versions of dependencies; agents have other names.
@@ -231,6 +235,19 @@ class Repository:
             raise _make_missing_error(name, self.path)
         return data
 
+    def read_blobs(self, names: Sequence[str]) -> Iterator[bytes]:
+        """Yield the bytes of blobs by their names, without waiting for each of them.
+
+        Raises:
+            UnreadableInput: the repository lacks one.
+        """
+        for start in range(0, len(names), _MAX_REQUESTED_OBJECTS):
+            window = names[start : start + _MAX_REQUESTED_OBJECTS]
+            if self._objects is None:
+                self._objects = _ObjectReader(self.path)
+            self._objects.request(window)
+            yield from map(self.read_blob, window)
+
     def find_object_types(self, names: Iterable[str]) -> dict[str, str]:
         """Return the type of each object that the repository has, by its hash.
 
@@ -370,19 +387,42 @@ class _ObjectReader:
         except OSError as error:
             raise _make_start_error(error, path) from error
         self._path = path
+        self._requested: deque[str] = deque()
         self.close = weakref.finalize(self, _close_process, self._process)
+
+    def request(self, names: Sequence[str]) -> None:
+        """Ask for objects that will be read next, in this order; they must fit into a pipe.
+
+        A process that stopped is noticed by `read`.
+        """
+        stdin = cast("IO[bytes]", self._process.stdin)
+        with suppress(OSError, ValueError):
+            stdin.write("".join(f"{name}\n" for name in names).encode())
+            stdin.flush()
+        self._requested.extend(names)
 
     def read(self, name: str) -> bytes | None:
         """Return the bytes of an object, or `None` if the repository does not have it.
 
+        Objects that were requested and are not wanted any more are passed over.
+
         Raises:
             UnreadableInput: git stopped.
         """
-        stdin = cast("IO[bytes]", self._process.stdin)
+        if name not in self._requested:
+            self.request([name])
+        while self._requested.popleft() != name:
+            self._read_next()
+        return self._read_next()
+
+    def _read_next(self) -> bytes | None:
+        """Return the bytes of the object that was requested first; `None` if it is missing.
+
+        Raises:
+            UnreadableInput: git stopped.
+        """
         stdout = cast("IO[bytes]", self._process.stdout)
         try:
-            stdin.write(name.encode() + b"\n")
-            stdin.flush()
             header = stdout.readline().split()
             if header and len(header) != _OBJECT_HEADER_WORDS:
                 return None

@@ -423,16 +423,16 @@ class ClaimJoiner:
         open_lines = [
             number
             for number in version.added
-            if number not in blame and version.is_wanted(number) and version.bare[number - 1]
+            if number not in blame and version.is_wanted(number) and version.get_line(number)
         ]
         if not open_lines:
             return
         own = self._list_pieces_at_home(frozenset((version.path, *version.names)))
         places = self._index_squeezed_lines(own)
-        if not any(self.folded[version.bare[number - 1]] in places for number in open_lines):
+        if not any(self.folded[version.get_line(number)] in places for number in open_lines):
             return
-        squeezed = replace(version, added=frozenset(open_lines))
-        squeezed.bare = [self.folded[line] for line in version.bare]
+        folded = [self.folded[line] for line in version.bare]
+        squeezed = replace(version, added=frozenset(open_lines), shown={}, split=folded)
         texts = [self.squeezed[number] for number in own]
         by_text: dict[tuple[str, ...], list[SharedBlock]] = defaultdict(list)
         for found in find_shared_blocks([squeezed], texts, places):

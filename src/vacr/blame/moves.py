@@ -7,7 +7,7 @@ that moved within its file, and one of 40 that came from another file of the com
     >>> from vacr.blame.moves import ChangedLines, find_moved_lines
     >>> change = ChangedLines(
     ...     removed={1: "total = compute(first, second)"},
-    ...     new=["y = 1", "if y:", "    total = compute(first, second)"],
+    ...     new={2: "if y:", 3: "    total = compute(first, second)"},
     ...     hunks=[(1, 1, 1, 0), (3, 0, 2, 2)],
     ... )
     >>> find_moved_lines([change])
@@ -41,8 +41,8 @@ class ChangedLines:
 
     removed: Mapping[int, str]
     """The removed lines, by their numbers before the commit."""
-    new: Sequence[str]
-    """All lines after the commit."""
+    new: Mapping[int, str]
+    """The added lines, by their numbers after the commit."""
     hunks: Sequence[LineHunk]
 
 
@@ -77,7 +77,7 @@ class _MovedFile:
         }
         # The changed lines without blanks, by their numbers.
         self.old = {number: remove_blanks(change.removed[number]) for number in self.removed}
-        self.new = {number: remove_blanks(change.new[number - 1]) for number in self.added}
+        self.new = {number: remove_blanks(change.new[number]) for number in self.added}
 
     @property
     def has_open_lines(self) -> bool:

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import click
 
+from vacr.agents import pause_garbage_collector
 from vacr.blame import (
     BLAME_INCREMENTAL,
     BLAME_LINE_PORCELAIN,
@@ -198,6 +199,7 @@ def _git_blame_options(function: F) -> F:
 @click.option("--no-index", is_flag=True, help="Read all sessions, instead of using the index.")
 @_git_blame_options
 @voice_options
+@pause_garbage_collector()  # It would look through all lines and claims again and again.
 def command(
     target: tuple[str, ...],
     records: tuple[str, ...],
