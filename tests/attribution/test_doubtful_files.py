@@ -278,6 +278,211 @@ def test_file_that_a_command_may_write_is_doubted(tmp_path, command):
     assert doubted == (["x.py", "y.py"] if command in SWEEPING_OUTPUTS else ["x.py"])
 
 
+# Each of these may change x.py, though a word, an archive or a branch of the script decides it.
+UNDECIDED_OUTPUTS = r"""
+rm $(ls x.py)
+rm "$FILE"
+rm `ls`
+sort -o "$(ls x.py)" b.txt
+sort -o$OUT b.txt
+rm -f {x,b}.py
+rm -f {x,b}.*
+rm x.p[xyz]
+cp sub/* .
+cp sub/*.py .
+cp -r sub/. .
+cp "$SRC" "$TARGET"
+cp b.py "$TARGET"
+mv sub/* .
+mv "$X" old/
+cat b > "$OUT"
+cat b 2> "$OUT"
+cat b &> "$OUT"
+cat b | tee "$OUT"
+case $1 in a) rm x.py;; esac
+case $1 in (a|b) echo > x.py;; *) true;; esac
+if test -f b; then cp b x.py; else rm x.py; fi
+for f in *.py; do rm "$f"; done
+for f in $(ls); do sed -i s/a/b/ $f; done
+for f in a b; do cp $f.new $f.py; done
+while read -r f; do truncate -s 0 "$f"; done < names
+until rm x.py; do sleep 1; done
+f() { rm x.py; }; f
+function f { rm "$1"; }; f x.py
+(cd sub; rm -f ../x.py)
+{ rm $F; }
+( rm "$F" )
+if true; then git checkout main; fi
+git switch main
+git checkout main
+git checkout -
+git checkout -b new origin/main
+git merge other
+git pull
+git rebase main
+git cherry-pick abc
+git revert --no-commit abc
+git am < a.patch
+git apply b.diff
+git read-tree -u -m HEAD~1
+git read-tree -u --reset HEAD~1
+git merge-file x.py a b
+git checkout-index -a
+git checkout-index -f x.py
+git clean -fdx
+git submodule update
+git sparse-checkout set sub
+git lfs pull
+git filter-branch --tree-filter 'rm x.py' HEAD
+git bisect start
+git mv "$A" x.py
+git rm -r "$A"
+git restore --source=HEAD~3 .
+git restore "$A"
+git stash apply
+git unknown-alias
+curl --output-dir . -O https://example.org/x.py
+curl -OJ https://example.org/e
+curl -o "$OUT" https://example.org/e
+curl -O "$URL"
+wget "$URL"
+wget -P . https://example.org/x.py
+wget -i list.txt
+wget -qO "$OUT" https://example.org/e
+tar xzf a.tgz
+tar -C . -xf a.tar
+tar --extract --file=a.tar
+unzip -o a.zip
+unzip a.zip -d .
+7z x a.7z
+patch -p1 < b.diff
+patch -i b.diff
+patch x.py b.diff
+rsync -a sub/ .
+rsync -a "$SRC" .
+scp host:x.py .
+install -m 644 sub/x.py .
+install -t . sub/x.py
+dd if=b of=x.py
+dd if=b of="$OUT"
+cpio -i < a.cpio
+ln -sf b.py "$X"
+truncate -s 0 "$X"
+xargs rm < names
+find . -name '*.py' | xargs truncate -s 0
+"""
+
+
+@pytest.mark.parametrize("command", UNDECIDED_OUTPUTS.strip().split("\n"))
+def test_file_that_an_undecided_command_may_write_is_doubted(tmp_path, command):
+    assert "x.py" in list_doubted_files(tmp_path, command)
+
+
+def list_doubted_files(folder, command, output=""):
+    """Return which of two files of a session are in doubt after a command."""
+    claude = Claude()
+    for name in ("x.py", "d/y.go"):
+        claude.call(
+            "Write",
+            {"file_path": f"{ROOT}/{name}", "content": "one\ntwo\n"},
+            f"File created successfully at: {name}",
+        )
+    claude.call("Bash", {"command": command}, output)
+    replay, _ = replay_records(read_records(folder, claude.data()))
+    tracked = {name: replay.files[f"{ROOT}/{name}"] for name in ("x.py", "d/y.go")}
+    return [
+        name for name, file in tracked.items() if file.gone or file.best_text is None or file.doubt
+    ]
+
+
+@pytest.mark.parametrize(
+    ("command", "doubted"),
+    [
+        ("rm {x,b}.py", ["x.py"]),
+        ("rm -rf d/$X", ["d/y.go"]),
+        ('rm "$DIR"/x.py', ["x.py"]),
+        ("rm $X.go", ["d/y.go"]),
+        ("rm d/*", ["d/y.go"]),
+        ("rm -rf {d,e}", ["d/y.go"]),
+        ("cp sub/*.py .", ["x.py"]),
+        ("for f in a b; do cp $f.new $f.py; done", ["x.py"]),
+        ("tar xf a.tar -C d", ["d/y.go"]),
+        ("unzip -d d a.zip", ["d/y.go"]),
+        ("cat b > d/$X", ["d/y.go"]),
+        ("if true; then mv d e; fi", ["d/y.go"]),
+        ("git checkout main d/y.go", ["d/y.go"]),
+    ],
+)
+def test_known_part_of_a_word_limits_the_doubt(tmp_path, command, doubted):
+    assert list_doubted_files(tmp_path, command) == doubted
+
+
+# None of these changes a file, or only one outside of the project.
+UNDECIDED_READS = r"""
+cat {x,b}.py
+grep -n one *.py | head
+for f in *.py; do grep -c one "$f"; done
+if [ -f x.py ]; then cat x.py; fi
+while read -r l; do echo "$l"; done < x.py
+case $1 in a) cat x.py;; esac
+git checkout -b new
+git switch -c new
+git log --oneline "$BASE"..HEAD
+git diff $(git merge-base main HEAD)
+git apply --check b.diff
+git worktree list
+git submodule status
+git lfs ls-files
+git format-patch -1
+git fetch origin
+git push
+git show "$REV":x.py
+sed -n "${A},${B}p" x.py
+awk "{print $1}" x.py
+sort "$F" | uniq -c
+head -n "$N" x.py
+tar tzf a.tgz
+tar czf a.tgz .
+unzip -l a.zip
+curl -s https://example.org/x.py
+curl -sS "$URL"
+patch --dry-run -p1 < b.diff
+echo "$X"
+cat "$(ls x.py)"
+python -m pytest tests/test_x.py
+f() { grep -n "$1" x.py; }; f one
+(cd d && cat y.go)
+diff <(sort x.py) <(sort d/y.go)
+for i in 1 2 3; do curl -s "localhost:$i" > /dev/null; done
+echo hi > "$TMPDIR/a.log"
+cat x.py > /tmp/$$.txt
+cp x.py "$TMPDIR/"
+rm -rf /tmp/$DIR
+[[ $a > b ]] && echo yes
+source .venv/bin/activate && pytest
+export A=$(cat x.py)
+xxd "$F"
+ls *.py && wc -l x.py
+test -n "$A" || exit 1
+time cat x.py
+! grep -q one x.py
+find . -name "$P" -print
+jq -r ".a" "$F"
+cd "$DIR" && ls
+"""
+
+
+@pytest.mark.parametrize("command", UNDECIDED_READS.strip().split("\n"))
+def test_reading_command_with_unknown_words_casts_no_doubt(tmp_path, command):
+    assert list_doubted_files(tmp_path, command) == []
+
+
+def test_pull_without_news_casts_no_doubt(tmp_path):
+    assert list_doubted_files(tmp_path, "git pull", "Already up to date.\n") == []
+    output = "Already up to date.\nUpdating 1f2e3d4..9a8b7c6\n"
+    assert list_doubted_files(tmp_path, "git pull; git merge b", output) == ["x.py", "d/y.go"]
+
+
 READING_OPTIONS = """
 sort -k 2,2nr --reverse x.py
 sort -t , -u x.py | uniq -c | head -3

@@ -173,7 +173,10 @@ def likely(path, **more):
         ("grep -o x f.txt; ls -o f.txt", []),
         ("yq -i .a=1 f.yml", [likely("f.yml")]),
         ("sed -i 1G src/*.c", [likely("src/*.c", pattern=True)]),
-        ("mv d/* . && false", [likely("d/*", pattern=True)]),
+        (
+            "mv d/* . && false",
+            [likely("d/*", pattern=True), PossibleChange(".", folder=True)],
+        ),
         ("git clean -fdq", [Revert(".", new=True)]),
         ("xargs rm <<< f.c", [likely("f.c")]),
         ("dd if=/dev/null of=f.bin", [likely("f.bin")]),

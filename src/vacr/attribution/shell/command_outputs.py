@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
+from vacr.attribution.shell.stream_program import may_sed_program_write
+
 CommandWords = Sequence[str | None]
 """The words of a command, `None` where only the shell knows the value."""
 
@@ -200,28 +202,6 @@ _AWK_OPERAND = re.compile(
     re.DOTALL | re.ASCII,
 )
 _SED_NAMES = frozenset(["gsed", "sed"])
-# A bracket expression that POSIX, GNU and BSD read in the same way. The delimiter is literal in it.
-_SED_BRACKET = r"\[\^?+\]?+(?:[^]\[\\\n]|\\[^]\n]|\[:\w+:\]|\[(?![:.=]))*+\]"
-_SED_REGEX_PART = rf"\\.|{_SED_BRACKET}|[^\[\\]"
-
-
-def _make_address_pattern(end: str) -> str:
-    """Return a pattern for an address of `sed`; `end` names the group of its own delimiter."""
-    own = rf"\\(?P<{end}>[^]\[\\\w\s])(?:(?!(?P={end})|\n)(?:{_SED_REGEX_PART}))*+(?P={end})"
-    return rf"(?:\d+(?:~\d+)?|\$|[+~]\d+|(?:/(?:(?![/\n])(?:{_SED_REGEX_PART}))*+/|{own})[IM]*)"
-
-
-_READING_SED_PROGRAM = re.compile(
-    rf"(?:[ \t\n;]*(?:{_make_address_pattern('first')}[ \t]*"
-    rf"(?:,[ \t]*{_make_address_pattern('last')})?)?[ \t]*!?[ \t]*"
-    r"(?:[{}DdFGgHhNnPpxz=]|[qQlL][ \t]*\d*|[btT][ \t]*[\w-]*|:[ \t]*[\w-]+|\#[^\n]*"
-    r"|[aicrR][^\n]*"
-    rf"|s(?P<end>[^]\[\\\w\s])(?:(?!(?P=end))(?:{_SED_REGEX_PART}))*+(?P=end)"
-    r"(?:\\.|(?!(?P=end))[^\\])*+(?P=end)[gpIiMm\d]*"
-    r"|y(?P<stop>[^\\\w\s])(?:\\.|(?!(?P=stop))[^\\])*+(?P=stop)"
-    r"(?:\\.|(?!(?P=stop))[^\\])*+(?P=stop))?)*+[ \t\n;]*",
-    re.DOTALL,
-)
 _OUTPUT_OPTION = re.compile(r"-(?:[oO]|-ou\w*(?:-\w+)*)")
 _GLUED_OUTPUT_OPTION = re.compile(r"-[oO](?P<file>[^-=].*)")
 _PATH_NAME = re.compile(r"[^\s'\"`\\:=,;()<>|&{}\[\]$]+")
@@ -229,7 +209,11 @@ _OUTPUT_PATH = re.compile(r"[^:=\s]*(?:/|\.[A-Za-z0-9]+$)[^:=\s]*(?<!/)")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^?#]*/(?P<name>[^/?#]+)(?:[?#].*)?")
 # The letters before `o` are options without a value.
 _DOWNLOAD_OPTION = re.compile(r"-[#0-9acfgGiIjJkLlmnNpqrRsSvVZ]*[oO](?P<file>.*)")
+_SAVES_BY_NAME = re.compile(r"-\w*O\w*|--remote-name(?:-all)?")
 _DOWNLOADERS = frozenset(["curl", "wget"])
+
+PROGRAM_READERS = _SED_NAMES | _AWK_NAMES
+"""Commands whose first operand is a program."""
 
 
 def is_abbreviation(word: str, option: str) -> bool:
@@ -265,7 +249,7 @@ def find_written_files(words: CommandWords) -> list[str] | None:
     )
     if name in _AWK_NAMES or name in _SED_NAMES:
         programs = _list_programs(parsed)
-        may_write = may_awk_program_write if name in _AWK_NAMES else _may_sed_program_write
+        may_write = may_awk_program_write if name in _AWK_NAMES else may_sed_program_write
         if programs is None or any(may_write(program) for program in programs if program):
             return _list_names_in_arguments(known)
         return [] if None in programs else None
@@ -364,11 +348,6 @@ def _list_programs(arguments: _Arguments) -> CommandWords | None:
     return programs or arguments.operands[:1]
 
 
-def _may_sed_program_write(program: str) -> bool:
-    """Return whether a program of `sed` may do more than print: one of its commands is unknown."""
-    return _READING_SED_PROGRAM.fullmatch(program) is None
-
-
 def may_awk_program_write(program: str) -> bool:
     """Return whether a program of `awk` may write files or run commands.
 
@@ -442,10 +421,19 @@ def find_output_files(words: CommandWords, *, long_only: bool = False) -> list[s
     return files
 
 
+def has_unknown_output(words: CommandWords) -> bool:
+    """Return whether an option such as `-o` names a file that only the shell knows."""
+    return any(
+        value is None and option is not None and _OUTPUT_OPTION.fullmatch(option)
+        for option, value in pairwise(words)
+    )
+
+
 def _list_downloaded_files(words: CommandWords) -> Iterator[str]:
     """Yield the files that a download command may write, from its options and its URLs."""
+    saves = words[0] != "curl" or any(_SAVES_BY_NAME.fullmatch(word or "") for word in words)
     for option, value in pairwise([*words, None]):
-        url = _URL.fullmatch(option or "")
+        url = _URL.fullmatch(option or "") if saves else None
         name, sign, joined = (option or "").partition("=")
         short = _DOWNLOAD_OPTION.fullmatch(option or "")
         found = None

@@ -21,26 +21,40 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from vacr.agents import RunShell, ShellResult, ToolCall, is_absolute_path, parse_patch_actions
 from vacr.attribution.shell.command_outputs import (
+    PROGRAM_READERS,
     CommandWords,
     find_output_files,
     find_written_files,
-    is_abbreviation,
+    has_unknown_output,
 )
 from vacr.attribution.shell.command_results import (
     assess_certainty,
     derive_output_events,
     predict_output,
 )
+from vacr.attribution.shell.file_commands import (
+    EVENT_DERIVERS,
+    FILE_CHANGING_COMMANDS,
+    doubt_possible_targets,
+    is_file_like,
+    list_operands,
+    list_options,
+    touch_command_targets,
+    touch_likely_files,
+    touch_named_files,
+)
 from vacr.attribution.shell.git_commands import derive_git_events
 from vacr.attribution.shell.parser import (
+    UNKNOWN_PART,
     ShellCommand,
     ShellScript,
+    parse_inner_commands,
     parse_powershell_script,
     parse_shell_script,
 )
@@ -63,11 +77,15 @@ from vacr.attribution.shell.rewriters import (
     unwrap_xargs_or_find,
 )
 from vacr.attribution.shell.stream_editor import parse_stream_edit
+from vacr.attribution.shell.unknown_targets import (
+    doubt_shapes,
+    doubt_unknown_words,
+    doubt_unpacked_files,
+)
 from vacr.attribution.shell.working_folder import WorkingFolder, has_cd_error
 from vacr.edits import (
     FileAction,
     FileDeletion,
-    FileMove,
     FileRewrite,
     FileWrite,
     ObservedDiff,
@@ -84,9 +102,6 @@ _GH_READING_VERBS = frozenset(_GH_READING_VERB_NAMES.split())
 _GH_WRITING_VERBS = frozenset(["checkout", "clone", "download", "sync"])
 _GH_WRITING_OPTIONS = frozenset(["--checkout", "--clone", "--delete-branch", "-O"])
 
-# Commands whose purpose is to change the files that they name.
-_FILE_CHANGING_COMMAND_NAMES = "dd ed ex install ln patch rename rsync scp shred sponge truncate"
-_FILE_CHANGING_COMMANDS = frozenset(_FILE_CHANGING_COMMAND_NAMES.split())
 
 # Commands that read the files they name and may change any others: interpreters, compilers, and
 # test runners.
@@ -105,14 +120,10 @@ vulture webpack wget xcodebuild xcrun yarn zig zsh
 """
 _PROGRAM_RUNNERS = frozenset(_PROGRAM_RUNNER_NAMES.split())
 _PLAIN_TEE_OPTIONS = frozenset(["-a", "--append", "-i", "--ignore-interrupts"])
-_RECURSIVE_RM_OPTIONS = {"-r", "-R", "--recursive", "-d", "-Recurse"}
-_PLAIN_MOVE_OPTION_NAMES = "-f -v -r -R -a -p -k --force --verbose --recursive --archive"
-_PLAIN_MOVE_OPTIONS = frozenset(_PLAIN_MOVE_OPTION_NAMES.split())
 # With these words, a `find` may select other files than its `-name` says.
 _FIND_OTHER_TEST_NAMES = "! -not -o -or , -path -iname -regex -iregex -wholename -iwholename"
 _FIND_WORDS_BESIDES_NAMES = frozenset(_FIND_OTHER_TEST_NAMES.split())
 _DIFF_FILE_HEADER = re.compile(r"^(?:---|\+\+\+) ([^\t\n]+)", re.MULTILINE)
-_PATH_LIKE_WORD = re.compile(r"[^:=\s]*(?:/|\.[A-Za-z0-9]+$)[^:=\s]*")
 
 # A command inside of a word that redirects its output to a file, as in `echo $(make > log)`.
 _WRITING_SUBSTITUTION = re.compile(r"(?:\$\(|`|[<>]\()[^()`\n]*>(?!&|\s*/dev/null)")
@@ -127,6 +138,8 @@ def derive_shell_events(call: ToolCall, run: RunShell) -> Iterator[FileAction]:
     For the part of the script that is not parsed, yield possible changes.
     """
     script, result, folder = parse_run_script(run), run.result, run.folder
+    if script.opaque and parse_apply_patch(run.script):
+        script = replace(script, unread="")  # The patch itself is applied.
     if run.is_powershell:
         result = replace(result, text=result.text.replace("\r\n", "\n"))
     lost = call.lost and not (folder and is_absolute_path(folder))
@@ -137,12 +150,11 @@ def derive_shell_events(call: ToolCall, run: RunShell) -> Iterator[FileAction]:
     )
     if writes_inside or any(map(_has_unknown_target, script.commands)):
         yield PossibleChange("", named=find_names_in_script(run.script))
-    if script.opaque and not parse_apply_patch(run.script):
-        yield PossibleChange(
-            "",
-            folder=can_rewrite_unnamed_files(script.unread),
-            named=find_names_in_script(script.unread),
-        )
+    if script.opaque and script.unread:
+        named = find_names_in_script(script.unread)
+        is_whole = parse_inner_commands(script.unread)[1]
+        changes_any = can_rewrite_unnamed_files(script.unread) or (named and not is_whole)
+        yield PossibleChange("", folder=bool(changes_any), named=named)
 
 
 def parse_run_script(run: RunShell) -> ShellScript:
@@ -153,10 +165,16 @@ def parse_run_script(run: RunShell) -> ShellScript:
 
 
 def _has_unknown_target(command: ShellCommand) -> bool:
-    """Return whether a command writes to a file whose name only the shell knows."""
-    if command.name == "tee" and None in command.words:
-        return True
-    return any(redirect.writes and redirect.target is None for redirect in command.redirects)
+    """Return whether a command writes to a file that a variable or a substitution names."""
+    shapes = [
+        shape for redirect in command.redirects if redirect.writes for shape in redirect.shapes
+    ]
+    if command.name == "tee":
+        shapes += [shape for texts in command.shapes.values() for shape in texts]
+    return any(
+        shape.startswith(UNKNOWN_PART) and not shape.startswith(UNKNOWN_PART + "/")
+        for shape in shapes
+    )
 
 
 def derive_script_events(
@@ -189,6 +207,19 @@ def derive_script_events(
                 yield from here.resolve_paths(event)
         yield from _resolve_observations(here, command, observations.get(number, ()))
         stdin = predict_output(command.words, stdin)
+    for inner in parse_inner_commands(script.unread)[0]:
+        yield from _derive_inner_events(inner, place, printed)
+
+
+def _derive_inner_events(
+    wrapped: ShellCommand, place: WorkingFolder, printed: str
+) -> Iterator[FileAction]:
+    """Yield what a command inside of a loop, a branch or a function may change."""
+    command = _unwrap_file_command(wrapped)
+    here = place.enter_git_folder(command)
+    if not place.follow(command, ran=False):
+        for event in _derive_command_events(command, None, succeeded=False, printed=printed):
+            yield from here.resolve_paths(event)
 
 
 def _find_replacing_filters(commands: Sequence[ShellCommand]) -> dict[int, list[ShellCommand]]:
@@ -202,7 +233,7 @@ def _find_replacing_filters(commands: Sequence[ShellCommand]) -> dict[int, list[
         if command.joined == "|":
             pipeline.append(command)
             continue
-        operands = _list_operands(command.words) if command.name == "mv" else []
+        operands = list_operands(command.words) if command.name == "mv" else []
         redirects = pipeline[-1].redirects if pipeline else []
         outputs = [redirect.target for redirect in redirects if redirect.writes]
         is_plain = None not in command.words and command.joined in ("&&", ";")
@@ -224,7 +255,7 @@ def _derive_filter_events(
     pipeline: Sequence[ShellCommand], move: ShellCommand, *, succeeded: bool
 ) -> Iterator[FileAction]:
     """Yield the change of a file that the output of a pipeline replaces."""
-    new, target = _list_operands(move.words)
+    new, target = list_operands(move.words)
     words = [*pipeline[0].words[:1], "-i", *pipeline[0].words[1:]]
     rewrites: list[FileAction] = []
     if succeeded and len(pipeline) == 1 and words[0] in ("sed", "gsed"):
@@ -241,10 +272,11 @@ def _unwrap_file_command(command: ShellCommand) -> ShellCommand:
     """
     words = strip_command_wrappers(command.words)
     skipped = len(command.words) - len(words)
-    if not skipped or not words or words[0] not in ("git", "tee", *_EVENT_DERIVERS):
+    if not skipped or not words or words[0] not in ("git", "tee", *EVENT_DERIVERS):
         return command
     globs = {number - skipped: pattern for number, pattern in command.globs.items()}
-    return replace(command, words=words, globs=globs)
+    shapes = {number - skipped: texts for number, texts in command.shapes.items()}
+    return replace(command, words=words, globs=globs, shapes=shapes)
 
 
 def _find_stdin_text(command: ShellCommand, piped: str | None) -> str | None:
@@ -289,7 +321,7 @@ def _derive_command_events(
     `stdin` is its known input, `succeeded` when it surely succeeded, `printed` the output of the
     whole script.
     """
-    words, globs = command.words, command.globs.values()
+    words = command.words
     if command.name in ("apply_patch", "applypatch"):
         argument = words[1] if len(words) > 1 else None
         patch = argument if stdin is None else stdin
@@ -301,17 +333,21 @@ def _derive_command_events(
     applies_patch = command.name == "patch" or (command.name == "git" and "apply" in words)
     if applies_patch and stdin is not None:
         yield PossibleChange("", named=collect_base_names(_DIFF_FILE_HEADER.findall(stdin)))
-    derive_events = _EVENT_DERIVERS.get(command.name)
+    else:
+        yield from doubt_unpacked_files(_unwrap_command(words, stdin))
+    derive_events = EVENT_DERIVERS.get(command.name)
     if command.name == "tee":
-        yield from _derive_tee_events(words, stdin if succeeded else None)
+        yield from _derive_tee_events(command, stdin if succeeded else None)
     elif command.name == "git":
         yield from derive_git_events(command, succeeded=succeeded, printed=printed)
     elif derive_events is None:
-        yield from _derive_other_events(words, stdin, globs, printed, succeeded=succeeded)
+        yield from _derive_other_events(command, stdin, printed, succeeded=succeeded)
     elif succeeded:
         yield from derive_events(command)
     else:
-        yield from _touch_command_targets(words, globs)
+        yield from touch_command_targets(words, command.globs.values())
+        if f"{command.name}: cannot stat" not in printed:
+            yield from doubt_possible_targets(command)
 
 
 def _derive_redirect_events(
@@ -331,113 +367,54 @@ def _derive_redirect_events(
         appends = redirect.operator == ">>"
         last = number == len(redirects) - 1
         if redirect.target is None:
-            yield PossibleChange("")
+            yield from doubt_shapes(redirect.shapes)
         elif output is not None and last:
             yield FileWrite(redirect.target, output, append=appends, by_shell=True)
         else:
             overwritten = succeeded and not appends
             yield PossibleChange(redirect.target, overwritten=overwritten, likely=True)
     for redirect in command.redirects:
-        if redirect.writes_something_else and redirect.target not in (None, "/dev/null"):
-            yield PossibleChange(redirect.target or "", likely=True)
+        if redirect.writes_something_else and redirect.target != "/dev/null":
+            if redirect.target is None:
+                yield from doubt_shapes(redirect.shapes)
+            else:
+                yield PossibleChange(redirect.target, likely=True)
 
 
-def _derive_tee_events(words: CommandWords, text: str | None) -> Iterator[FileAction]:
-    """Yield the writes of `tee`; its files have possibly changed if `text` is unknown.
-
-    If a word is unknown, any file may have changed too.
-    """
-    options = _list_options(words)
+def _derive_tee_events(command: ShellCommand, text: str | None) -> Iterator[FileAction]:
+    """Yield the writes of `tee`; its files have possibly changed if `text` is unknown."""
+    words = command.words
+    options = list_options(words)
     append = bool(options & {"-a", "--append"})
     text = text if options <= _PLAIN_TEE_OPTIONS else None
-    for target in _list_operands(words):
+    for target in list_operands(words):
         if text is None:
             yield PossibleChange(target, likely=True)
         else:
             yield FileWrite(target, text, append=append, by_shell=True)
-    if None in words:
-        yield PossibleChange("")
-
-
-def _derive_rm_events(command: ShellCommand) -> Iterator[FileAction]:
-    """Yield the deletions of `rm`; for an unknown word, the possible change of any file."""
-    options = _list_options(command.words)
-    folder = bool(options & _RECURSIVE_RM_OPTIONS) or any(
-        is_abbreviation(option, "--recursive") for option in options
-    )
-    for path in _list_operands(command.words):
-        yield FileDeletion(path, folder=folder)
-    for number, word in enumerate(command.words):
-        if word is not None:
-            continue
-        pattern = command.globs.get(number)
-        if pattern is None:
-            yield PossibleChange("")
-        else:
-            yield FileDeletion(pattern, folder=folder, pattern=True)
-
-
-def _derive_mv_events(command: ShellCommand) -> Iterator[FileAction]:
-    """Yield the moves that an `mv` command makes, or likely changes if they are uncertain."""
-    yield from _derive_move_events(command.words, command.globs.values(), copy=False)
-
-
-def _derive_cp_events(command: ShellCommand) -> Iterator[FileAction]:
-    """Yield the copies that a `cp` command makes, or likely changes if they are uncertain."""
-    yield from _derive_move_events(command.words, (), copy=True)
-
-
-def _derive_move_events(
-    words: CommandWords, patterns: Iterable[str], *, copy: bool
-) -> Iterator[FileAction]:
-    """Yield the moves of `mv` or, with `copy`, the copies of `cp`.
-
-    If words or options are unknown, yield likely changes of the files and patterns instead.
-    """
-    files = _list_operands(words)
-    if None in words or not files[1:] or not _list_options(words) <= _PLAIN_MOVE_OPTIONS:
-        yield from _touch_command_targets(words, patterns)
-        return
-    *sources, target = files
-    names_folder = target in (".", "..") or target.endswith(("/", "/.", "/.."))
-    into_folder = len(sources) > 1 or names_folder
-    for source in sources:
-        base_name = posixpath.basename(source.rstrip("/"))
-        to = posixpath.join(target, base_name) if into_folder else target
-        yield FileMove(source, to, copy=copy)
-
-
-_EVENT_DERIVERS: dict[str, Callable[[ShellCommand], Iterator[FileAction]]] = {
-    "rm": _derive_rm_events,
-    "mv": _derive_mv_events,
-    "cp": _derive_cp_events,
-    "unlink": _derive_rm_events,
-    "Remove-Item": _derive_rm_events,
-}
+    yield from doubt_unknown_words(command)
 
 
 def _derive_other_events(
-    words: CommandWords,
-    stdin: str | None,
-    patterns: Iterable[str],
-    printed: str,
-    *,
-    succeeded: bool,
+    command: ShellCommand, stdin: str | None, printed: str, *, succeeded: bool
 ) -> Iterator[FileAction]:
     """Yield the possible changes of a command whose exact effects are unknown.
 
-    Yield none for commands that only read. `patterns` are the unquoted wildcards of the command,
-    `printed` is the output of the whole script, `succeeded` when the command surely succeeded.
-    `stdin` is its known input.
+    Yield none for commands that only read. `printed` is the output of the whole script, `succeeded`
+    when the command surely succeeded. `stdin` is its known input.
     """
+    words = command.words
     yield from _derive_find_events(strip_command_wrappers(words))
     yield from _derive_xargs_events(strip_command_wrappers(words), stdin)
-    words, patterns = _unwrap_command(words, stdin), list(patterns)
+    words, patterns = _unwrap_command(words, stdin), list(command.globs.values())
+    words = _show_options(words, command)
     if not words:
         return
     name = words[0]
     if name not in READ_ONLY_COMMANDS:
         yield from (PossibleChange(path, likely=True) for path in find_output_files(words))
+        if has_unknown_output(words):
+            yield from doubt_unknown_words(command)
     edited, formatter = find_in_place_files(words), is_writing_formatter(words)
     if formatter and reports_no_changes(words, printed):
         return
@@ -446,17 +423,17 @@ def _derive_other_events(
     if rewrites:
         yield from rewrites
     elif edited is not None:
-        yield from _touch_likely_files(edited, patterns)
+        yield from touch_likely_files(edited, patterns)
         if None in words:
             yield PossibleChange("", folder=True)
     elif formatter is not None:
         if formatter:
             yield from _touch_possible_files(words, formatter=True)
-    elif name in _EVENT_DERIVERS:
-        yield from _touch_command_targets(words, patterns)
-    elif name in _FILE_CHANGING_COMMANDS:
-        files = [path.removeprefix("of=") for path in _list_operands(words)]
-        yield from _touch_likely_files(files, patterns)
+    elif name in EVENT_DERIVERS:
+        yield from touch_command_targets(words, patterns)
+        yield from doubt_unknown_words(command)
+    elif name in FILE_CHANGING_COMMANDS:
+        yield from touch_named_files(command, words, patterns)
     elif is_read_only_command(words):
         return
     elif name in _PROGRAM_RUNNERS:
@@ -465,11 +442,23 @@ def _derive_other_events(
         if not _is_reading_gh(words):
             yield PossibleChange("")
     elif (written := find_written_files(words)) is not None:
-        yield from _touch_likely_files(written)
+        yield from touch_likely_files(written)
+        if written or name not in PROGRAM_READERS:
+            yield from doubt_unknown_words(command)
         if name not in READ_ONLY_COMMANDS:
             yield from _touch_possible_files(words)
     elif name not in READ_ONLY_COMMANDS:
         yield from _touch_possible_files(words)
+
+
+def _show_options(words: CommandWords, command: ShellCommand) -> list[str | None]:
+    """Return words with options in place of unknown ones that surely are options, as `-o$FILE`."""
+    shown = {number: shapes[0] for number, shapes in command.shapes.items()}
+    skipped = len(command.words) - len(words)
+    return [
+        shape if word is None and (shape := shown.get(number, "")).startswith("-") else word
+        for number, word in enumerate(words, skipped)
+    ]
 
 
 def _is_reading_gh(words: CommandWords) -> bool:
@@ -479,7 +468,7 @@ def _is_reading_gh(words: CommandWords) -> bool:
         for before, word in pairwise(words)
         if word and not word.startswith("-") and before not in ("-R", "--repo")
     ][:2]
-    options = _list_options(words)
+    options = list_options(words)
     if options & _GH_WRITING_OPTIONS or ("merge" in verbs and "-d" in options):
         return False
     is_reading = _GH_WRITING_VERBS.isdisjoint(verbs) and not _GH_READING_VERBS.isdisjoint(verbs)
@@ -496,7 +485,7 @@ def _derive_find_events(words: CommandWords) -> Iterator[FileAction]:
         names = [value for option, value in pairwise(words) if value and option == "-name"]
         if None in words or not _FIND_WORDS_BESIDES_NAMES.isdisjoint(words):
             names = []
-        yield from _touch_likely_files(_list_operands(words), names)
+        yield from touch_likely_files(list_operands(words), names)
         if not names:
             yield PossibleChange("", folder=True)
     if sum(word is not None and word.startswith(("-exec", "-ok")) for word in words) > 1:
@@ -509,7 +498,7 @@ def _derive_xargs_events(words: CommandWords, stdin: str | None) -> Iterator[Fil
         return
     inner = strip_command_wrappers(unwrap_xargs_or_find(words))
     name = posixpath.basename(inner[0] or "") if inner else ""
-    if name in _EVENT_DERIVERS or name in _FILE_CHANGING_COMMANDS or name == "tee":
+    if name in EVENT_DERIVERS or name in FILE_CHANGING_COMMANDS or name == "tee":
         yield PossibleChange("", folder=True)
 
 
@@ -567,68 +556,8 @@ def _touch_possible_files(
 
     `formatter` states that only a formatter may have changed them.
     """
-    for path in _list_operands(words):
-        if _is_file_like(path) and not is_path_pattern(path):
+    for path in list_operands(words):
+        if is_file_like(path) and not is_path_pattern(path):
             command = list_known_words(words) if formatter else ()
             yield PossibleChange(path, formatter=formatter, command=command)
     yield PossibleChange("", formatter=formatter)
-
-
-def _touch_likely_files(
-    files: Sequence[str], patterns: Iterable[str] = ()
-) -> Iterator[PossibleChange]:
-    """Yield likely changes of these paths and patterns, and of known files with the same names."""
-    for path in files:
-        if _is_file_like(path):
-            yield PossibleChange(path, likely=True)
-    for path in patterns:
-        yield PossibleChange(path, likely=True, pattern=True)
-    yield PossibleChange("", named=collect_base_names(files))
-
-
-def _touch_command_targets(
-    words: CommandWords, patterns: Iterable[str] = ()
-) -> Iterator[PossibleChange]:
-    """Yield likely changes of the files that `rm`, `mv` or `cp` names; `cp` keeps its sources."""
-    files = _list_operands(words)
-    if words[0] == "cp":
-        # The target may be a folder: then it has a file with the name of each source.
-        sources, files = (files, []) if words[-1] is None else (files[:-1], files[-1:])
-        names = [posixpath.basename(source) for source in sources]
-        if not files or not _list_options(words) <= _PLAIN_MOVE_OPTIONS:
-            yield from (PossibleChange(source, likely=True, elsewhere=True) for source in sources)
-        elif not posixpath.splitext(files[0])[1]:
-            files += [posixpath.join(files[0], name) for name in names]
-    yield from _touch_likely_files(files, patterns)
-
-
-def _is_file_like(path: str) -> bool:
-    """Return whether a word looks like the path of a file: with a slash or an extension."""
-    return bool(_PATH_LIKE_WORD.fullmatch(path)) and not path.endswith("/")
-
-
-# --- words ---
-
-
-def _list_operands(words: CommandWords) -> list[str]:
-    """Return the known words after the command's name that are not options."""
-    operands, options_ended = [], False
-    for word in words[1:]:
-        if word == "--" and not options_ended:
-            options_ended = True
-        elif word and (options_ended or not word.startswith("-")):
-            operands.append(word)
-    return operands
-
-
-def _list_options(words: CommandWords) -> set[str]:
-    """Return the options of a command: `-rf --mode=x` becomes `-r`, `-f` and `--mode`."""
-    options: set[str] = set()
-    for word in words[1:]:
-        if word == "--":
-            break
-        if word and word.startswith("--"):
-            options.add(word.partition("=")[0])
-        elif word and word.startswith("-"):
-            options |= {"-" + letter for letter in word[1:]}
-    return options

@@ -38,6 +38,29 @@ help log ls-files ls-remote ls-tree merge-base name-rev push reflog remote rev-l
 shortlog show show-ref status tag var version whatchanged
 """
 _READ_ONLY_VERBS = frozenset(_READ_ONLY_VERB_NAMES.split())
+# Verbs that write no file of the work tree, except a new one or one that an option names.
+_OBJECT_VERB_NAMES = """
+archive bundle check-attr check-mailmap check-ref-format cherry clean clone commit-graph commit-tree
+column diff-files diff-index diff-tree fmt-merge-msg format-patch fsck hash-object init
+interpret-trailers maintenance merge-tree mktag mktree mv multi-pack-index pack-objects pack-refs
+patch-id prune prune-packed range-diff repack replace request-pull rerere reset restore rev-list rm
+show-branch show-index stripspace symbolic-ref unpack-objects update-ref verify-commit verify-pack
+verify-tag worktree write-tree
+"""
+_OBJECT_VERBS = frozenset(_OBJECT_VERB_NAMES.split())
+_BRANCH_MAKING_OPTIONS = frozenset(["-b", "-B", "-c", "-C", "--create", "--orphan"])
+_READING_SUB_VERBS = {
+    "bisect": ("log", "view", "visualize"),
+    "lfs": ("env", "locks", "ls-files", "status", "version"),
+    "sparse-checkout": ("list",),
+    "submodule": ("status", "summary"),
+}
+_APPLY_CHECKS = ("--check", "--stat", "--numstat", "--summary", "--cached")
+_UP_TO_DATE = re.compile(
+    r"^(?:Already up to date\.|Current branch .* is up to date\.)", re.MULTILINE
+)
+_UPDATED = re.compile(r"^(?:Updating |Merge made by |Successfully rebased )", re.MULTILINE)
+_FILE_EXTENSION = re.compile(r"(?<!\bv)(?<!\d)\.[A-Za-z]\w*$")
 _STAGING_VERBS = frozenset(["add", "commit", "stage", "update-index", "gc", "notes"])
 _VERBS_THAT_KEEP_STATE = ("mv", "rm", "clean", "apply", "worktree")
 _OPTIONS_WITH_VALUE = frozenset(
@@ -139,7 +162,33 @@ def derive_git_events(
     if certain_events:
         yield from certain_events
     else:
+        if _may_change_any_file(verb, rest, printed):
+            yield PossibleChange("", folder=True)
         yield from _derive_possible_events(verb, rest)
+
+
+def _may_change_any_file(verb: str | None, rest: Sequence[str], printed: str) -> bool:
+    """Return whether a command may write files of the work tree that it does not name.
+
+    Every verb may, unless it is known not to: a program may have any name. `rest` are the words
+    after the verb, with an empty text for an unknown one; `printed` is the output of the script.
+    """
+    if verb in _OBJECT_VERBS:
+        return "" in rest and verb in ("mv", "restore", "rm")
+    operands = _list_operands(rest)
+    if verb in ("checkout", "switch"):
+        if _BRANCH_MAKING_OPTIONS & _list_options(rest):
+            return len(operands) > 1  # Without a start point, files stay as they are.
+        names_paths = "--" in rest or (bool(operands[1:]) and "--track" not in rest)
+        is_path = len(operands) == 1 and bool(_FILE_EXTENSION.search(operands[0]))
+        return "" in rest or not (names_paths or is_path) or verb == "switch"
+    if verb in _READING_SUB_VERBS and operands[:1]:
+        return operands[0] not in _READING_SUB_VERBS[verb]
+    if verb == "apply" and any(word in _APPLY_CHECKS for word in rest):
+        return False
+    if verb in ("pull", "merge", "rebase") and _UP_TO_DATE.search(printed):
+        return _UPDATED.search(printed) is not None
+    return True
 
 
 def _derive_written_files(verb: str, rest: Sequence[str | None]) -> Iterator[FileAction]:
@@ -331,6 +380,8 @@ def _derive_possible_reverts(verb: str | None, rest: Sequence[str]) -> Iterator[
     if checks_out or restores or removes:
         for path in _list_operands(rest[rest.index("--") :] if "--" in rest else rest):
             yield PossibleChange(path, likely=True, pattern=True)
+            if path in (".", "./", ":/"):
+                yield PossibleChange("", folder=True)
 
 
 # --- stashes ---

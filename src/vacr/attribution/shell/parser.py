@@ -14,6 +14,16 @@ as plain as a POSIX script.
     ('a b', True, 'for f in *; do rm $f; done')
     >>> parse_shell_script('OUT=/tmp/x; cat "$OUT/a.txt"').commands[1].words
     ['cat', '/tmp/x/a.txt']
+
+A word with an unknown value still has a `shape`: its known text, with `UNKNOWN_PART` in place of
+what only the shell knows. The commands inside of a construct that is not parsed are listed by
+`parse_inner_commands`; nothing shows which of them ran.
+
+    >>> from vacr.attribution.shell.parser import parse_inner_commands
+    >>> [command.words for command in parse_inner_commands('for f in *; do rm "$f"; done')[0]]
+    [['rm', None]]
+    >>> parse_shell_script("rm src/{a,b}.py *.txt").commands[0].shapes[1]
+    ('src/a.py', 'src/b.py')
 """
 
 import re
@@ -27,6 +37,20 @@ if then else elif fi for while until do done case esac function select { } ! [[ 
 eval source . exec trap exit return
 """
 _KEYWORDS = frozenset(_KEYWORD_NAMES.split())
+# These begin something else than a simple command; the words after them are no command either.
+_HEADER_KEYWORDS = frozenset(["for", "case", "select", "function", "[[", "return", "exit", "esac"])
+UNKNOWN_PART = "\0"
+"""Stands for any text in the shape of a word."""
+WILDCARD_PART = "\1"
+"""Stands for a wildcard in the shape of a word: any text, below the folder before it."""
+_OPEN_BRACKET = "\2"
+_OPEN_BRACE = "\3"
+_BRACKET_SHAPE = re.compile(rf"{_OPEN_BRACKET}[^\]]*\]")
+_BRACE_SHAPE = re.compile(rf"{_OPEN_BRACE}(?:.*\}})?", re.DOTALL)
+_BRACE_LIST = re.compile(rf"{_OPEN_BRACE}([^{_OPEN_BRACE}{{}}]*)\}}")
+_MAX_SHAPES = 64
+_FOLDER_VARIABLE = re.compile(r"\$(?:\{(?:PWD|OLDPWD|HOME|TMPDIR)\}|(?:PWD|OLDPWD|HOME|TMPDIR)\b)")
+"""A variable that always names a folder."""
 _VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
 _PLAIN_VALUE = re.compile(r"[^\s*?\[\]{}~\\]+")
 """A value that an unquoted variable stands for as one word."""
@@ -78,6 +102,8 @@ class Redirect:
     target: str | None
     body: str | None = None
     """The text of a here-document, or `None` where it is unknown."""
+    shapes: tuple[str, ...] = ()
+    """What is known of an unknown target, as in `ShellCommand.shapes`."""
 
     @property
     def writes(self) -> bool:
@@ -102,6 +128,8 @@ class ShellCommand:
     redirects: list[Redirect] = field(default_factory=list)
     globs: dict[int, str] = field(default_factory=dict)
     """The patterns of words that are unknown only for their `*` and `?`, by their index."""
+    shapes: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    """What unknown words may stand for, by their index: their known text around unknown parts."""
     assigns: bool = False
     """Whether variables are assigned before the first word."""
     values: dict[str, str | None] = field(default_factory=dict)
@@ -131,6 +159,14 @@ def parse_shell_script(text: str) -> ShellScript:
     From there on, the script is `opaque`, and `unread` has the text.
     """
     return _Lexer(text).parse_script()
+
+
+def parse_inner_commands(text: str) -> tuple[list[ShellCommand], bool]:
+    """Return the simple commands in the unread part of a script, and whether these are all.
+
+    Keywords, loop headers, labels of `case` and parentheses are left out.
+    """
+    return _Lexer(text).parse_inner_commands()
 
 
 def parse_powershell_script(text: str) -> ShellScript:
@@ -186,6 +222,27 @@ class _Word:
     pattern: bool = False
     """Whether the word contains an unquoted `*` or `?`."""
     quoted: bool = False
+    shape: list[str] = field(default_factory=list)
+    """The parts as far as they are known, with marks for the others."""
+
+    def add_text(self, text: str) -> None:
+        """Add a part with a known text."""
+        self.parts.append(text)
+        self.shape.append(text)
+
+    def add_mark(self, text: str, mark: str) -> None:
+        """Add a character that stands for something else."""
+        self.parts.append(text)
+        self.shape.append(mark)
+
+    @property
+    def shapes(self) -> tuple[str, ...]:
+        """The texts that the word may stand for, with marks in place of unknown parts."""
+        text = _BRACKET_SHAPE.sub(WILDCARD_PART, "".join(self.shape))
+        text = text.replace(_OPEN_BRACKET, WILDCARD_PART)
+        if self.quoted or _OPEN_BRACE not in text:
+            return (_BRACE_SHAPE.sub(UNKNOWN_PART, text),)
+        return tuple(_expand_braces(text))
 
     @property
     def value(self) -> str | None:
@@ -197,6 +254,19 @@ class _Word:
         """The pattern, if the word is unknown only for its `*` and `?`, or else `None`."""
         is_plain_pattern = self.known and self.pattern and not self.quoted
         return "".join(self.parts) if is_plain_pattern else None
+
+
+def _expand_braces(text: str) -> list[str]:
+    """Return the texts that lists in braces stand for; nested and long ones stay unknown."""
+    texts = [""]
+    at = 0
+    for group in _BRACE_LIST.finditer(text):
+        before, at = text[at : group.start()], group.end()
+        choices = group[1].split(",") if "," in group[1] else [UNKNOWN_PART]
+        if len(texts) * len(choices) > _MAX_SHAPES:
+            choices = [UNKNOWN_PART]
+        texts = [f"{known}{before}{choice}" for known in texts for choice in choices]
+    return [_BRACE_SHAPE.sub(UNKNOWN_PART, known + text[at:]) for known in texts]
 
 
 class _Lexer:
@@ -239,6 +309,35 @@ class _Lexer:
             joined = _COMMAND_JOINS.get(operator[0], operator[0])
             if operator[0] == "\n":
                 self._parse_heredoc_bodies()
+
+    def parse_inner_commands(self) -> tuple[list[ShellCommand], bool]:
+        """Parse all commands, also inside of constructs; return whether the end was reached."""
+        commands: list[ShellCommand] = []
+        depth = 0
+        while True:
+            self._skip_blanks(newlines=True)
+            if self.at >= len(self.text):
+                return commands, True
+            command, start = ShellCommand(";"), self.at
+            parsed = self._parse_command(command)
+            following = self.text[self.at : self.at + 1]
+            is_label = not parsed and (following == "(" or (following == ")" and not depth))
+            if not is_label and _strip_keywords(command):
+                commands.append(command)
+            if not parsed and following in ("(", ")"):
+                depth = max(depth + (1 if following == "(" else -1), 0)
+                self.at += 1
+            elif not parsed and self.text.startswith(("<(", ">("), self.at):
+                depth += 1
+                self.at += 2
+            elif not parsed:
+                return commands, False
+            elif operator := _OPERATOR.match(self.text, self.at):
+                self.at = operator.end()
+                if operator[0] == "\n":
+                    self._parse_heredoc_bodies()
+            if self.at == start:
+                self.at += 1
 
     def _follow_variables(self, command: ShellCommand, operator: str) -> None:
         """Note the variables that a command sets; `operator` is the one after it.
@@ -335,6 +434,8 @@ class _Lexer:
                     self.variables.clear()  # `{name}>` sets a variable to a new descriptor.
                 if word.glob is not None:
                     command.globs[len(command.words)] = word.glob
+                if word.value is None:
+                    command.shapes[len(command.words)] = word.shapes
                 command.words.append(word.value)
 
     def _parse_redirect(self, command: ShellCommand, descriptor: str, operator: str) -> bool:
@@ -348,7 +449,8 @@ class _Lexer:
         word = self._parse_word()
         if word is None or start == self.at:
             return False
-        redirect = Redirect(operator, descriptor, word.value)
+        shapes = word.shapes if word.value is None else ()
+        redirect = Redirect(operator, descriptor, word.value, shapes=shapes)
         command.redirects.append(redirect)
         if operator in ("<<", "<<-"):
             if redirect.target is None:
@@ -372,7 +474,7 @@ class _Lexer:
             char = self.text[self.at]
             plain = _UNQUOTED_TEXT.match(self.text, self.at)
             if plain:
-                word.parts.append(plain[0])
+                word.add_text(plain[0])
                 self.at = plain.end()
             elif char in _WORD_ENDS:
                 break
@@ -389,19 +491,24 @@ class _Lexer:
         It may make the word unknown or a pattern. The word begins at offset `start`.
         """
         following = self.text[self.at + 1 : self.at + 2]
+        was_known, mark = word.known, char
         if char in "*?":
             word.pattern = True
+            mark = WILDCARD_PART
         elif char == "[":
             # `[` and `[[` are commands when they stand alone.
             alone = self.text[start : self.at] in ("", "[")
             word.known = word.known and alone and following in ("", "[", *_WORD_ENDS)
+            mark = _OPEN_BRACKET
         elif char == "{":
             literal = following in ("", *_WORD_ENDS)
             empty_braces = following == "}" and not self._is_brace_list()
             word.known = word.known and (literal or empty_braces)
+            mark = _OPEN_BRACE
         elif char == "~":
             word.known = word.known and self.at > start and self.text[self.at - 1] not in "=:"
-        word.parts.append(char)
+            mark = UNKNOWN_PART
+        word.add_mark(char, char if was_known == word.known and char not in "*?" else mark)
         self.at += 1
 
     def _is_brace_list(self) -> bool:
@@ -418,7 +525,7 @@ class _Lexer:
         if char == "\\":
             following = self.text[self.at + 1 : self.at + 2]
             word.quoted = word.quoted or following != "\n"
-            word.parts.append("" if following == "\n" else following or "\\")
+            word.add_text("" if following == "\n" else following or "\\")
             self.at += 2
             return True
         if char in "$`" and not self.text.startswith(("$'", '$"'), self.at):
@@ -426,12 +533,13 @@ class _Lexer:
         word.quoted = True
         if char == "'":
             end = self.text.find("'", self.at + 1)
-            word.parts.append(self.text[self.at + 1 : end])
+            word.add_text(self.text[self.at + 1 : end])
             self.at = end + 1
             return end >= 0
         if char == "$":
             # `$'…'` has escapes as in C, `$"…"` is translated: neither value is computed.
             word.known = False
+            word.shape.append(UNKNOWN_PART)
             self.at += 1
             return self._skip_ansi_c_quote() if self.text[self.at] == "'" else True
         return self._parse_double_quoted(word)
@@ -449,13 +557,13 @@ class _Lexer:
             char = self.text[self.at]
             plain = _DOUBLE_QUOTED_TEXT.match(self.text, self.at)
             if plain:
-                word.parts.append(plain[0])
+                word.add_text(plain[0])
                 self.at = plain.end()
             elif char == '"':
                 self.at += 1
                 return True
             elif char == "\\":
-                word.parts.append(self._read_double_quoted_escape())
+                word.add_text(self._read_double_quoted_escape())
                 self.at += 2
             elif not (self._expand_variable(word, quoted=True) or self._skip_expansion(word)):
                 return False
@@ -472,7 +580,7 @@ class _Lexer:
             return False
         if not quoted and not _PLAIN_VALUE.fullmatch(value):
             return False
-        word.parts.append(value)
+        word.add_text(value)
         self.at = variable.end()
         return True
 
@@ -493,18 +601,38 @@ class _Lexer:
         """
         following = self.text[self.at + 1 : self.at + 2]
         if self.text[self.at] == "$" and not _EXPANSION_START.match(following):
-            word.parts.append("$")
+            word.add_text("$")
             self.at += 1
             return True
         word.known = False
+        is_folder = _FOLDER_VARIABLE.match(self.text, self.at) is not None
+        word.shape.append(UNKNOWN_PART + "/" * is_folder)
+        variable = _VARIABLE.match(self.text, self.at)
         if self.text[self.at] == "$" and following not in ("(", "{"):
-            self.at += 2
+            self.at = variable.end() if variable else self.at + 2
             return following != "["
         end = _find_expansion_end(self.text, self.at)
         if _SETTING_EXPANSION.match(self.text[self.at : end]):
             self.variables.clear()
         self.at = len(self.text) if end is None else end
         return end is not None
+
+
+def _strip_keywords(command: ShellCommand) -> bool:
+    """Remove the keywords before a command; return whether a command is left.
+
+    The header of a loop, a test in `[[` and an end such as `]]` are no commands.
+    """
+    skipped = 0
+    while command.words[skipped:] and command.words[skipped] in _KEYWORDS - _HEADER_KEYWORDS:
+        skipped += 1
+    name = command.words[skipped] if command.words[skipped:] else None
+    if name in _HEADER_KEYWORDS or "]]" in command.words:
+        return False
+    del command.words[:skipped]
+    command.globs = {at - skipped: text for at, text in command.globs.items()}
+    command.shapes = {at - skipped: text for at, text in command.shapes.items()}
+    return bool(command.words or command.redirects)
 
 
 # --- here-documents ---

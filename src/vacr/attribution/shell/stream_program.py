@@ -27,6 +27,33 @@ ReplacementPart = str | int
 _MAX_SEARCH_STEPS = 300_000_000
 _REPETITION = re.compile(r"(?<!\\)[*+]|\{\d+,\d*\}")
 _REPEATED_GROUP = re.compile(r"\)(?:[*+]|\{)")
+# A bracket expression that POSIX, GNU and BSD read in the same way. The delimiter is literal in it.
+_SED_BRACKET = r"\[\^?+\]?+(?:[^]\[\\\n]|\\[^]\n]|\[:\w+:\]|\[(?![:.=]))*+\]"
+_SED_REGEX_PART = rf"\\.|{_SED_BRACKET}|[^\[\\]"
+
+
+def _make_address_pattern(end: str) -> str:
+    """Return a pattern for an address of `sed`; `end` names the group of its own delimiter."""
+    own = rf"\\(?P<{end}>[^]\[\\\w\s])(?:(?!(?P={end})|\n)(?:{_SED_REGEX_PART}))*+(?P={end})"
+    return rf"(?:\d+(?:~\d+)?|\$|[+~]\d+|(?:/(?:(?![/\n])(?:{_SED_REGEX_PART}))*+/|{own})[IM]*)"
+
+
+_READING_SED_PROGRAM = re.compile(
+    rf"(?:[ \t\n;]*(?:{_make_address_pattern('first')}[ \t]*"
+    rf"(?:,[ \t]*{_make_address_pattern('last')})?)?[ \t]*!?[ \t]*"
+    r"(?:[{}DdFGgHhNnPpxz=]|[qQlL][ \t]*\d*|[btT][ \t]*[\w-]*|:[ \t]*[\w-]+|\#[^\n]*"
+    r"|[aicrR][^\n]*"
+    rf"|s(?P<end>[^]\[\\\w\s])(?:(?!(?P=end))(?:{_SED_REGEX_PART}))*+(?P=end)"
+    r"(?:\\.|(?!(?P=end))[^\\])*+(?P=end)[gpIiMm\d]*"
+    r"|y(?P<stop>[^\\\w\s])(?:\\.|(?!(?P=stop))[^\\])*+(?P=stop)"
+    r"(?:\\.|(?!(?P=stop))[^\\])*+(?P=stop))?)*+[ \t\n;]*",
+    re.DOTALL,
+)
+
+
+def may_sed_program_write(program: str) -> bool:
+    """Return whether a program of `sed` may do more than print: one of its commands is unknown."""
+    return _READING_SED_PROGRAM.fullmatch(program) is None
 
 
 @dataclass(frozen=True, slots=True)
