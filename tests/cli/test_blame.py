@@ -677,3 +677,66 @@ def test_help_has_an_example(vacr):
     out = vacr("blame", "--help").out
     assert "vacr blame --commit HEAD --records records/ --format json" in out
     assert "Native sessions are recorded and attributed on the fly." in " ".join(out.split())
+
+
+@pytest.fixture
+def shallow(repo_with_agent_work, tmp_path):
+    """Return a clone of depth 1 whose only commit has the agent's work."""
+    commit(repo_with_agent_work, "Add total")
+    source = f"file://{repo_with_agent_work}"
+    git(tmp_path, "clone", "-q", "--depth=1", source, "shallow")
+    return tmp_path / "shallow"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["app.py"], "13 lines of its oldest commit may be older, so no call with a time is"),
+        (["--commit", "HEAD"], "is missing, so its lines may be older, and no call with a time is"),
+    ],
+)
+def test_shallow_clone_is_named_with_the_next_step(vacr, shallow, repo, arguments, message):
+    words = ["blame", *arguments, "--records", str(shallow.parent / "records")]
+    done = vacr(*words, cwd=shallow)
+    [line] = [line for line in done.err.splitlines() if line.startswith("The clone is shallow: ")]
+    assert message in line
+    assert line.endswith("Fetch the whole history with: git fetch --unshallow")
+    git(shallow, "fetch", "-q", "--unshallow")
+    again = vacr(*words, cwd=shallow)
+    assert (again.returncode, "shallow" in again.err) == (0, False)
+    assert "shallow" not in vacr(*words, cwd=repo).err
+
+
+def test_shallow_clone_is_not_named_where_its_oldest_commit_does_not_matter(vacr, shallow):
+    (shallow / "new.py").write_text("x = 1\n")
+    commit(shallow)
+    for arguments in (["new.py"], ["--commit", "HEAD"]):
+        words = ["blame", *arguments, "--records", str(shallow.parent / "records")]
+        assert "shallow" not in vacr(*words, cwd=shallow).err
+
+
+def test_line_behind_a_git_filter_is_not_given_to_a_later_call(vacr, repo, tmp_path):
+    """A person's lines look new where a filter converts them; an agent wrote the same ones."""
+    (repo / ".gitattributes").write_text("*.py filter=case\n")
+    git(repo, "config", "filter.case.clean", "tr a-z A-Z")
+    git(repo, "config", "filter.case.smudge", "tr A-Z a-z")
+    (repo / "sum.py").write_text(ADDED)
+    commit(repo, "A person adds total")
+    agent = Agent(repo).asked("Sum up").write("scratch.py", ADDED)
+    agent.save(tmp_path / "records")
+    (repo / "scratch.py").unlink()
+    report = run_blame(vacr, repo, "sum.py", code=1)
+    assert sum_up_contributors(report) == {"unknown": len(report["lines"])}
+    words = ["sum.py", "--records", str(tmp_path / "records")]
+    done = vacr("blame", *words, cwd=repo)
+    assert "The git filter case converts this file: 5 lines of the work tree may be" in done.err
+    assert "To blame the stored text: vacr blame HEAD -- sum.py" in done.err
+    assert "filter" not in vacr("blame", "HEAD", "--", *words, cwd=repo).err
+
+
+def test_pointer_of_git_lfs_is_not_text(vacr, repo_with_agent_work):
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n"
+    (repo_with_agent_work / "data.csv").write_text(pointer)
+    commit(repo_with_agent_work)
+    report = run_blame(vacr, repo_with_agent_work, "--commit", "HEAD")
+    assert (report["no-text"], sum_up_contributors(report)) == (["data.csv"], {"ai": 7})

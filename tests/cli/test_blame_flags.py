@@ -263,7 +263,9 @@ def test_filters_of_the_repository_do_not_run(vacr, repo):
             git(repo, "config", f"filter.{name}.{kind}", f"touch {repo}/ran-{kind}; cat")
         git(repo, "config", f"filter.{name}.required", "true")
     run_vacr(vacr, repo, "-p", "app.py")
-    run_vacr(vacr, repo, "app.py")
+    done = vacr("blame", "--records", repo.parent / "records", "app.py", cwd=repo)
+    [notice] = done.err.splitlines()
+    assert (done.returncode, notice[:43]) == (0, "The git filter spy converts this file: 1 li")
     assert not list(repo.glob("ran-*"))
 
 

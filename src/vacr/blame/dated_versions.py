@@ -34,6 +34,11 @@ from vacr.errors import UnreadableInput
 # Like git, a file with a NUL among these first bytes counts as binary.
 _BINARY_PROBE_SIZE = 8000
 
+_LFS_POINTER_START = "version https://git-lfs.github.com/spec/v1"
+
+OLDER_THAN_ANY_CALL = CommitTimes(authored=0, committed=0)
+"""The times of lines whose commit is unknown."""
+
 VersionKey = tuple[str, str]
 """A commit, and the path of the file in it."""
 
@@ -203,7 +208,7 @@ def read_line_times(repository: Repository, commits: Collection[str]) -> dict[st
     """
     times = repository.read_commit_times(commits)
     cut = repository.list_shallow_commits() & times.keys()
-    return {**times, **dict.fromkeys(cut, CommitTimes(authored=0, committed=0))}
+    return {**times, **dict.fromkeys(cut, OLDER_THAN_ANY_CALL)}
 
 
 def list_files_with_removals(files: Iterable[FileAdditions]) -> list[FileAdditions]:
@@ -274,6 +279,11 @@ def make_version(
 def is_binary(data: bytes) -> bool:
     """Return whether a file is not text, by the same rule as git."""
     return b"\0" in data[:_BINARY_PROBE_SIZE]
+
+
+def is_lfs_pointer(version: FileVersion) -> bool:
+    """Return whether git stores only a pointer: Git LFS has the text, and made these lines."""
+    return version.lines[:1] == [_LFS_POINTER_START + "\n"]
 
 
 def decode_lines(data: bytes) -> list[str]:

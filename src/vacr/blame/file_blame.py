@@ -42,12 +42,14 @@ from vacr.blame.additions import (
 from vacr.blame.blocks import FileVersion, MovedLine
 from vacr.blame.claim_index import IndexedRecords
 from vacr.blame.dated_versions import (
+    OLDER_THAN_ANY_CALL,
     VersionKey,
     date_by_origins,
     date_lines_of_other_files,
     date_moved_lines,
     decode_lines,
     is_binary,
+    is_lfs_pointer,
     list_files_with_removals,
     make_version,
     read_change,
@@ -110,7 +112,7 @@ class AddedLines:
     """The commits of the range, the oldest first."""
     files: list[tuple[str, list[BlamedLine]]]
     no_text: list[str]
-    """Paths without lines: files with NUL bytes, links and submodules."""
+    """Paths without lines: files with NUL bytes, links, submodules and pointers of Git LFS."""
 
 
 def blame_commit(repository: Repository, revision: str, records: BlameRecords) -> AddedLines:
@@ -174,7 +176,7 @@ class AddedFiles:
     additions: CommitAdditions
     versions: list[FileVersion]
     no_text: list[str]
-    """Paths without lines: files with NUL bytes, links and submodules."""
+    """Paths without lines: files with NUL bytes, links, submodules and pointers of Git LFS."""
 
 
 def read_added_files(repository: Repository, additions: CommitAdditions) -> AddedFiles:
@@ -191,7 +193,7 @@ def read_added_files(repository: Repository, additions: CommitAdditions) -> Adde
         if not file.lines:
             continue
         version = read_version(repository, file, times)
-        if version is None:
+        if version is None or is_lfs_pointer(version):
             no_text.append(file.path)
             continue
         if additions.since is not None:
@@ -291,6 +293,8 @@ def blame_file(
     else:
         origins = _list_new_lines(path, "0" * len(commit), data or b"")
     versions = _read_blamed_versions(repository, path, origins, selection, data)
+    if data is not None and any(not origin.is_committed for origin in origins.lines):
+        _date_filtered_lines(repository, path, versions)
     claims = gather_placed_claims(repository, records, list(versions.values()), commit, tree)
     blames = _join_versions(repository, versions, claims.joiner)
     lines = origins.lines
@@ -459,6 +463,20 @@ def _read_blamed_versions(
     for key, numbers in uncommitted.items():
         versions[key] = make_version(path, data or b"", frozenset(numbers), names)
     return versions
+
+
+def _date_filtered_lines(
+    repository: Repository, path: str, versions: Mapping[VersionKey, FileVersion]
+) -> None:
+    """Make lines that git does not know older than any call if a filter converts the file.
+
+    No filter runs here, so git takes every line that the filter converts for a new one. It may
+    have been committed long ago.
+    """
+    if repository.find_filter(path):
+        for (commit, _), version in versions.items():
+            if not commit.strip("0"):
+                version.times = OLDER_THAN_ANY_CALL
 
 
 def _join_versions(

@@ -95,6 +95,7 @@ class Repository:
         """
         self.path = Path(path).expanduser()
         self._objects: _ObjectReader | None = None
+        self._shallow: frozenset[str] | None = None
         self.run_git("rev-parse", "--git-dir")
 
     def run_git(
@@ -216,6 +217,15 @@ class Repository:
         """Return whether the index has a file with this path; a bare repository has no index."""
         return bool(self.run_git("ls-files", "-z", "--", name))
 
+    def find_filter(self, name: str) -> str:
+        """Return the name of the filter that converts a file of the work tree; empty without one.
+
+        Such a filter runs a program, as that of Git LFS. Ends of lines do not count.
+        """
+        value = self.run_git("check-attr", "-z", "filter", "--", name).split(b"\0")[2]
+        is_set = value not in (b"unspecified", b"unset", b"set", b"")
+        return decode_git_name(value) if is_set else ""
+
     def read_blob(self, name: str) -> bytes:
         """Return the bytes of a blob by its name; one process of git reads all blobs.
 
@@ -304,6 +314,12 @@ class Repository:
 
     def list_shallow_commits(self) -> frozenset[str]:
         """Return the commits of a shallow clone whose parents are missing."""
+        if self._shallow is None:
+            self._shallow = self._read_shallow_commits()
+        return self._shallow
+
+    def _read_shallow_commits(self) -> frozenset[str]:
+        """Read the list that git keeps of these commits; without one, return none."""
         name = decode_git_name(
             self.run_git("rev-parse", "--git-path", "shallow").removesuffix(b"\n")
         )

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -56,6 +57,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _EXIT_NOTHING_KNOWN = 1
 _SHORT_COMMIT_LENGTH = 12
 _MAX_POSITIONALS = 2
+_FETCH_HISTORY = "Fetch the whole history with: git fetch --unshallow"
 _OPTIONAL_SCORE = re.compile(r"(-[A-Za-z]*?)([MC])([0-9]*)")
 
 
@@ -277,6 +279,7 @@ def command(
         container = Repository(repository or ".")
         with open_blame_records(records, container, no_index, voice, may_be_empty=notes) as found:
             added = blame_commit(container, commit, found)
+        _report_shallow_commit(container, added, voice)
         if notes:
             added = _add_notes_to_commit(container, added, voice)
         return _show_commit_blame(added, len(found), voice)
@@ -290,6 +293,7 @@ def command(
         records, container, no_index, voice, may_be_empty=may_be_empty
     ) as found:
         lines = blame_file(place, revision, found, selection)
+    _report_undated_lines(place, lines, voice)
     if notes:
         lines = _add_notes(container, lines, voice)
     if form is not None:
@@ -299,6 +303,37 @@ def command(
     if flags.get("ranges"):
         kind = "line" if len(lines) == 1 else "lines"
     return _show_file_blame(place, lines, style, voice, _Compared(records, len(found), kind))
+
+
+def _report_shallow_commit(repository: Repository, added: AddedLines, voice: Voice) -> None:
+    """Print that the parent of a commit is missing, and that its lines may therefore be older."""
+    cut = repository.list_shallow_commits().intersection(added.commits)
+    if cut:
+        names = ", ".join(sorted(commit[:_SHORT_COMMIT_LENGTH] for commit in cut))
+        voice.notice(
+            f"The clone is shallow: the parent of {names} is missing, so its lines may be older, "
+            f"and no call with a time is proven for them. {_FETCH_HISTORY}"
+        )
+
+
+def _report_undated_lines(place: RepositoryFile, lines: list[BlamedLine], voice: Voice) -> None:
+    """Print how many lines may be older than git says: of a shallow clone, or behind a filter."""
+    repository = place.repository
+    cut = repository.list_shallow_commits()
+    older = sum(line.commit in cut for line in lines)
+    if older:
+        voice.notice(
+            f"The clone is shallow: {format_count(older, 'line')} of its oldest commit may be "
+            f"older, so no call with a time is proven for them. {_FETCH_HISTORY}"
+        )
+    new = sum(not line.commit.strip("0") for line in lines)
+    name = repository.find_filter(place.path) if new else ""
+    if name:
+        voice.notice(
+            f"The git filter {name} converts this file: {format_count(new, 'line')} of the work "
+            "tree may be committed in another form, so no call with a time is proven for them. "
+            f"To blame the stored text: vacr blame HEAD -- {shlex.quote(place.path)}"
+        )
 
 
 @dataclass(frozen=True)
