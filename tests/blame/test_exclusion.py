@@ -109,9 +109,14 @@ def check_out_pull_request(agent):
     agent.call("Bash", {"command": "gh pr checkout 5"}, "")
 
 
+def commit_with_a_silent_hook(agent):
+    agent.call("Bash", {"command": "git commit -qm Change"}, "")
+
+
 @pytest.mark.parametrize(
     "act",
     [
+        commit_with_a_silent_hook,
         substitute_output,
         check_out_pull_request,
         run_sub_agent,

@@ -76,6 +76,7 @@ _HARMLESS_SETTING = re.compile(
 )
 _PAGER_OPTION = re.compile(r"-[^\W_ABCefmO]*O")
 
+_SKIP_HOOKS_OPTIONS = frozenset(["-n", "--no-verify", "--dry-run"])
 # What hooks of a commit print after they rewrote files.
 _HOOK_CHANGE = re.compile(r"files were modified by this hook|Applying modifications from tasks")
 
@@ -151,6 +152,8 @@ def derive_git_events(
     if verb in _STAGING_VERBS:
         if verb == "commit" and _HOOK_CHANGE.search(printed):
             yield PossibleChange(".", formatter=True, folder=True)
+        if verb == "commit" and _SKIP_HOOKS_OPTIONS.isdisjoint(map(str, words)):
+            yield PossibleChange("")  # A hook may change any file without a word.
         yield GitStateChange(".")
         return
     rest = [word or "" for word in words[1:]]
