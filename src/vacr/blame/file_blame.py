@@ -74,6 +74,7 @@ from vacr.blame.git_blame import (
 )
 from vacr.blame.join import BlameByLine, ClaimJoiner, LineBlame
 from vacr.blame.locality import PlacedSession, SessionPlacer
+from vacr.blame.restored_lines import date_restored_lines
 from vacr.edits import strip_line_end
 from vacr.errors import UnreadableInput
 
@@ -233,6 +234,14 @@ def blame_added_files(repository: Repository, read: AddedFiles, claims: PlacedCl
     additions = read.additions
     commit, parents = additions.commit, additions.parents
     blames = claims.joiner.join(read.versions)
+    if additions.since is None:
+        claimed = {
+            (commit, version.path): version
+            for version, blame in zip(read.versions, blames, strict=True)
+            if blame
+        }
+        if date_restored_lines(repository, claimed):
+            blames = claims.joiner.join(read.versions)
     while date_by_origins(repository, read.versions, blames):
         blames = claims.joiner.join(read.versions)
     if additions.since is None and len(parents) == 1:
@@ -498,6 +507,7 @@ def _join_versions(
             if key not in compared and version.times is not None and blames[key]
         }
         found = bool(claimed) and date_lines_of_other_files(repository, claimed)
+        found = (bool(claimed) and date_restored_lines(repository, claimed)) or found
         compared |= claimed.keys()
         if not date_by_origins(repository, versions.values(), joined) and not found:
             return blames

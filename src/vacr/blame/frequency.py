@@ -86,6 +86,11 @@ class LineFrequency:
             return int(paths != path)
         return len(paths) - (path in paths)
 
+    def is_in_another(self, line: str, *paths: str) -> bool:
+        """Return whether a file other than these has a line."""
+        found = self._paths.get(line.strip(), set())
+        return not ({found} if isinstance(found, str) else found) <= {*paths}
+
 
 class LineRarity:
     """How rare lines are, by the files of a repository and the files that sessions wrote.
@@ -121,13 +126,19 @@ class LineRarity:
         return is_long and weighed >= _MIN_WEIGHED_LETTERS
 
     def is_distinctive_elsewhere(
-        self, lines: Sequence[str], path: str, seen: Collection[str]
+        self, lines: Sequence[str], path: str, seen: Collection[str], written_to: str
     ) -> bool:
-        """Return whether lines are enough to recognize them in another file or repository."""
+        """Return whether lines are enough to recognize them in another file or repository.
+
+        A line that a third file of the repository has may be copied from there: it does not count.
+        `written_to` is the file that the call wrote to.
+        """
+        known = {line for line in lines if self._repository.is_in_another(line, path, written_to)}
         return (
             count_lines_with_letters(lines) >= _MIN_LINES_ELSEWHERE
             and count_characters(lines) >= _MIN_CHARACTERS_ELSEWHERE
-            and self.count_rare_letters(lines, path, seen) >= _MIN_RARE_LETTERS_ELSEWHERE
+            and self.count_rare_letters(lines, path, known.union(seen))
+            >= _MIN_RARE_LETTERS_ELSEWHERE
         )
 
     def is_too_long_to_retype(self, lines: Sequence[str], path: str, seen: Collection[str]) -> bool:

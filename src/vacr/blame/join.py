@@ -220,7 +220,7 @@ class ClaimJoiner:
         blame: BlameByLine = {}
         for state, path in self.states.get(version.digest, ()):
             if not version.is_named(path) and not self._is_distinctive_elsewhere(
-                version.bare, version, frozenset()
+                version.bare, version, frozenset(), path
             ):
                 continue
             for number in state.lines.keys() & set(version.added):
@@ -329,7 +329,7 @@ class ClaimJoiner:
         placed = self.pieces[block.piece]
         seen = placed.piece.seen
         if not placed.is_tied or not version.is_named(placed.path):
-            return self._is_distinctive_elsewhere(lines, version, seen)
+            return self._is_distinctive_elsewhere(lines, version, seen, placed.path)
         rare = self.rarity.count_rare_letters(lines, version.path, seen)
         with_letters = count_lines_with_letters(lines)
         if with_letters <= 1:
@@ -342,14 +342,16 @@ class ClaimJoiner:
         return self.rarity.is_long_run(lines, version.path, seen)
 
     def _is_distinctive_elsewhere(
-        self, lines: Sequence[str], version: FileVersion, seen: Collection[str]
+        self, lines: Sequence[str], version: FileVersion, seen: Collection[str], written_to: str
     ) -> bool:
         """Return whether lines are enough to recognize them in another file or repository.
+
+        `written_to` is the file that the call wrote to.
 
         In a generated file they never are: its generator may have copied them.
         """
         return not version.is_generated and self.rarity.is_distinctive_elsewhere(
-            lines, version.path, seen
+            lines, version.path, seen, written_to
         )
 
     def _count_times_written(self, blocks: Sequence[SharedBlock]) -> int:
@@ -539,7 +541,7 @@ class ClaimJoiner:
     ) -> bool:
         """Return whether a range that is known by its hash has enough text to recognize it."""
         if not version.is_named(hashed.path):
-            return self._is_distinctive_elsewhere(lines, version, ())
+            return self._is_distinctive_elsewhere(lines, version, (), hashed.path)
         rare = self.rarity.count_rare_letters(lines, version.path, ())
         if len(lines) == 1:
             return rare > 0 and count_characters(lines) >= _MIN_CHARACTERS

@@ -6,7 +6,7 @@ a command that surely succeeded and has no unknown words; otherwise files may ha
 
     >>> from vacr.attribution.shell.git_commands import derive_git_events
     >>> from vacr.attribution.shell.parser import parse_shell_script
-    >>> script = parse_shell_script("git checkout -- a.py; git commit -qm done; git log")
+    >>> script = parse_shell_script("git checkout -- a.py; git add a.py; git log")
     >>> for command in script.commands:
     ...     print(list(derive_git_events(command, succeeded=True, printed="")))
     [Revert(path='a.py', everything=False, new=False)]
