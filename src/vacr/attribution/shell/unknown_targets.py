@@ -27,6 +27,8 @@ from vacr.attribution.shell.parser import UNKNOWN_PART, WILDCARD_PART, ShellComm
 from vacr.edits import PossibleChange
 
 _UNKNOWN_TEXT = re.compile(f"[{UNKNOWN_PART}{WILDCARD_PART}]+")
+# To look for letters in a long word may take the square of its length.
+_MAX_OPTION_LENGTH = 256
 _SLASHES = re.compile(r"/{2,}")
 _FILE_EXTENSION = re.compile(r"\.[A-Za-z]\w*$")
 
@@ -116,7 +118,7 @@ def doubt_unpacked_files(words: CommandWords) -> Iterator[PossibleChange]:
     name = words[0] if words else None
     if name is None or name not in _UNPACKER_FOLDER_OPTIONS:
         return
-    known = [word for word in words[1:] if word is not None]
+    known = [word[:_MAX_OPTION_LENGTH] for word in words[1:] if word is not None]
     unpacks, lists = _UNPACKING_WORDS.get(name), _LISTING_WORDS.get(name)
     if unpacks is not None and not any(map(unpacks.fullmatch, known)):
         is_unknown = None in words and (name != "curl" or any(map(_SAVES_BY_NAME.fullmatch, known)))
