@@ -16,6 +16,7 @@ from vacr.record.canonical_json import (
     encode_canonical_json,
     encode_decoded_json,
     is_exact_json,
+    is_same_apart_from_escapes,
 )
 from vacr.record.json_text import MAX_DEPTH
 
@@ -198,6 +199,16 @@ def test_repeated_member_is_found_in_any_text(text):
 )
 def test_only_real_escapes_are_decoded(text: bytes, expected: str) -> None:
     assert decode_unicode_escapes(text) == expected.encode()
+
+
+@given(st.lists(st.sampled_from(["é", "€", "😀", "\\", '"', "\n", "u00e9", "x" * 3000])))
+def test_texts_are_the_same_apart_from_escapes(pieces: list[str]) -> None:
+    escaped = json.dumps("".join(pieces)).encode()
+    again = json.dumps("".join(pieces), ensure_ascii=False).encode()
+    if len(pieces) < 16:
+        assert is_same_apart_from_escapes(again, escaped)
+    for other in (again + b" ", again[:-1], again.replace("é".encode(), "è".encode())):
+        assert other == again or not is_same_apart_from_escapes(other, escaped)
 
 
 @given(st.text())

@@ -41,13 +41,13 @@ from vacr.record import (
     JsonProblem,
     JsonScanResult,
     count_opening_brackets,
-    decode_unicode_escapes,
     encode_canonical_json,
     encode_native_json,
     encode_shallow_json,
     has_every_member,
     is_deeper_than,
     is_exact_json,
+    is_same_apart_from_escapes,
     parse_spelled_float,
     scan_json,
 )
@@ -219,7 +219,7 @@ def _decode_exact_document(text: bytes) -> list[Any]:
         value = decode_native_json(text)
         if _USUAL_INDENT.match(text):
             again = encode_shallow_json(value, indented=True)
-            if again == text or again == decode_unicode_escapes(text):
+            if again is not None and is_same_apart_from_escapes(again, text):
                 return [value]
         return [value] if is_exact_json(value, text, MAX_NATIVE_DEPTH) else []
     except INEXACT_JSON_ERRORS:
@@ -336,7 +336,8 @@ def decode_exact_json(text: bytes) -> list[Any]:
 def parse_json_text(value: Any) -> Any:
     """Parse a text that is a JSON object or array; return any other value as it is."""
     if type(value) is str and value[:1] in ("{", "["):
-        return next(iter(decode_exact_json(value.encode())), value)
+        exact = decode_exact_json(value.encode())
+        return exact[0] if exact else value
     return value
 
 

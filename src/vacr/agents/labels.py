@@ -34,6 +34,7 @@ and writes the answers to the same places for all agents:
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -41,7 +42,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from vacr.errors import PluginError
 
 if TYPE_CHECKING:
-    from vacr.agents.agent import Agent, CallReports
+    from vacr.agents.agent import Agent
 
 LABELLED_VERSION = 2
 """The version of vacr's additions to a record that has labels."""
@@ -94,6 +95,8 @@ UNKNOWN_OUTCOME = _OUTCOMES_BY_STATUS[""]
 SUCCEEDED = _OUTCOMES_BY_STATUS[SUCCESS]
 FAILED = _OUTCOMES_BY_STATUS[FAILURE]
 _STILL_RUNNING = _OUTCOMES_BY_STATUS[RUNNING]
+_VALID_OUTCOMES = frozenset(map(id, _OUTCOMES_BY_STATUS.values()))
+"""The ids of outcomes that need no check."""
 
 
 @lru_cache(maxsize=64, typed=True)
@@ -190,7 +193,6 @@ class _LabelPass:
         self._copies: list[tuple[dict[str, Any], int | None]] = []
         """Each copy of a result, and the number of the last result before it with its id."""
         self._outcomes: list[Outcome] = []
-        self._last_checked = UNKNOWN_OUTCOME
         self._last_speaker = INFERRED_UNKNOWN
         self._last_calls: dict[str, dict[str, Any]] = {}
         self._open_calls: dict[str, list[_PlacedCall]] = {}
@@ -266,13 +268,13 @@ class _LabelPass:
 
     def label_results(self) -> None:
         """Label each result; a later call or notice may resolve a command that ran on."""
-        reports = self._agent.call_reports(self._entries)
+        classify_result = self._make_classifier()
         waiting: dict[str, deque[tuple[CallResult, Outcome]]] = {}
         outcomes = self._outcomes
         for result in self._results:
             entry = result.entry
             call_id = entry.get("call-id")
-            outcome = self._classify_result(result, reports)
+            outcome = classify_result(result)
             outcomes.append(outcome)
             _, _, left_running, saw_end = outcome
             if left_running:
@@ -288,7 +290,7 @@ class _LabelPass:
         for unresolved in waiting.values():
             for result, outcome in unresolved:
                 _label_outcome(result.entry, outcome)
-        self._label_copies(reports)
+        self._label_copies(classify_result)
 
     def _resolve_by_notices(self, waiting: dict[str, deque[tuple[CallResult, Outcome]]]) -> None:
         """Label and remove the results whose process ended in a notice.
@@ -309,31 +311,41 @@ class _LabelPass:
                     get_writable_marks(result.entry)["resolved-by"] = entry["id"]
                 outcome = _STILL_RUNNING
 
-    def _label_copies(self, reports: CallReports) -> None:
+    def _label_copies(self, classify_result: Callable[[CallResult], Outcome]) -> None:
         """Label the copies of results: a copy ended as the result did."""
         for entry, number in self._copies:
             call_id = entry["call-id"]
             known = self._last_results.get(call_id) if number is None else number
             if known is None:
                 copy = CallResult(entry, entry, self._last_calls.get(call_id), {})
-                _label_outcome(entry, self._classify_result(copy, reports))
+                _label_outcome(entry, classify_result(copy))
             else:
                 _label_outcome(entry, self._outcomes[known])
 
-    def _classify_result(self, result: CallResult, reports: CallReports) -> Outcome:
-        """Return the agent's outcome of a result, after adding the reports about its call.
+    def _make_classifier(self) -> Callable[[CallResult], Outcome]:
+        """Return the function that asks the agent for the outcome of a result.
 
-        Raises:
-            PluginError: the agent returned something other than an outcome.
+        It adds the reports about the call first. It raises a PluginError if the agent returned
+        something other than an outcome.
         """
-        call_id = result.entry.get("call-id")
-        if type(call_id) is str:
-            result.report = reports.about(call_id, result.entry)
-        outcome = self._agent.outcome(result)
-        if outcome is not self._last_checked:
-            _check_outcome(outcome, self._agent, "outcome")
-            self._last_checked = outcome
-        return outcome
+        agent = self._agent
+        report_about = agent.call_reports(self._entries).about
+        classify_outcome = agent.outcome
+        last_checked = UNKNOWN_OUTCOME
+
+        def classify_result(result: CallResult) -> Outcome:
+            """Return the checked outcome of a result."""
+            nonlocal last_checked
+            call_id = result.entry.get("call-id")
+            if type(call_id) is str:
+                result.report = report_about(call_id, result.entry)
+            outcome = classify_outcome(result)
+            if outcome is not last_checked and id(outcome) not in _VALID_OUTCOMES:
+                _check_outcome(outcome, agent, "outcome")
+                last_checked = outcome
+            return outcome
+
+        return classify_result
 
     def mark_unanswered_calls(self) -> None:
         """Mark the calls with an id and without a result, in `vacr.status`.

@@ -174,31 +174,42 @@ def _compile_sums(
     """
     lines = ["def compute(counters):", "    usage = {}"]
     variables: dict[str, str] = {}
-    for native in dict.fromkeys(name for _, names in sums for name in names):
-        variable = variables[native] = f"count_{len(variables)}"
-        holder, _, member = native.rpartition(".")
-        if "." in holder:
-            raise ValueError(f"{native}: only one dot, between an object and its member")
-        if holder:
-            lines.append(f"    holder = counters.get({holder!r})")
-            lines.append(
-                f"    {variable} = holder.get({member!r}) if type(holder) is dict else None"
-            )
-        else:
-            lines.append(f"    {variable} = counters.get({native!r})")
-        lines.append(
-            f"    if type({variable}) is not int or not 0 <= {variable} < {COUNTER_LIMIT}:"
-        )
-        lines.append(f"        {variable} = None")
     for canonical, (first, *others) in sums:
-        terms = [variables[first], *(f"({variables[other]} or 0)" for other in others)]
-        lines.append(f"    if {variables[first]} is not None:")
-        lines.append(f"        total = {' + '.join(terms)}")
-        lines.append(f"        if total < {COUNTER_LIMIT}: usage[{canonical!r}] = total")
+        if others:
+            for native in (first, *others):
+                if native not in variables:
+                    variables[native] = f"count_{len(variables)}"
+                    lines += _read_counter(native, f"{variables[native]} = count")
+                    lines.append(f"    else: {variables[native]} = None")
+            terms = [variables[first], *(f"({variables[other]} or 0)" for other in others)]
+            lines.append(f"    if {variables[first]} is not None:")
+            lines.append(f"        total = {' + '.join(terms)}")
+            lines.append(f"        if total < {COUNTER_LIMIT}: usage[{canonical!r}] = total")
+        else:
+            lines += _read_counter(first, f"usage[{canonical!r}] = count")
     compute: Callable[[JsonObject], JsonObject] = _define_function(
         "compute", [*lines, "    return usage"], {}
     )
     return compute
+
+
+def _read_counter(native: str, statement: str) -> list[str]:
+    """Return lines that read a native counter and, if it is usable, run a statement with `count`.
+
+    Raises:
+        ValueError: the name of the counter has more than one dot.
+    """
+    holder, _, member = native.rpartition(".")
+    if "." in holder:
+        raise ValueError(f"{native}: only one dot, between an object and its member")
+    if holder:
+        lines = [
+            f"    holder = counters.get({holder!r})",
+            f"    count = holder.get({member!r}) if type(holder) is dict else None",
+        ]
+    else:
+        lines = [f"    count = counters.get({native!r})"]
+    return [*lines, f"    if type(count) is int and 0 <= count < {COUNTER_LIMIT}: {statement}"]
 
 
 def _define_function(name: str, lines: list[str], namespace: dict[str, Any]) -> Any:
@@ -240,8 +251,13 @@ def drop_nulls(native: JsonObject) -> None:
     """Remove the members that are null, as the schema asks; their insides stay untouched."""
     # `all` is faster than a search for None, and few objects have a false value.
     if not all(native.values()) and None in native.values():
-        for name in [name for name, value in native.items() if value is None]:
-            del native[name]
+        _delete_nulls(native)
+
+
+def _delete_nulls(native: JsonObject) -> None:
+    """Remove the members that are null, from an object that has some."""
+    for name in [name for name, value in native.items() if value is None]:
+        del native[name]
 
 
 # --- Native members in entries ---
@@ -257,7 +273,9 @@ def add_remaining_members(
     """
     if not native:
         return entry
-    drop_nulls(native)
+    # The test of `drop_nulls`, without a call: this runs for every entry.
+    if not all(native.values()) and None in native.values():
+        _delete_nulls(native)
     if not CANONICAL_ENTRY_MEMBERS.isdisjoint(native):
         clashing = {
             name: native.pop(name)

@@ -18,7 +18,7 @@ Agents add members of their own, which stay in the entry under their own names.
 ('c1', 'fly', {'to': 'Oslo'})
 >>> answer = {"role": "tool", "tool_call_id": "c1", "content": "landed"}
 >>> make_chat_entry(answer, session)
-{'type': 'tool-result', 'output': 'landed', 'call-id': 'c1', 'role': 'tool'}
+{'role': 'tool', 'type': 'tool-result', 'output': 'landed', 'call-id': 'c1'}
 
 Counters are sums of native ones, as `CHAT_USAGE_SUMS` has them: input includes tokens from a
 cache, and output includes reasoning.
@@ -36,9 +36,10 @@ from vacr.agents.lift import (
     SessionBuilder,
     UsageSums,
     add_remaining_members,
+    drop_nulls,
     parse_names,
 )
-from vacr.model import JsonObject
+from vacr.model import CANONICAL_ENTRY_MEMBERS, JsonObject
 from vacr.record import build_child_entries
 
 CHAT_MEMBERS = parse_names(
@@ -51,6 +52,8 @@ CHAT_RESULT_MOVES = Lift(
 )
 CHAT_REASONING_MEMBERS = ("reasoning_content", "reasoning")
 """Members that may hold the model's reasoning as text."""
+_MESSAGE_CLASHES = CANONICAL_ENTRY_MEMBERS - {"content"}
+_RESULT_CLASHES = _MESSAGE_CLASHES - {"name"}
 _CHILD_MEMBERS = frozenset((*CHAT_REASONING_MEMBERS, "tool_calls"))
 """The members that may become children."""
 CHAT_USAGE_SUMS = UsageSums(
@@ -74,17 +77,25 @@ def make_chat_entry(
     if role in ("user", "assistant"):
         drift = session.drift
         drift.count_members(role, message, known)
-        entry: JsonObject = {"type": message.pop("role")}
-        children: list[JsonObject] = []
         content = message.get("content")
-        if content is not None:
-            entry["content"] = message.pop("content")
+        children: list[JsonObject] = []
+        if type(content) is list:
             children = build_child_entries(content, drift.types, drift.members)
         if not _CHILD_MEMBERS.isdisjoint(message):
             children += _take_children(message)
+        if _MESSAGE_CLASHES.isdisjoint(message):
+            # Nearly every message becomes its entry in place, without a copy.
+            drop_nulls(message)
+            entry = message
+            entry["type"] = message.pop("role")
+        else:
+            entry = {"type": message.pop("role")}
+            if content is not None:
+                entry["content"] = message.pop("content")
+            add_remaining_members(entry, message)
         if children:
             entry["children"] = children
-        return add_remaining_members(entry, message)
+        return entry
     if role == "tool" and message.get("content") is not None:
         session.drift.count_members(role, message, known)
         return make_chat_result(message)
@@ -95,6 +106,17 @@ def make_chat_entry(
 
 def make_chat_result(message: JsonObject) -> JsonObject:
     """Turn a message that is the result of a call into an entry; the role stays in it."""
+    if (
+        message.get("content") is not None
+        and type(message.get("name", "")) is str
+        and _RESULT_CLASHES.isdisjoint(message)
+    ):
+        drop_nulls(message)
+        message["type"] = "tool-result"
+        message["output"] = message.pop("content")
+        if type(message.get("tool_call_id")) is str:
+            message["call-id"] = message.pop("tool_call_id")
+        return message
     entry: JsonObject = {"type": "tool-result"}
     CHAT_RESULT_MOVES.apply(message, entry)
     return add_remaining_members(entry, message)
@@ -144,6 +166,9 @@ def _make_call(call: JsonObject) -> JsonObject:
         del function["arguments"]
     if not function:
         del call["function"]
+    kind = call.pop("type", None)
+    if kind is not None:
+        entry["vacr"] = {"native": {"type": kind}}
     return add_remaining_members(entry, call)
 
 

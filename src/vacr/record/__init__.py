@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from vacr.record.canonical_json import JsonProblem as JsonProblem
     from vacr.record.canonical_json import JsonScanResult as JsonScanResult
     from vacr.record.canonical_json import decode_json as decode_json
-    from vacr.record.canonical_json import decode_unicode_escapes as decode_unicode_escapes
     from vacr.record.canonical_json import encode_canonical_json as encode_canonical_json
     from vacr.record.canonical_json import encode_decoded_json as encode_decoded_json
     from vacr.record.canonical_json import has_every_member as has_every_member
     from vacr.record.canonical_json import is_exact_json as is_exact_json
+    from vacr.record.canonical_json import is_same_apart_from_escapes as is_same_apart_from_escapes
     from vacr.record.canonical_json import scan_json as scan_json
     from vacr.record.cbor import CborScanner as CborScanner
     from vacr.record.cbor import decode_cbor as decode_cbor
@@ -91,11 +91,11 @@ __getattr__, __dir__, __all__ = export_lazily(
             "JsonScanResult",
             "MAX_JSON_PROBLEMS",
             "decode_json",
-            "decode_unicode_escapes",
             "encode_canonical_json",
             "encode_decoded_json",
             "has_every_member",
             "is_exact_json",
+            "is_same_apart_from_escapes",
             "scan_json",
         ),
         "cbor": (

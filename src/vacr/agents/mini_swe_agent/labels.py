@@ -46,7 +46,8 @@ RETURN_CODE = re.compile(
     r"(?:<exception>.*?</exception>\n)?<returncode>(-?\d{1,10})</returncode>\n?", re.DOTALL
 )
 _OUTPUT = re.compile(r"<output>\n?(.*?)</output>\s*\Z", re.DOTALL)
-_TIMEOUT = re.compile(r"The last command <command>.*</command> timed out", re.DOTALL)
+_TIMEOUT_START = "The last command "
+_TIMEOUT = re.compile(rf"{_TIMEOUT_START}<command>.*</command> timed out", re.DOTALL)
 _NOT_EXECUTED = "action was not executed"
 SUBMIT_MARK = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 _TASK_PLACE = "{{task}}"
@@ -56,8 +57,11 @@ USER_INTERRUPTIONS = frozenset(("UserInterruption", "UserRejection"))
 
 def classify_outcome(result: CallResult) -> Outcome:
     """Return how a command ended, or the unknown outcome."""
-    extra = dict_or_empty(result.entry.get("extra"))
-    output = result.entry.get("output")
+    entry = result.entry
+    extra = entry.get("extra")
+    if type(extra) is not dict:
+        extra = {}
+    output = entry.get("output")
     text = output if type(output) is str else ""
     exception = extra.get("exception_info")
     if exception == _NOT_EXECUTED:
@@ -66,7 +70,7 @@ def classify_outcome(result: CallResult) -> Outcome:
         return Outcome(SUCCESS if command and SUBMIT_MARK in command else INTERRUPTED)
     if exception and type(exception) is str:
         return Outcome(TIMED_OUT) if "timed out" in exception else FAILED
-    if _TIMEOUT.match(text):
+    if text.startswith(_TIMEOUT_START) and _TIMEOUT.match(text):
         return Outcome(TIMED_OUT)
     code = find_return_code(extra, text)
     if code is None:

@@ -32,7 +32,7 @@ from vacr.agents.lift import Reading, SessionBuilder, is_one_of, parse_names
 from vacr.agents.openai_chat import (
     CHAT_EVENT_ROLES,
     CHAT_MEMBERS,
-    build_chat_usage,
+    CHAT_USAGE_SUMS,
     make_chat_entry,
     make_chat_event,
     make_chat_result,
@@ -67,6 +67,8 @@ MINI_TRAJECTORY_FORMAT = "mini-swe-agent-"
 
 _FENCE = re.compile(r"```(?:mswea_bash_command|bash)")
 _COMMAND = re.compile(rf"{_FENCE.pattern}\s*\n([^\n]*+(?:\n(?!```)[^\n]*+)*+)\n```")
+_PAIRED_BY_ORDER = {"paired-by": "order"}
+"""The marks that results share, until one gets marks of its own."""
 _OBSERVATION = "<returncode>"
 _TIMEOUT_START = "The last command "
 _IDENTIFYING_MESSAGES = 3
@@ -145,13 +147,18 @@ class _Trajectory(JsonSession):
     def make_entry(self, message: JsonObject) -> JsonObject:
         """Turn a message into an entry."""
         role, content = message.get("role"), message.get("content")
-        extra = dict_or_empty(message.get("extra"))
+        extra = message.get("extra")
+        if type(extra) is not dict:
+            extra = {}
         if role == MINI_EXIT_ROLE:
             entry = make_chat_event(message)
         elif self.waiting and role == "user" and _is_observation(content, extra):
             entry = make_chat_result(message)
             entry["call-id"] = self.waiting.pop(0)
-            get_writable_marks(entry)["paired-by"] = "order"
+            if "vacr" in entry:
+                get_writable_marks(entry)["paired-by"] = "order"
+            else:
+                entry["vacr"] = _PAIRED_BY_ORDER
         elif role is None and message.get("type") == "function_call_output":
             entry = self.make_response_result(message)
         else:
@@ -161,9 +168,10 @@ class _Trajectory(JsonSession):
             elif role == "user":
                 self.waiting = []
                 self.add_rejected_answer(entry, extra)
-        stamp = seconds_to_milliseconds(extra.get("timestamp"))
-        if stamp is not None and not is_one_of(role, CHAT_EVENT_ROLES):
-            entry["timestamp"] = stamp
+        if "timestamp" in extra and not is_one_of(role, CHAT_EVENT_ROLES):
+            stamp = seconds_to_milliseconds(extra["timestamp"])
+            if stamp is not None:
+                entry["timestamp"] = stamp
         return entry
 
     def make_response_result(self, message: JsonObject) -> JsonObject:
@@ -180,15 +188,16 @@ class _Trajectory(JsonSession):
         """Add the model and the usage of a response, and the calls that its text makes."""
         response = dict_or_empty(extra.get("response"))
         self.add_usage(entry, extra, response)
-        created = seconds_to_milliseconds(response.get("created"))
-        if created is not None:
-            entry["timestamp"] = created
-        children = entry.get("children", [])
+        if "created" in response:
+            created = seconds_to_milliseconds(response["created"])
+            if created is not None:
+                entry["timestamp"] = created
+        children = entry.get("children")
         if children and any(child["type"] == "tool-call" for child in children):
             return
         calls = [self.make_call(command) for command in _list_commands(extra, content)]
         if calls:
-            entry["children"] = [*children, *calls]
+            entry["children"] = children + calls if children else calls
         self.waiting = [call["call-id"] for call in calls]
 
     def add_rejected_answer(self, entry: JsonObject, extra: JsonObject) -> None:
@@ -202,8 +211,12 @@ class _Trajectory(JsonSession):
     def add_usage(self, entry: JsonObject, extra: JsonObject, response: JsonObject) -> None:
         """Add the model and the usage of a response to the entry that counts them."""
         stated = response.get("usage")
-        usage = build_chat_usage(stated)
-        cost = extra["cost"] if "cost" in extra else dict_or_empty(stated).get("cost")
+        usage = {}
+        cost = extra.get("cost")
+        if type(stated) is dict:
+            usage = CHAT_USAGE_SUMS.compute(stated)
+            if "cost" not in extra:
+                cost = stated.get("cost")
         if type(cost) in (int, float):
             usage["cost"] = cost
         model = response.get("model")
@@ -233,8 +246,7 @@ def _is_observation(content: Any, extra: JsonObject) -> bool:
 
 def _list_commands(extra: JsonObject, content: Any) -> list[str]:
     """Return the commands of an answer: as the host read them, or the only one in a fence."""
-    actions = extra.get("actions")
-    if type(actions) is list:
+    if "actions" in extra and type(actions := extra["actions"]) is list:
         return [
             action["command"]
             for action in actions
@@ -242,6 +254,8 @@ def _list_commands(extra: JsonObject, content: Any) -> list[str]:
         ]
     if type(content) is not str:
         return []
-    fences = list(_FENCE.finditer(content))
-    command = _COMMAND.match(content, fences[0].start()) if len(fences) == 1 else None
+    fence = _FENCE.search(content)
+    if fence is None or _FENCE.search(content, fence.end()):
+        return []
+    command = _COMMAND.match(content, fence.start())
     return [] if command is None else [command[1]]

@@ -36,16 +36,20 @@ SHELL_TOOLS = frozenset(("terminal", "execute_bash", "run"))
 
 def get_report(native: dict[str, Any]) -> dict[str, Any]:
     """Return the report of an observation without its text; empty without a report."""
-    observation = native.get("observation")
-    return dict_or_empty(observation) or dict_or_empty(native.get("extras"))
+    for name in ("observation", "extras"):
+        report = native.get(name)
+        if report and type(report) is dict:
+            return report
+    return {}
 
 
 def find_exit_code(native: dict[str, Any], report: dict[str, Any]) -> int | None:
     """Return the exit code that an observation or its report states, or None; -1 is none."""
-    for holder in (report, dict_or_empty(report.get("metadata")), native):
-        code = holder.get("exit_code")
-        if type(code) is int and code != -1:
-            return code
+    for holder in (report, report.get("metadata"), native):
+        if type(holder) is dict and "exit_code" in holder:
+            code = holder["exit_code"]
+            if type(code) is int and code != -1:
+                return code
     return None
 
 
@@ -83,7 +87,9 @@ _STILL_WAITING = (
 
 def _classify_waiting(report: dict[str, Any]) -> Outcome | None:
     """Return the outcome of a command that OpenHands stopped waiting for; None for another."""
-    suffix = str(dict_or_empty(report.get("metadata")).get("suffix"))
+    suffix = dict_or_empty(report.get("metadata")).get("suffix")
+    if type(suffix) is not str:
+        return None
     return next((outcome for start, outcome in _STILL_WAITING if start in suffix), None)
 
 

@@ -204,7 +204,11 @@ class EventReader:
     def make_entry(self, event: JsonObject) -> JsonObject:
         """Turn an event of either generation into an entry."""
         kind = event.get("kind")
-        if kind == "MessageEvent" and type(event.get("llm_message")) is dict:
+        if type(kind) is not str and type(event.get("action")) is str:
+            entry = self.make_early_action(event)
+        elif type(kind) is not str and type(event.get("observation")) is str:
+            entry = self.make_early_observation(event)
+        elif kind == "MessageEvent" and type(event.get("llm_message")) is dict:
             entry = self.make_message(event)
         elif kind == "ActionEvent" and type(event.get("tool_name")) is str:
             entry = self.make_action(event)
@@ -212,17 +216,14 @@ class EventReader:
             event.get(OPENHANDS_RESULT_KINDS[kind]) is not None
         ):
             entry = self.make_result(event, OPENHANDS_RESULT_KINDS[kind])
-        elif type(kind) is not str and type(event.get("action")) is str:
-            entry = self.make_early_action(event)
-        elif type(kind) is not str and type(event.get("observation")) is str:
-            entry = self.make_early_observation(event)
         else:
             return self.make_event(event)
         if type(event.get("id")) is str:
             entry["id"] = event.pop("id")
         if type(event.get("parent_id")) is str:
             entry["parent-id"] = event.pop("parent_id")
-        if is_timestamp(event.get("timestamp")) and type(event["timestamp"]) is str:
+        stamp = event.get("timestamp")
+        if type(stamp) is str and is_timestamp(stamp):
             entry["timestamp"] = event.pop("timestamp")
         return add_remaining_members(entry, event)
 
@@ -243,13 +244,16 @@ class EventReader:
         The statistics are totals so far, for each use of a model. The event gets their sum, and a
         child for each use with the tokens that were not counted yet.
         """
+        uses = dict_or_empty(stats).get("usage_to_metrics")
+        if not uses or type(uses) is not dict:
+            return
         totals: JsonObject = {}
         children: list[JsonObject] = []
-        for use, value in dict_or_empty(dict_or_empty(stats).get("usage_to_metrics")).items():
+        for use, value in uses.items():
             metric = dict_or_empty(value)
             model = metric.get("model_name")
-            tokens = dict_or_empty(metric.get("accumulated_token_usage"))
-            usage = OPENHANDS_USAGE_SUMS.compute(tokens)
+            tokens = metric.get("accumulated_token_usage")
+            usage = OPENHANDS_USAGE_SUMS.compute(tokens) if type(tokens) is dict else {}
             for counter, count in usage.items():
                 totals[counter] = totals.get(counter, 0) + count
             if type(model) is str and any(usage.values()):
@@ -268,19 +272,19 @@ class EventReader:
 
     def count_growth(self, use: str, usage: JsonObject, cost: Any) -> JsonObject:
         """Return the growth of the counters of a use since its last statistics, if any grew."""
-        counted = self.counted.setdefault(use, {})
-        totals = dict(usage)
         if type(cost) in (int, float) and 0 < cost < math.inf:
-            totals["cost"] = cost
-        growth = {
-            name: round(count - counted.get(name, 0), _COST_DIGITS)
-            if name == "cost"
-            else max(0, count - counted.get(name, 0))
-            for name, count in totals.items()
-        }
-        if growth.get("cost", 0) < 0:
-            del growth["cost"]
-        counted.update(totals)
+            usage = {**usage, "cost": cost}
+        counted = self.counted.setdefault(use, {})
+        growth = {}
+        for counter, total in usage.items():
+            grown = total - counted.get(counter, 0)
+            if counter == "cost":
+                grown = round(grown, _COST_DIGITS)
+                if grown >= 0:
+                    growth[counter] = grown
+            else:
+                growth[counter] = max(0, grown)
+        counted.update(usage)
         return growth if any(growth.values()) else {}
 
     def make_state_event(self, state: JsonObject) -> JsonObject:
@@ -373,7 +377,7 @@ class EventReader:
         if holder is event:
             names = [name for name in event if name not in OPENHANDS_ACTION_MEMBERS]
             call["input"] = {name: event.pop(name) for name in names}
-            get_writable_marks(call)["from"] = "event"
+            call["vacr"] = {"from": "event"}
         else:
             call["input"] = event.pop("args")
         entry["children"] = [call]
