@@ -1,6 +1,7 @@
 """Grok's chat histories: both forms, the summary, labels, and nothing lost."""
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +16,7 @@ from tests.record.value_strategies import TEXT
 from vacr import validate
 from vacr.agents.agent import Source, SourcePart
 from vacr.agents.registry import load_agents
+from vacr.cli import run_command_line
 from vacr.discovery.opening import read_sessions
 from vacr.discovery.sessions import list_sessions
 
@@ -359,3 +361,79 @@ def test_prompt_of_a_sub_agent_is_its_parents(tmp_path, kind, speaker):
     marks = record["session"]["entries"][0]["vacr"]
     assert (marks["speaker"], marks["speaker-basis"]) == speaker
     assert "parent" not in record["vacr"]
+
+
+def write_sub_agent(root, notes, kind="subagent"):
+    """Write the session `child` and, for each parent, what it notes about a sub-agent."""
+    child = root / "child"
+    child.mkdir(parents=True)
+    (child / HISTORY).write_bytes(jsonl({"type": "user", "content": "Go.", "prompt_index": 0}))
+    summary = {"info": {"id": "child", "cwd": "/w"}, "session_kind": kind}
+    (child / "summary.json").write_text(json.dumps(summary))
+    for parent, note in notes.items():
+        folder = root / parent / "subagents" / "child"
+        folder.mkdir(parents=True)
+        (folder / "meta.json").write_text(json.dumps(note))
+    return child / HISTORY
+
+
+NOTE = {"child_session_id": "child", "parent_session_id": "p-1", "status": "completed"}
+
+
+@pytest.mark.parametrize("is_relative", [False, True])
+def test_sub_agent_is_linked_to_the_parent_that_names_it(tmp_path, monkeypatch, is_relative):
+    history = write_sub_agent(tmp_path / "work", {"p-1": NOTE, "p-2": {"other": 1}})
+    if is_relative:
+        monkeypatch.chdir(history.parent)
+        history = Path(HISTORY)
+    record = open_session(history)
+    assert record["vacr"]["parent"] == {"session-id": "p-1"}
+    names = [part["name"] for part in record["vacr"]["source"]["parts"]]
+    assert "p-1/subagents/child/meta.json" in names
+    kept = [entry["data"] for entry in record["session"]["entries"] if "data" in entry]
+    [text] = [data["text"] for data in kept if data.get("name") == "p-1/subagents/child/meta.json"]
+    assert json.loads(text) == NOTE
+    assert validate(record).findings == []
+
+
+def test_restored_sub_agent_gives_the_same_record(tmp_path, monkeypatch):
+    child = "019f7000-0000-7000-8000-00000000000c"
+    history = write_sub_agent(tmp_path / "work", {"p-1": NOTE})
+    for folder in (history.parent, tmp_path / "work" / "p-1" / "subagents" / "child"):
+        folder.rename(folder.with_name(child))
+    monkeypatch.chdir(tmp_path)
+    first, again = "first.acr.json", "again.acr.json"
+    place = str(tmp_path / "work" / child / HISTORY)
+    assert run_command_line(["record", place, "--seal-source", "-o", first, "-q"]) == 0
+    assert run_command_line(["restore", first, "-o", "back", "-q"]) == 0
+    place = str(Path("back", child, HISTORY))
+    assert run_command_line(["record", place, "--seal-source", "-o", again, "-q"]) == 0
+    assert Path(first).read_bytes() == Path(again).read_bytes()
+    assert json.loads(Path(first).read_bytes())["vacr"]["parent"] == {"session-id": "p-1"}
+
+
+@pytest.mark.parametrize(
+    ("notes", "kind"),
+    [
+        ({"p-1": NOTE, "p-2": {**NOTE, "parent_session_id": "p-2"}}, "subagent"),
+        ({"p-1": {**NOTE, "child_session_id": "other"}}, "subagent"),
+        ({"p-1": {**NOTE, "parent_session_id": 5}}, "subagent"),
+        ({"p-1": ["odd"]}, "subagent"),
+        ({"p-1": NOTE}, "headless"),
+    ],
+    ids=["two parents", "another child", "no parent", "no object", "no sub-agent"],
+)
+def test_parent_stays_unknown_without_one_clear_note(tmp_path, notes, kind):
+    record = open_session(write_sub_agent(tmp_path / "work", notes, kind))
+    assert "parent" not in record["vacr"]
+
+
+def test_note_behind_a_link_out_of_the_folder_is_left_out(tmp_path):
+    history = write_sub_agent(tmp_path / "work", {"p-1": NOTE})
+    note = tmp_path / "work" / "p-1" / "subagents" / "child" / "meta.json"
+    note.rename(tmp_path / "meta.json")
+    note.symlink_to(tmp_path / "meta.json")
+    [session] = read_sessions(history)
+    assert "parent" not in session.reading.record["vacr"]
+    [error] = session.left_out
+    assert "outside" in error.message

@@ -463,6 +463,14 @@ class Agent:
     """
     described_by: str = ""
     """The attached file with the facts that a list of sessions shows, as one of these patterns."""
+    parent_note: str = ""
+    """Pattern of the file in which a parent names a session as its sub-agent; empty for none.
+
+    It starts above the session's folder, whose name is `{folder}`. vacr looks for such files if
+    `sub_agent_sign` is in the file of `described_by`.
+    """
+    sub_agent_sign: bytes = b""
+    """A text in the file of `described_by` that only the sessions of sub-agents have."""
     sub_sessions: Sequence[str] = ()
     """Patterns of the files of sub-agents; `{session}` is the id of the session."""
     map_suffix: str = ""

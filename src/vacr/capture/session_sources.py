@@ -59,8 +59,10 @@ from vacr.discovery import (
     find_folder_store,
     find_project_folder,
     is_database,
+    is_inside_session_folder,
     list_attached_files,
     list_store_roots,
+    make_attached_name,
     read_folder_session_summary,
     read_session_summary,
 )
@@ -277,13 +279,11 @@ def follow_session(
             for part in export_store_parts(place)
         )
     agent = load_agents()[place.agent]
-    folder = place.path.parent
     new_bytes = _follow_file(journal, place.path, format_path(place.path.name), stamps)
     for path in list_attached_files(place.path, agent):
-        if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
-            continue
-        name = format_path(path.relative_to(folder).as_posix())
-        new_bytes += _follow_file(journal, path, name, stamps)
+        if is_inside_session_folder(path, place.path):
+            name = make_attached_name(path, place.path)
+            new_bytes += _follow_file(journal, path, name, stamps)
     return new_bytes
 
 

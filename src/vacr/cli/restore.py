@@ -10,6 +10,7 @@ native/codex-cli.jsonl: 6.8 kB, digest matches
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
 from collections import Counter
@@ -84,7 +85,7 @@ def command(
     folder = Path(output)
     try:
         parts = [
-            (folder / (name if name.is_relative_to(main_folder) else main_folder / name), data)
+            (folder / _place_part(name, main_folder, agent), data)
             for name, data in unseal_source(sealed, manifest)
         ]
     except (InvalidRecord, UnreadableInput) as error:
@@ -141,6 +142,16 @@ def _find_main_folder(names: Iterable[str], agent: Agent) -> PurePosixPath:
         if match and match[0] == name:
             return PurePosixPath(name).parent
     return PurePosixPath()
+
+
+def _place_part(name: PurePosixPath, main_folder: PurePosixPath, agent: Agent) -> PurePosixPath:
+    """Return where a file goes: into the session's folder, unless its name begins in another one.
+
+    So does the name of a parent's note about a sub-agent.
+    """
+    note = agent.parent_note.format(folder=glob.escape(main_folder.name))
+    is_whole = name.is_relative_to(main_folder) or (note and name.match(note))
+    return name if is_whole else main_folder / name
 
 
 def _read_source_manifest(path: str) -> tuple[list[dict[str, Any]], Agent]:

@@ -9,7 +9,9 @@ if TYPE_CHECKING:
     from vacr.discovery.opening import MapFile as MapFile
     from vacr.discovery.opening import OpenedSession as OpenedSession
     from vacr.discovery.opening import is_in_agent_store as is_in_agent_store
+    from vacr.discovery.opening import is_inside_session_folder as is_inside_session_folder
     from vacr.discovery.opening import list_attached_files as list_attached_files
+    from vacr.discovery.opening import make_attached_name as make_attached_name
     from vacr.discovery.opening import read_sessions as read_sessions
     from vacr.discovery.places import NAME_JOINT as NAME_JOINT
     from vacr.discovery.places import NameJoints as NameJoints
@@ -40,7 +42,9 @@ __getattr__, __dir__, __all__ = export_lazily(
             "MapFile",
             "OpenedSession",
             "is_in_agent_store",
+            "is_inside_session_folder",
             "list_attached_files",
+            "make_attached_name",
             "read_sessions",
         ),
         "places": (

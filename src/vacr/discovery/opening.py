@@ -15,6 +15,7 @@ do sub-agents. An agent states where by patterns (`attached`, `sub_sessions`).
 
 from __future__ import annotations
 
+import glob
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -47,7 +48,15 @@ from vacr.discovery.session_stores import (
 )
 from vacr.discovery.sessions import list_store_roots, make_part_name
 from vacr.errors import NotASession, PluginError, UnreadableInput, UsageError
-from vacr.files import STDIN, format_path, is_file, is_folder, join_path, read_bytes
+from vacr.files import (
+    STDIN,
+    format_path,
+    is_file,
+    is_folder,
+    join_path,
+    make_absolute,
+    read_bytes,
+)
 
 
 @dataclass(frozen=True)
@@ -405,16 +414,53 @@ def read_attached_parts(
         except UnreadableInput as error:
             left_out.append(error)
             continue
-        yield SourcePart(format_path(file.relative_to(path.parent).as_posix()), data)
+        yield SourcePart(make_attached_name(file, path), data)
         files.append(file)
 
 
 def list_attached_files(path: Path, agent: Agent) -> Iterator[Path]:
     """Yield the existing files that belong to the transcript at `path`, such as large outputs.
 
-    The patterns in `agent.attached` find them.
+    The patterns in `agent.attached` find them, and `agent.parent_note` the note of a parent.
     """
-    yield from _list_pattern_files(agent.attached, path)
+    for file in _list_pattern_files(agent.attached, path):
+        yield file
+        if agent.parent_note and file.name == agent.described_by and _is_sub_agent(file, agent):
+            folder = Path(make_absolute(path.parent))
+            pattern = agent.parent_note.format(folder=glob.escape(folder.name))
+            yield from sorted(folder.parent.glob(pattern))
+
+
+def _is_sub_agent(description: Path, agent: Agent) -> bool:
+    """Return whether the file that describes a session has the sign of a sub-agent."""
+    try:
+        return agent.sub_agent_sign in read_bytes(description)
+    except UnreadableInput:
+        return False
+
+
+def make_attached_name(file: Path, path: Path) -> str:
+    """Return the name of a file that belongs to the transcript at `path`: its path from the folder.
+
+    The note of a parent is in another session's folder; its path is from the folder above both.
+    """
+    absolute = Path(make_absolute(file))
+    return format_path(absolute.relative_to(_get_common_folder(absolute, path)).as_posix())
+
+
+def is_inside_session_folder(file: Path, path: Path) -> bool:
+    """Return whether a file really is in the folder of the transcript at `path`.
+
+    Return False if it is a link out of the folder. The note of a parent is in the folder above.
+    """
+    folder = _get_common_folder(Path(make_absolute(file)), path)
+    return Path(os.path.realpath(file)).is_relative_to(os.path.realpath(folder))
+
+
+def _get_common_folder(file: Path, path: Path) -> Path:
+    """Return the absolute folder of a transcript or, if the file is not in it, the folder above."""
+    folder = Path(make_absolute(path.parent))
+    return folder if file.is_relative_to(folder) else folder.parent
 
 
 def find_sub_agent_files(path: Path, agent: Agent, sessions: set[Any]) -> Iterator[Path]:
@@ -437,7 +483,7 @@ def read_companion_file(file: Path, path: Path) -> bytes:
     Raises:
         UnreadableInput: the file cannot be read, or links out of the transcript's folder.
     """
-    if not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(path.parent)):
+    if not is_inside_session_folder(file, path):
         raise UnreadableInput("a link to a file outside the session's folder", where=str(file))
     return read_bytes(file)
 

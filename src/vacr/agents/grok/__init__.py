@@ -51,6 +51,8 @@ class Grok(Agent):
         "subagents/*/meta.json",
     )
     described_by = "summary.json"
+    parent_note = "*/subagents/{folder}/meta.json"
+    sub_agent_sign = b'"subagent"'
     part_name = re.compile(r"[0-9a-f-]{36}/chat_history\.jsonl$")
     tools: ClassVar[Mapping[str, ToolEffect]] = {
         "read_file": ToolEffect.READ,

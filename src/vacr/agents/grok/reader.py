@@ -2,8 +2,9 @@
 
 Lines have a type (`user`, `assistant`, `reasoning`, `tool_result`, …); in older histories they are
 messages of OpenAI chat. Lines have no times. `summary.json` next to the history has the folder, the
-commit, the parent and the time of the session, and `usage.json` its tokens, which count at the last
-answer, marked `vacr.usage-of: "session"`.
+commit and the time of the session, and `usage.json` its tokens, which count at the last answer,
+marked `vacr.usage-of: "session"`. The parent of a sub-agent is in the summary or, since version 1,
+in a file `subagents/ID/meta.json` of the parent.
 
 >>> from vacr.agents.agent import Source, SourcePart
 >>> from vacr.agents.grok.reader import read
@@ -17,10 +18,11 @@ answer, marked `vacr.usage-of: "session"`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
-from vacr.agents.agent import Source
+from vacr.agents.agent import Source, SourcePart
 from vacr.agents.documents import parse_json_documents, parse_json_text
 from vacr.agents.grok import AGENT
 from vacr.agents.labels import get_writable_marks
@@ -45,6 +47,8 @@ formats = AGENT.formats
 STORES = AGENT.stores
 SUMMARY_FILE = "summary.json"
 USAGE_FILE = "usage.json"
+_PARENT_NOTE_NAME = re.compile(r"[^/]+/subagents/[^/]+/meta\.json")
+"""The name of a file of another session, relative to the folder above both."""
 SUB_AGENT_KIND = "subagent"
 AUTONOMOUS_KINDS = frozenset((SUB_AGENT_KIND, "headless"))
 """The `session_kind` of sessions that no person types in."""
@@ -100,7 +104,7 @@ def _learn_summary(source: Source, session: SessionBuilder) -> None:
     texts = {name: value for name, value in (*summary.items(), *info.items()) if type(value) is str}
     session.session_id = texts.get("id") or None
     session.working_dir = texts.get("cwd") or None
-    session.parent = texts.get("parent_session_id") or None
+    session.parent = texts.get("parent_session_id") or _find_parent(source, session.session_id)
     if texts.get("session_kind") in AUTONOMOUS_KINDS:
         session.mode = "autonomous"
     if texts.get("session_kind") == SUB_AGENT_KIND:
@@ -118,12 +122,33 @@ def _learn_summary(source: Source, session: SessionBuilder) -> None:
             session.vcs[canonical] = texts[native]
 
 
+def _find_parent(source: Source, session_id: str | None) -> str | None:
+    """Return the session that names this one as its sub-agent, or None without exactly one."""
+    notes = [
+        _parse_part(part) for part in source.parts[1:] if _PARENT_NOTE_NAME.fullmatch(part.name)
+    ]
+    parents = {
+        note["parent_session_id"]
+        for note in notes
+        if session_id is not None
+        and note.get("child_session_id", note.get("subagent_id")) == session_id
+        and type(note.get("parent_session_id")) is str
+    }
+    return parents.pop() or None if len(parents) == 1 else None
+
+
 def _read_part(source: Source, file_name: str) -> JsonObject:
     """Return the object in a file next to the history; empty if there is none."""
     for part in source.parts[1:]:
         if part.name == file_name:
-            for _, batch in parse_json_documents(part.data):
-                return dict_or_empty(batch[0])
+            return _parse_part(part)
+    return {}
+
+
+def _parse_part(part: SourcePart) -> JsonObject:
+    """Return the object in a file; empty if there is none."""
+    for _, batch in parse_json_documents(part.data):
+        return dict_or_empty(batch[0])
     return {}
 
 
