@@ -443,7 +443,10 @@ CHAT_REQUEST = objects(
     | JSON,
 )
 STORED_CHAT = objects(
-    {"requests": st.lists(CHAT_REQUEST, max_size=3), "responderUsername": TEXT},
+    {
+        "requests": st.lists(CHAT_REQUEST | st.just(["odd"]), max_size=3),
+        "responderUsername": TEXT,
+    },
     extra=st.dictionaries(
         st.sampled_from(sorted(SESSION_MEMBERS | {"vacr", "model"})) | TEXT, JSON, max_size=2
     ),

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.agents import rebuild
+from tests.agents.natives import EXTRA
 from tests.conftest import FIXTURES, limit_examples, records_of
 from tests.record.value_strategies import OPAQUE_JSON as JSON
 from tests.record.value_strategies import TEXT
@@ -200,7 +201,7 @@ UPDATES = st.builds(
             "kind": st.sampled_from(["edit", "execute", "other", 4, None]),
             "status": st.sampled_from(["pending", "completed", "failed", 5, None]),
             "rawInput": st.sampled_from([{}, {"command": "ls"}, {"path": "/a"}, "text", None]),
-            "rawOutput": JSON,
+            "rawOutput": JSON | st.just(""),
             "title": TEXT,
         },
     ),
@@ -233,7 +234,8 @@ MESSAGES = st.fixed_dictionaries(
 )
 LINES = st.lists(
     st.builds(
-        lambda side, value, stamp: {
+        lambda side, value, stamp, extra: {
+            **extra,
             "acp": "message",
             "at": stamp,
             "from": side,
@@ -243,6 +245,7 @@ LINES = st.lists(
         st.sampled_from(["client", "agent"]),
         MESSAGES | st.lists(JSON, max_size=1),
         st.sampled_from([AT, "yesterday", 7]),
+        EXTRA,
     ),
     min_size=1,
     max_size=12,

@@ -219,6 +219,14 @@ LINE = st.builds(
 )
 
 
+@pytest.mark.parametrize("arguments", ['{"a": 1}', {"a": 1}, [5], "no"])
+def test_calls_of_old_lines_come_back(arguments):
+    call = {"id": "c1", "function": {"name": "read_file", "arguments": arguments}}
+    line = {"role": "assistant", "content": "", "model_id": "m", "tool_calls": [call]}
+    record = record_of(jsonl(line), "grok")
+    rebuild.assert_same([record], [line])
+
+
 def test_any_lines_come_back():
     @settings(max_examples=limit_examples(200))
     @given(st.lists(LINE, min_size=1, max_size=4))

@@ -326,6 +326,9 @@ def test_speaker_of_a_session_without_a_terminal_is_unknown():
     assert (label, prompt) == (("unknown", "inferred", None), "Fix it.")
     for rules in (RUN_RULES[:2], [{**rule, "action": "ask"} for rule in RUN_RULES], {}, [5]):
         assert say(text("Fix it."), permission=rules)[0][0] == "human"
+    odd_rules = [{"permission": [["edit"]], "pattern": "*", "action": "deny"}]
+    assert say(text("Fix it."), permission=odd_rules)[0][0] == "human"
+    assert say(text("Fix it."), permission=RUN_RULES + odd_rules)[0] == label
     child = {"permission": RUN_RULES, "parentID": "ses_0"}
     assert say(text("Fix it."), **child)[0][0] == "parent-agent"
 

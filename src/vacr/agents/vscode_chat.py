@@ -213,6 +213,7 @@ class _ChatReader:
         session = self.session
         if type(request) is not dict:
             entries = [session.make_value_event(request)]
+            get_writable_marks(entries[0])["in"] = "requests"
         else:
             session.drift.count_members("request", request, PROMPT_MEMBERS | ANSWER_MEMBERS)
             native = {name: request.pop(name) for name in PROMPT_MEMBERS.intersection(request)}

@@ -19,14 +19,16 @@ def _list_values(record):
             yield from entry["chunks"]
         elif marks.get("from") != "tool_call":  # That is a view of the call before it.
             line = entry["data"] if entry["type"] == "system-event" else _rebuild_line(entry)
-            stamps = {**marks.get("native", {}), **entry}
-            yield line | ({"at": stamps["timestamp"]} if "timestamp" in stamps else {})
+            yield line | ({"at": entry["timestamp"]} if "timestamp" in entry else {})
 
 
 def _rebuild_line(entry):
     """Return the line of a message, a call or a result."""
     own = {"type", "timestamp", "vacr", "content", "input", "output", "call-id", "name", "status"}
     line = {name: value for name, value in entry.items() if name not in own}
+    native = entry.get("vacr", {}).get("native", {})
+    # The agent's own status of a result is in its update as well.
+    line |= {name: value for name, value in native.items() if name != "status"}
     params = line["message"]["params"]
     update = params.get("update", {})
     if entry["type"] == "user":
@@ -35,7 +37,7 @@ def _rebuild_line(entry):
         if entry["input"] and "completed-by" not in entry.get("vacr", {}):
             update["rawInput"] = entry["input"]
     elif entry["type"] == "tool-result":
-        if "content" not in update or entry["output"] != update["content"]:
+        if entry["output"] != update.get("content", ""):
             update["rawOutput"] = entry["output"]
     elif entry["content"]:
         update["content"] = entry["content"][0]

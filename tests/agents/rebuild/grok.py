@@ -37,7 +37,7 @@ def line(entry: dict) -> dict:
         marks = child.pop("vacr", {})
         if "member" in marks:
             entry[marks["member"]] = child["content"]
-        elif "function" in child:
+        elif child["type"] == "tool-call":
             calls.append(old_call(child) | marks.get("native", {}))
     if calls:
         entry["tool_calls"] = calls
@@ -46,8 +46,10 @@ def line(entry: dict) -> dict:
 
 def old_call(child: dict) -> dict:
     """Return the call of an old line."""
-    function = child.pop("function") | {"name": child.pop("name")}
-    del child["type"], child["input"]
+    function = child.pop("function", {}) | {"name": child.pop("name")}
+    function.setdefault("arguments", child.pop("input"))
+    child.pop("input", None)
+    del child["type"]
     if "call-id" in child:
         child["id"] = child.pop("call-id")
     return child | {"function": function}

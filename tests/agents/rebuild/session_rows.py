@@ -102,9 +102,11 @@ def native(value):
     if not isinstance(value, dict) or value.keys() != {"row", "table"}:
         return value
     row = value["row"]
+    if not isinstance(row, dict):
+        return value
     if value["table"] == "sessions":
         return line("sessions", dropped(row))
-    if value["table"] != "messages" or not isinstance(row, dict):
+    if value["table"] != "messages":
         return value
     parts = row.get("parts")
     if isinstance(parts, str):

@@ -103,6 +103,8 @@ def native(value):
     if not isinstance(value, dict) or value.get("table") != "threads" or "row" not in value:
         return value
     row = value["row"]
+    if not isinstance(row, dict):
+        return value
     try:
         thread = json.loads(row["data"]) if isinstance(row.get("data"), str) else None
     except ValueError:

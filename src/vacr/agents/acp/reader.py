@@ -38,6 +38,7 @@ from vacr.agents.lift import (
     Reading,
     SessionBuilder,
     UsageSums,
+    add_remaining_members,
     is_one_of,
     parse_names,
 )
@@ -455,10 +456,12 @@ class _Talk:
             self._complete_input(call, update.get("rawInput"))
             if call["name"] == "other" and type(update.get("kind")) is str:
                 call["name"] = update["kind"]
-        if is_one_of(update.get("status"), _FINAL_STATUSES):
+        if is_one_of(update.get("status"), _FINAL_STATUSES) and "status" not in line:
             entry = _make_entry("tool-result", line)
             _copy_result(update, entry)
-            update.pop("rawOutput", None)
+            # An empty output stays, because a call without any output has an empty one, too.
+            if update.get("rawOutput") != "":
+                update.pop("rawOutput", None)
             self._add(entry)
         else:
             self._add_event(line, "tool_call_update")
@@ -487,12 +490,9 @@ class _Talk:
 def _make_entry(entry_type: str, line: JsonObject) -> JsonObject:
     """Return an entry with the members of a line; its time becomes the timestamp."""
     entry: JsonObject = {"type": entry_type}
-    for member, value in line.items():
-        if member == "at":
-            entry["timestamp"] = value
-        elif value is not None:
-            entry[member] = value
-    return entry
+    if is_timestamp(line.get("at")):
+        entry["timestamp"] = line.pop("at")
+    return add_remaining_members(entry, line)
 
 
 def _make_event(line: JsonObject, kind: str) -> JsonObject:

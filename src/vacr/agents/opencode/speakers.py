@@ -145,12 +145,12 @@ def _get_session_speaker(record: dict[str, Any]) -> tuple[str, str]:
 def is_headless(session: dict[str, Any]) -> bool:
     """Return whether `opencode run` made a session, by the tools that are forbidden in it."""
     rules = session.get("permission")
-    denied = {
+    denied = [
         rule.get("permission")
         for rule in (rules if isinstance(rules, list) else ())
         if isinstance(rule, dict) and rule.get("action") == "deny" and rule.get("pattern") == "*"
-    }
-    return denied >= RUN_DENIALS
+    ]
+    return all(permission in denied for permission in RUN_DENIALS)
 
 
 # --- the texts of a message ---
