@@ -12,7 +12,7 @@ from hypothesis import is_hypothesis_test, settings
 
 from vacr.agents.agent import Source, SourcePart
 from vacr.agents.registry import recognise_agent
-from vacr.record.encoding import encode_with_id
+from vacr.record.encoding import compute_record_id, encode_with_id
 
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "tests" / "fixtures"
@@ -145,7 +145,9 @@ def read_one(data: bytes, name: str = "session.jsonl", agent: str | None = None)
 
 def stranger(reading) -> dict:
     """Return the record of a reading, parsed from its canonical bytes as others would do."""
-    return json.loads(b"".join(encode_with_id(reading.record)))
+    record = json.loads(b"".join(encode_with_id(reading.record)))
+    assert compute_record_id(record) == record["id"], "the bytes are not canonical"
+    return record
 
 
 def records_of(data: bytes, agent: str | None = None, name: str = "session.jsonl") -> list[dict]:

@@ -712,7 +712,7 @@ GPTME_FILE = st.builds(
             metadata=objects(
                 model=TEXT | JSON,
                 usage=objects(input_tokens=some(1, -1, None), output_tokens=some(2, "x")) | JSON,
-                cost=some(0.5, -1, None, "x"),
+                cost=some(0.5, -1, None, "x", False, True),
             )
             | JSON,
             vacr=JSON,
@@ -819,8 +819,9 @@ ZED_EXPORT = st.builds(
                 folder_paths=some("/w", "/w\n/v", None, 7),
                 data_type=some("zstd", "json", None),
             ),
-            ZED_THREAD.map(json.dumps) | TEXT | JSON,
+            ZED_THREAD.map(json.dumps) | some("{}", '{"model": null}') | TEXT | JSON,
         )
+        | st.builds(lambda row: {"table": "threads", "row": row}, some({}, {"id": "t1"}, 5, "row"))
         | JSON,
         max_size=2,
     ),
@@ -852,6 +853,9 @@ AIDER_CHAT = st.lists(
         "> Model: m-9 with whole edit format  ",
         "> Model: m-9 with udiff edit format  ",
         "> Tokens: 2.5k sent, 81 received.  ",
+        "> Tokens: 2.5k sent, 81 received. Cost: $0.00 message, $1.00 session.  ",
+        "> Tokens: 1.2.3k sent, . received. Cost: $1.0.0 message, $1.00 session.  ",
+        "> Tokens: " + "9" * 400 + " sent, 81 received. Cost: $" + "9" * 400 + " message.  ",
         "> Applied edit to a.py  ",
         "> Commit 4122143 fix: it",
         "> # 1 SEARCH/REPLACE block failed to match!",

@@ -49,6 +49,25 @@ def list_results(record):
 # --- runs ---
 
 
+@pytest.mark.parametrize(
+    ("counts", "usage"),
+    [
+        ("1k sent, 2 received. Cost: $0.00 message", {"input": 1000, "output": 2, "cost": 0}),
+        ("1k sent, 2 received. Cost: $1.00 message", {"input": 1000, "output": 2, "cost": 1}),
+        ("1.5M sent, 2 received. Cost: $0.00004 message", {"input": 1_500_000, "cost": 0.00004}),
+        ("1.2.3k sent, 2 received.", None),
+        (f"{'9' * 400} sent, 2 received.", None),
+    ],
+    ids=["no cost", "whole cost", "tiny cost", "two points", "too many digits"],
+)
+def test_counts_of_any_size_are_read_or_left_alone(counts, usage):
+    record = run("Done.", f"> Tokens: {counts}  \n")
+    assert validate(record).findings == []
+    [answer] = [e for e in record["session"]["entries"] if e["type"] == "assistant"]
+    found = answer.get("token-usage")
+    assert found == usage if usage is None else usage.items() <= found.items()
+
+
 def test_each_run_is_a_session():
     first, second = records_of(CHAT.read_bytes())
     assert first["session"]["started"] == "2026-05-02 08:15:00"

@@ -126,6 +126,14 @@ def test_calls_of_version_2_are_paired_by_id():
     assert record["session"]["agent-meta"]["cli-version"] == "2.4.6"
 
 
+@pytest.mark.parametrize(("cost", "kept"), [("1e-05", 1e-05), ("0.50", 0.5), ("false", None)])
+def test_cost_of_any_spelling_counts(cost, kept):
+    answer = {"role": "assistant", "content": "Done.", "extra": {"cost": "COST"}}
+    data = json.dumps(build_run(answer)).replace('"COST"', cost).encode()
+    answer = list_entries(record_of(data, "mini-swe-agent"), "assistant")[0]
+    assert answer.get("token-usage", {}).get("cost") == kept
+
+
 def test_session_keeps_its_id_while_the_trajectory_grows():
     value = json.loads((MINI / "mini-text.traj.json").read_text())
     shorter = value | {"messages": value["messages"][:5]}

@@ -167,6 +167,19 @@ def sum_usage(record):
     return totals
 
 
+def test_costs_that_grew_by_a_whole_or_a_tiny_amount_are_canonical():
+    costs = [0.1, 0.1, 0.10001, 1.10001, 2e-5]
+    events = [
+        {"id": f"{number}a", "kind": "ConversationStateUpdateEvent", "key": "stats"}
+        | {"source": "environment", "value": build_stats(10 * number, cost)}
+        for number, cost in enumerate(costs)
+    ]
+    record = record_of(jsonl(*events), "openhands")
+    assert validate(record).findings == []
+    children = [entry["children"][0] for entry in record["session"]["entries"][1:4]]
+    assert [child["token-usage"]["cost"] for child in children] == [0, 0.00001, 1]
+
+
 def test_growing_totals_count_each_token_once_and_the_state_counts_last(tmp_path):
     folder = tmp_path / "conv"
     (folder / "events").mkdir(parents=True)

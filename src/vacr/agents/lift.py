@@ -234,6 +234,11 @@ def is_count(value: Any) -> TypeGuard[int]:
     return type(value) is int and 0 <= value < COUNTER_LIMIT
 
 
+def is_number(value: Any) -> TypeGuard[float]:
+    """Return whether a native value is a number, which may keep its spelling; a boolean is none."""
+    return isinstance(value, int | float) and type(value) is not bool
+
+
 def describe_json_kind(value: Any) -> str:
     """Return the kind of a JSON value, such as `(object)`; drift counts it instead of a name."""
     names = {

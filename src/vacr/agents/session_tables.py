@@ -47,7 +47,7 @@ from vacr.agents.documents import (
     list_columns,
     quote_sql_name,
 )
-from vacr.agents.lift import SessionBuilder
+from vacr.agents.lift import SessionBuilder, is_number
 from vacr.model import JsonObject
 
 DAMAGED_TABLE = "damaged-table"
@@ -67,7 +67,7 @@ def seconds_to_milliseconds(value: Any) -> int | None:
 
     Return None for a value that is not a positive number.
     """
-    if type(value) not in (int, float) or not 0 < value < 2**53:
+    if not is_number(value) or not 0 < value < 2**53:
         return None
     return int(value * 1000) if value < _LARGEST_SECONDS else int(value)
 

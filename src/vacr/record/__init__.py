@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from vacr.record.encoding import get_vacr_metadata as get_vacr_metadata
     from vacr.record.encoding import is_made_by_vacr as is_made_by_vacr
     from vacr.record.json_text import MAX_DEPTH as MAX_DEPTH
+    from vacr.record.json_text import canonicalize_number as canonicalize_number
     from vacr.record.json_text import count_opening_brackets as count_opening_brackets
     from vacr.record.json_text import encode_native_json as encode_native_json
     from vacr.record.json_text import encode_shallow_json as encode_shallow_json
@@ -130,6 +131,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "is_made_by_vacr",
         ),
         "json_text": (
+            "canonicalize_number",
             "MAX_DEPTH",
             "count_opening_brackets",
             "encode_native_json",

@@ -28,7 +28,8 @@ def _rebuild_line(entry):
     line = {name: value for name, value in entry.items() if name not in own}
     native = entry.get("vacr", {}).get("native", {})
     # The agent's own status of a result is in its update as well.
-    line |= {name: value for name, value in native.items() if name != "status"}
+    copied = {"status"} if entry["type"] == "tool-result" else set()
+    line |= {name: value for name, value in native.items() if name not in copied}
     params = line["message"]["params"]
     update = params.get("update", {})
     if entry["type"] == "user":

@@ -30,7 +30,7 @@ def rows(record: dict) -> list:
         if marks.get("row"):
             kept = entry["event-type"] == "vacr-export"
             line = session_rows.line(entry["event-type"], entry["data"])
-            if number in places[:1]:
+            if number in places[:1] and thread:
                 line["row"] = line["row"] | {"data": json.dumps(thread)}
             found.append(entry["data"] if kept else line)
         elif entry.get("event-type") == "undecodable" and marks.get("encoding") == "base64":
@@ -112,6 +112,8 @@ def native(value):
     if not isinstance(thread, dict):
         return value
     thread = dropped(thread)
+    if not thread:
+        return value
     if isinstance(thread.get("messages"), list):
         thread["messages"] = [native_message(message) for message in thread["messages"]]
     return session_rows.line("threads", row | {"data": thread})

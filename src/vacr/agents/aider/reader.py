@@ -43,6 +43,7 @@ from vacr.agents.aider.history import (
 )
 from vacr.agents.lift import Reading, SessionBuilder, SourceNotice
 from vacr.model import JsonObject
+from vacr.record import canonicalize_number
 
 name = "aider"
 AIDER_CHAT_FORMAT, AIDER_LLM_FORMAT = "aider-markdown", "aider-llm"
@@ -62,9 +63,11 @@ AIDER_ANSWER = re.compile(r".*\(Y\)es/\(N\)o[^\n]* \[[^\]\n]*\]: (?:all|skip)", 
 
 _VERSION = re.compile(r"Aider v(\S+)\Z")
 _MODEL = re.compile(r"(?:Main m|M)odel: (\S+) with (.+) edit format")
+_NUMBER = r"[0-9]{1,12}(?:\.[0-9]{1,12})?"
+_COUNT = rf"{_NUMBER}[kM]?"
 _TOKENS = re.compile(
-    r"Tokens: ([\d.]+[kM]?) sent(?:, [\d.]+[kM]? cache write)?(?:, ([\d.]+[kM]?) cache hit)?, "
-    r"([\d.]+[kM]?) received\.(?: Cost: \$([\d.]+) message)?"
+    rf"Tokens: ({_COUNT}) sent(?:, {_COUNT} cache write)?(?:, ({_COUNT}) cache hit)?, "
+    rf"({_COUNT}) received\.(?: Cost: \$({_NUMBER}) message)?"
 )
 _APPLIED = re.compile(r"Applied edit to (.+)\Z", re.DOTALL)
 _COMMIT = re.compile(r"Commit ([0-9a-f]{7,40}) (.*)\Z", re.DOTALL)
@@ -413,7 +416,7 @@ def _add_usage(messages: list[str], answer: JsonObject) -> None:
         if tokens[2]:
             usage["cached"] = min(_parse_count(tokens[2]), usage["input"])
         if tokens[4]:
-            usage["cost"] = float(tokens[4])
+            usage["cost"] = canonicalize_number(float(tokens[4]))
         answer["token-usage"] = usage
 
 

@@ -46,6 +46,7 @@ from vacr.agents.lift import (
     SourceNotice,
     UsageSums,
     is_count,
+    is_number,
     keep_native_members,
     make_typed_event,
     parse_names,
@@ -440,7 +441,7 @@ def add_usage(entry: JsonObject, counters: Any, sums: UsageSums) -> None:
         return
     usage = sums.compute(counters)
     cost = counters.get("cost")
-    if usage and type(cost) in (int, float):
+    if usage and is_number(cost):
         usage["cost"] = cost
     if usage:
         entry["token-usage"] = usage
@@ -479,7 +480,7 @@ class _Task(JsonSession):
             metrics = entry.get("metrics")
             if type(metrics) is dict and type(metrics.get("tokens")) is dict:
                 add_usage(entry, metrics["tokens"], CLINE_TASK_USAGE_SUMS)
-                if "token-usage" in entry and type(metrics.get("cost")) in (int, float):
+                if "token-usage" in entry and is_number(metrics.get("cost")):
                     entry["token-usage"]["cost"] = metrics["cost"]
             self.note_calls(entry)
         elif entry["type"] == "user":

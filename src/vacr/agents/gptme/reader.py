@@ -35,6 +35,7 @@ from vacr.agents.lift import (
     SessionBuilder,
     UsageSums,
     add_remaining_members,
+    is_number,
     is_one_of,
     parse_names,
 )
@@ -205,7 +206,7 @@ class _Conversation:
         # Older versions have the counters among the facts.
         usage = GPTME_USAGE_SUMS.compute(dict_or_empty(facts.get("usage", facts)))
         cost = facts.get("cost")
-        if isinstance(cost, int | float) and cost is not True and cost >= 0:
+        if is_number(cost) and cost >= 0:
             usage["cost"] = cost
         if usage:
             entry["token-usage"] = usage

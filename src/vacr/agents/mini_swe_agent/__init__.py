@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from vacr.agents.agent import Agent, Source, load_function
+from vacr.agents.lift import is_number
 from vacr.agents.mini_swe_agent import reader
 from vacr.agents.tool_calls import ToolCall, ToolEffect, dict_or_empty
 
@@ -64,7 +65,7 @@ class MiniSweAgent(Agent):
         """Return the cost of the run in dollars, or None if it is not stated."""
         info = dict_or_empty(record["session"].get("info"))
         cost = dict_or_empty(info.get("model_stats")).get("instance_cost")
-        return cost if isinstance(cost, int | float) and cost is not True else None
+        return cost if is_number(cost) else None
 
 
 AGENT = MiniSweAgent()

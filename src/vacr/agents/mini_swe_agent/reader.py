@@ -28,7 +28,7 @@ from typing import Any
 from vacr.agents.agent import SessionStore, Source
 from vacr.agents.json_sessions import JsonSession, derive_session_id, read_json_sessions
 from vacr.agents.labels import get_writable_marks
-from vacr.agents.lift import Reading, SessionBuilder, is_one_of, parse_names
+from vacr.agents.lift import Reading, SessionBuilder, is_number, is_one_of, parse_names
 from vacr.agents.openai_chat import (
     CHAT_EVENT_ROLES,
     CHAT_MEMBERS,
@@ -217,7 +217,7 @@ class _Trajectory(JsonSession):
             usage = CHAT_USAGE_SUMS.compute(stated)
             if "cost" not in extra:
                 cost = stated.get("cost")
-        if type(cost) in (int, float):
+        if is_number(cost):
             usage["cost"] = cost
         model = response.get("model")
         if type(model) is str and model:

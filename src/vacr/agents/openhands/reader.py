@@ -37,13 +37,14 @@ from vacr.agents.lift import (
     SessionBuilder,
     UsageSums,
     add_remaining_members,
+    is_number,
     is_one_of,
     make_typed_event,
     parse_names,
 )
 from vacr.agents.tool_calls import dict_or_empty
 from vacr.model import JsonObject
-from vacr.record import build_child_entries, is_timestamp
+from vacr.record import build_child_entries, canonicalize_number, is_timestamp
 
 name = "openhands"
 OPENHANDS_EVENTS_FORMAT, OPENHANDS_HISTORY_FORMAT = "openhands-events", "openhands-history"
@@ -272,16 +273,15 @@ class EventReader:
 
     def count_growth(self, use: str, usage: JsonObject, cost: Any) -> JsonObject:
         """Return the growth of the counters of a use since its last statistics, if any grew."""
-        if type(cost) in (int, float) and 0 < cost < math.inf:
+        if is_number(cost) and 0 < cost < math.inf:
             usage = {**usage, "cost": cost}
         counted = self.counted.setdefault(use, {})
         growth = {}
         for counter, total in usage.items():
             grown = total - counted.get(counter, 0)
             if counter == "cost":
-                grown = round(grown, _COST_DIGITS)
                 if grown >= 0:
-                    growth[counter] = grown
+                    growth[counter] = canonicalize_number(round(grown, _COST_DIGITS))
             else:
                 growth[counter] = max(0, grown)
         counted.update(usage)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from vacr.agents.agent import Agent, ShellBehaviour, Source, load_function
+from vacr.agents.lift import is_number
 from vacr.agents.swe_agent import reader
 from vacr.agents.tool_calls import EDITOR_COMMANDS, ToolCall, ToolEffect, dict_or_empty
 
@@ -95,7 +96,7 @@ class SweAgent(Agent):
         """Return the cost of the run in dollars, or None if it is not stated."""
         info = dict_or_empty(record["session"].get("info"))
         cost = dict_or_empty(info.get("model_stats")).get("instance_cost")
-        return cost if isinstance(cost, int | float) and cost is not True else None
+        return cost if is_number(cost) else None
 
 
 AGENT = SweAgent()

@@ -116,16 +116,20 @@ def _read_thread(source: Source) -> Reading:
     rows = read_exported_rows(source, session)
     others, session.entries = session.entries, []
     events: list[JsonObject] = []
-    has_thread = False
+    is_searching = True
     for table, row in rows:
         data = row.get("data") if table == THREADS_TABLE else None
-        thread = parse_json_text(data) if type(data) is str else None
-        if type(thread) is dict and not has_thread:
-            has_thread = True
+        thread = dict_or_empty(parse_json_text(data)) if type(data) is str else {}
+        # A text without any value stays in its row, so that it differs from a row without a text.
+        if is_searching and any(value is not None for value in thread.values()):
+            is_searching = False
             del row["data"]
             session.drift.count_members("row", row, ZED_ROW_MEMBERS)
             _learn_row(row, session)
             _add_thread(thread, session)
+        elif table == THREADS_TABLE and "data" not in row:
+            # A row that never had a text must stay the first without one.
+            is_searching = False
         events.append(make_row_event(table, row))
     session.entries += events + others
     session.tidy()
