@@ -201,7 +201,7 @@ UPDATES = st.builds(
             "kind": st.sampled_from(["edit", "execute", "other", 4, None]),
             "status": st.sampled_from(["pending", "completed", "failed", 5, None]),
             "rawInput": st.sampled_from([{}, {"command": "ls"}, {"path": "/a"}, "text", None]),
-            "rawOutput": JSON | st.just(""),
+            "rawOutput": CONTENTS | JSON | st.just(""),
             "title": TEXT,
         },
     ),

@@ -459,9 +459,9 @@ class _Talk:
         if is_one_of(update.get("status"), _FINAL_STATUSES) and "status" not in line:
             entry = _make_entry("tool-result", line)
             _copy_result(update, entry)
-            # An empty output stays, because a call without any output has an empty one, too.
-            if update.get("rawOutput") != "":
-                update.pop("rawOutput", None)
+            # An output that the update would imply without it stays, so that it can be told apart.
+            if "rawOutput" in update and update["rawOutput"] != update.get("content", ""):
+                del update["rawOutput"]
             self._add(entry)
         else:
             self._add_event(line, "tool_call_update")
