@@ -320,6 +320,36 @@ def test_words_of_the_host_in_a_prompt_are_its_own(index):
     ).fetchall()
 
 
+def test_snippet_of_a_person_has_no_words_of_the_host(index):
+    prompt = "Please round the total_sum of 注文 in totals."
+    content = f"<system-reminder>Total: {'word ' * 60}</system-reminder>\n{prompt}"
+    marks = {"speaker": "human", "prompt": prompt}
+    record = make_record()
+    record["session"]["entries"] = [{"type": "user", "content": content, "vacr": marks}]
+    add(index, record)
+    found = {}
+    for word in ("total", "TOTAL", "sum", "注文", "totals", "word", "tot"):
+        for hit in search(index, word).hits:
+            pieces = list(split_snippet(hit.snippet))
+            has_words_of_host = "word word" in "".join(text for text, _ in pieces)
+            marked = [text for text, is_word in pieces if is_word]
+            found[word] = (hit.speaker, has_words_of_host, marked)
+    assert found == {
+        "total": ("human", False, ["total"]),
+        "TOTAL": ("human", False, ["total"]),
+        "sum": ("human", False, ["sum"]),
+        "注文": ("human", False, ["注文"]),
+        "totals": ("human", False, ["totals"]),
+        "word": ("host", True, ["word"] * 24),
+    }
+
+
+def test_marks_are_right_after_letters_that_grow_in_lower_case(index):
+    add(index, make_record("İİİİİİ 注文 done"))
+    (hit,) = search(index, "注文").hits
+    assert [text for text, is_word in split_snippet(hit.snippet) if is_word] == ["注文"]
+
+
 def test_a_session_cannot_forge_the_marks_of_a_snippet(index):
     add(index, make_record("plain \x02not a word\x03 match"))
     (hit,) = search(index, "match").hits

@@ -190,16 +190,50 @@ def search_entries(connection: sqlite3.Connection, query: SearchQuery) -> Search
 def _build_hit(row: Sequence[Any], plain: Sequence[str]) -> SearchHit:
     """Return a hit from the columns of the query, with a snippet for words outside the index.
 
-    In a message with words of a person and of the host, the speaker is whoever said those found.
+    In a message with words of a person and of the host, the speaker is whoever said those found;
+    the snippet of the person has no word of the host.
     """
     *columns, prompt, text = row
     columns[7] = bool(columns[7])
     if text is not None:
         columns[8] = _cut_snippet(text, plain[0])
     hit = SearchHit(*columns)
+    if not prompt:
+        return hit
     found = [piece for piece, is_word in split_snippet(hit.snippet) if is_word]
-    is_of_host = bool(prompt) and not all(piece in prompt for piece in found)
-    return replace(hit, speaker=HOST) if is_of_host else hit
+    of_person = _mark_words(prompt, found)
+    return replace(hit, snippet=of_person) if of_person else replace(hit, speaker=HOST)
+
+
+def _mark_words(text: str, words: Sequence[str]) -> str:
+    """Return the text around the first of some words, with all of them marked.
+
+    Return an empty text unless it has all words, each by itself.
+    """
+    patterns = {word: _match_word(word) for word in words}
+    places = [
+        match.span()
+        for pattern in patterns.values()
+        if (match := re.search(pattern, text, re.IGNORECASE))
+    ]
+    if not places or len(places) < len(patterns):
+        return ""
+    start = max(0, min(places)[0] - _PLAIN_SNIPPET_RADIUS)
+    end = min(places)[1] + _PLAIN_SNIPPET_RADIUS
+    marked = re.sub(
+        "|".join(sorted(patterns.values(), key=len, reverse=True)),
+        lambda match: f"{WORD_START}{match[0]}{WORD_END}",
+        text[start:end],
+        flags=re.IGNORECASE,
+    )
+    return f"{'…' if start else ''}{marked}{'…' if end < len(text) else ''}"
+
+
+def _match_word(word: str) -> str:
+    """Return the pattern of a word by itself, or inside a text of a script without spaces."""
+    if _PART_PATTERN.search(word):
+        return re.escape(word)
+    return rf"(?<![^\W_]){re.escape(word)}(?![^\W_])"
 
 
 def _split_words(query: SearchQuery) -> tuple[list[str], list[str]]:
@@ -263,10 +297,11 @@ def split_snippet(snippet: str) -> Iterator[tuple[str, bool]]:
 
 def _cut_snippet(text: str, word: str) -> str:
     """Return the text around the first occurrence of a word, which is marked."""
-    start = text.lower().find(word.lower())
-    if start < 0:
+    # Not by `lower`, which changes the length of some texts.
+    match = re.search(re.escape(word), text, re.IGNORECASE)
+    if match is None:
         return text[: 2 * _PLAIN_SNIPPET_RADIUS]
-    end = start + len(word)
+    start, end = match.span()
     before = text[max(0, start - _PLAIN_SNIPPET_RADIUS) : start]
     after = text[end : end + _PLAIN_SNIPPET_RADIUS]
     return f"{before}{WORD_START}{text[start:end]}{WORD_END}{after}"
