@@ -459,6 +459,16 @@ TITLES = [
     ),
     ({}, [{"type": "user", "content": "<command-message>init</command-message>"}], "init"),
     ({"title": "half \ud83d"}, [], "half ?"),
+    (
+        {},
+        [{"type": "user", "content": r'"<context>\nRepository: pay\n</context>\n\nFix it.\nNow."'}],
+        "Repository: pay Fix it. Now.",
+    ),
+    (
+        {},
+        [{"type": "user", "content": r"Replace \n\n by \n in C:\new\n.txt"}],
+        r"Replace \n\n by \n in C:\new\n.txt",
+    ),
     ({"title": 5, "name": None, "summary": {}}, [{"type": "user", "content": None}], ""),
     (
         {},

@@ -237,6 +237,9 @@ _SIDE_CHAIN_FLAG, _SIDE_CHAIN_NAME = "isSidechain", "agentId"
 PROMPTING_SPEAKERS = frozenset(("human", "unknown"))
 """The values of the label `vacr.speaker` whose messages are prompts."""
 _MAX_TITLE_LENGTH = 200
+_ESCAPED_PARAGRAPH = re.compile(r"[^\s\"'`\\]\\n\\n[^\s\"'`]")
+"""An empty line between two words as JSON writes it; a text about such line ends quotes them."""
+_ESCAPED_SPACE = re.compile(r"\\[nrt]")
 _MARKUP_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 
 
@@ -386,7 +389,13 @@ def flatten_to_line(text: str) -> str:
 
 
 def shorten_title(line: str) -> str:
-    """Return a line cut to 200 characters, with an ellipsis at the end if it was longer."""
+    """Return a line cut to 200 characters, with an ellipsis at the end if it was longer.
+
+    Programs that pass a prompt as JSON leave its line ends as `\\n`: they become spaces, and the
+    tags around parts of such a prompt are dropped.
+    """
+    if _ESCAPED_PARAGRAPH.search(line):
+        line = flatten_to_line(_MARKUP_TAG.sub(" ", _ESCAPED_SPACE.sub(" ", line.strip('"'))))
     return line if len(line) <= _MAX_TITLE_LENGTH else f"{line[: _MAX_TITLE_LENGTH - 1]}…"
 
 
