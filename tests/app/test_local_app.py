@@ -604,6 +604,83 @@ def test_running_conversation_goes_on_in_the_page(browser, app, home):
 
 
 @NEEDS_CHROMIUM
+def test_checks_of_an_own_session_speak_of_no_sender(browser, app):
+    page = open_app(browser, app, "ses_1b9Other")
+    page.click(".verdict:has-text('Not signed')")
+    text = page.inner_text("#checks")
+    assert text.startswith("Not signed")
+    assert "vacr seal ses_1b9Other" in text
+    assert "sender" not in text
+    assert "author" not in text
+    page.close()
+
+
+@NEEDS_CHROMIUM
+def test_search_and_filters_survive_a_reload_and_the_way_back(browser, app):
+    page = open_app(browser, app)
+    page.wait_for_selector("select[aria-label=Agent]")
+    page.select_option("select[aria-label=Agent]", "claude-code")
+    page.fill("input[type=search]", "hints")
+    page.wait_for_selector(".hit mark, .empty")
+    page.wait_for_function("location.search === '?text=hints&agent=claude-code'")
+    page.reload()
+    page.wait_for_selector("select[aria-label=Agent]")
+    assert page.input_value("input[type=search]") == "hints"
+    page.wait_for_function("document.querySelector('select[aria-label=Agent]').value")
+    page.click(".count .more:has-text('Clear filters')")
+    page.click(".hit >> nth=0")
+    page.click("a.up")
+    page.wait_for_selector(".hit mark")
+    assert page.input_value("input[type=search]") == "hints"
+    page.fill("input[type=search]", "")
+    page.wait_for_selector("a.tile")
+    assert urlsplit(page.url).query == ""
+    page.close()
+
+
+@NEEDS_CHROMIUM
+def test_search_without_a_hit_offers_to_search_without_the_filters(browser, app):
+    page = open_app(browser, app)
+    page.fill("input[type=search]", "qqqqq")
+    page.wait_for_selector(".empty:has-text('No conversation has all of these words')")
+    page.select_option("select[aria-label=When]", "1")
+    page.wait_for_selector(".empty:has-text('that these filters select')")
+    page.click(".empty .more")
+    page.wait_for_selector(".empty:has-text('No conversation has all of these words')")
+    assert page.input_value("select[aria-label=When]") == ""
+    page.close()
+
+
+@NEEDS_CHROMIUM
+def test_refused_search_keeps_the_page(browser, app):
+    page = open_app(browser, app)
+    page.fill("input[type=search]", "?!")
+    page.wait_for_selector(".empty[role=alert]:has-text('no letter or digit')")
+    page.fill("input[type=search]", "hints")
+    page.wait_for_selector(".hit mark")
+    assert page.complaints == []
+    page.close()
+
+
+@NEEDS_CHROMIUM
+def test_home_without_sessions_says_what_to_do(browser, tmp_path):
+    with LocalApp(tmp_path / "state", environment={"HOME": str(tmp_path)}) as empty:
+        server = threading.Thread(target=empty.serve_forever, daemon=True)
+        server.start()
+        page = browser.new_page()
+        page.set_default_timeout(PATIENCE)
+        page.goto(empty.make_address())
+        page.wait_for_selector(".welcome h2:has-text('No conversations yet')")
+        text = page.inner_text("main")
+        assert "vacr list -v" in text
+        assert "match" not in text
+        assert not page.is_visible("[aria-label=Filters]")
+        page.close()
+        empty.stop()
+        server.join()
+
+
+@NEEDS_CHROMIUM
 def test_old_address_explains_itself(browser, app):
     page = browser.new_page()
     page.goto(f"http://127.0.0.1:{app.port}/#token=old")

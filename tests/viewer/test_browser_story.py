@@ -13,7 +13,9 @@ from tests.viewer.browser import (
     write_page,
 )
 from vacr.record.encoding import encode
-from vacr.viewer.page import PageRecord
+from vacr.signing.keys import KeySigner, generate_key
+from vacr.signing.statement import sign
+from vacr.viewer.page import PageParty, PageRecord, PageTrust
 
 pytestmark = [pytest.mark.component, NEEDS_CHROMIUM]
 
@@ -276,6 +278,116 @@ def test_message_without_text_has_no_empty_box(browser, tmp_path):
     page.click(".row.context .fold")
     page.wait_for_selector('.row[data-anchor="h"] .fold:has-text("note")')
     assert page.locator('.row[data-anchor="h"] .body').count() == 0
+    page.close()
+
+
+def test_prompt_without_anything_to_show_is_no_prompt(browser, tmp_path):
+    blank = {"type": "user", "id": "b", "content": [], "vacr": {"speaker": "human"}}
+    page = open_page(browser, write_page(tmp_path, build_record(blank)))
+    assert page.locator(".row.user").count() == 0
+    assert "message without text" in page.inner_text(".row.context")
+    assert page.inner_text(".figures li >> nth=0") == "no prompt"
+    page.close()
+
+
+def test_prompt_that_came_as_json_has_lines(browser, tmp_path):
+    text = r'"<context>\nRepository: pay\n</context>\n\nFix it.\nNow."'
+    page = open_page(browser, write_page(tmp_path, build_record(say("user", "p", text))))
+    lines = ["<context>", "Repository: pay", "</context>", "", "Fix it.", "Now."]
+    assert page.inner_text(".story dd .words").split("\n") == lines
+    assert page.inner_text(".row.user .body").split("\n") == lines
+    page.hover(".row.user")
+    page.click(".row.user .json")
+    page.wait_for_selector(".row.user .output:has-text('Repository')")
+    assert r"pay\\n</context>\\n\\nFix" in page.inner_text(".row.user .output")
+    about_them = r"Replace \n\n by \n in C:\new\n.txt"
+    page.close()
+    page = open_page(browser, write_page(tmp_path, build_record(say("user", "p", about_them))))
+    assert page.inner_text(".row.user .body") == about_them
+    page.close()
+
+
+def test_missing_results_of_tests_and_commit_are_not_shown_as_none(browser, tmp_path):
+    entries = [
+        say("user", "p", "go"),
+        call(1, "Bash", {"command": "pytest -q"})[0],
+        call(2, "Bash", {"command": "git commit -m x"})[0],
+    ]
+    page = open_page(browser, write_page(tmp_path, build_record(*entries)))
+    figures = page.locator(".figures li").all_inner_texts()
+    assert figures[3].startswith("? last test run result not recorded (pytest")
+    assert figures[4] == "? git commit (result not recorded)"
+    page.click(".figures button:has-text('git commit')")
+    page.wait_for_selector('.row.selected[data-anchor="c2"]')
+    page.close()
+
+
+def test_times_are_those_of_the_reader_and_name_the_recorded_one(browser, address):
+    page = open_page(browser, address, timezone_id="Asia/Tokyo")
+    assert "Sat 14 Mar 2026, 18:26" in page.inner_text(".line-of-facts")
+    link = page.locator(".row.user .when >> nth=0")
+    assert link.inner_text().startswith("18:26:")
+    assert ", recorded as 2026-03-14T09:26:" in link.get_attribute("title")
+    page.close()
+
+
+def test_time_within_a_second_of_the_prompt_is_shown_on_demand(browser, tmp_path):
+    entries = [
+        say("user", "p", "go"),
+        say("assistant", "a", "At once."),
+        say("assistant", "b", "x", 2),
+    ]
+    page = open_page(browser, write_page(tmp_path, build_record(*entries)))
+    page.mouse.move(0, 0)
+    instant = page.locator('.row[data-anchor="a"] .when')
+    assert instant.evaluate("link => getComputedStyle(link).opacity") == "0"
+    later = page.locator('.row[data-anchor="b"] .when')
+    assert later.evaluate("link => getComputedStyle(link).opacity") == "1"
+    page.hover('.row[data-anchor="a"]')
+    assert instant.evaluate("link => getComputedStyle(link).opacity") == "1"
+    page.close()
+
+
+@pytest.mark.parametrize("size", [DESKTOP, {"width": 1000, "height": 700}, PHONE])
+def test_line_of_a_group_stays_within_its_row(browser, tmp_path, size):
+    entries = [say("user", "p", "go")]
+    for number in range(1, 5):
+        name = f"src/a_rather_long_name_of_a_component_{number}.module.css"
+        edit = {"file_path": name, "old_string": "a", "new_string": "b\nc"}
+        entries += call(4 * number, "Edit", edit)
+        entries += call(4 * number + 1, "Read", {"file_path": f"{name}.txt"})
+        entries += call(4 * number + 2, "Grep", {"pattern": "x" * 90})
+        entries += call(4 * number + 3, "Bash", {"command": "ls " + "y" * 90}, is_error=number > 2)
+    page = open_page(browser, write_page(tmp_path, build_record(*entries)), size)
+    assert "2 failed" in page.inner_text(".row.group .what")
+    edges = page.evaluate("""() => {
+      const row = document.querySelector(".row.group");
+      const right = (part) => part.getBoundingClientRect().right;
+      const shown = [...row.querySelectorAll(".what, .touch")].filter((part) =>
+        part.getBoundingClientRect().top < row.getBoundingClientRect().bottom);
+      return [right(row), ...shown.map(right)];
+    }""")
+    assert max(edges[1:]) <= edges[0]
+    page.close()
+
+
+def test_short_conversation_has_no_timeline(browser, tmp_path):
+    entries = [say("user", "p", "go"), say("assistant", "a", "Gone.", 2)]
+    page = open_page(browser, write_page(tmp_path, build_record(*entries)))
+    assert page.locator(".timeline").count() == 0
+    page.close()
+
+
+def test_phone_shows_the_signer_in_the_chip(browser, tmp_path):
+    record = encode(build_record(say("user", "p", "go")))
+    signer = KeySigner(generate_key("eddsa"))
+    trust = PageTrust(parties=[PageParty("The billing team", [signer.public_key])])
+    shown = PageRecord("a.acr.json", record, sign(record, signer))
+    page = open_page(browser, write_page(tmp_path, shown, trust=trust), PHONE)
+    page.wait_for_selector(".verdict.good")
+    cut = "words => words.scrollWidth - words.clientWidth"
+    assert page.locator(".verdict .words").evaluate(cut) <= 0
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.close()
 
 

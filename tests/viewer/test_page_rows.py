@@ -24,7 +24,7 @@ def viewer():
 
 def remove_page_members(rows):
     """Remove the members that only the page has."""
-    own = ("session", "anchor", "act", "tests", "commit")
+    own = ("session", "anchor", "act", "tests", "commit", "isCommitUnclear")
     return [{name: value for name, value in row.items() if name not in own} for row in rows]
 
 

@@ -136,6 +136,60 @@ def test_silence_proves_only_a_commit_that_surely_ran(script, commits):
     assert tell_story([build_record(*calls)]).commits == commits
 
 
+UNCLEAR_CALLS = [
+    # output (None: no result), status, members of the result, tests (passed, has output), commit
+    (None, "", {}, (None, False), True),
+    (None, "denied", {}, None, False),
+    ("", "interrupted", {"is-error": True}, (None, True), True),
+    ("1 failed", "interrupted", {"is-error": True}, (False, True), True),
+    ("", "", {}, (None, True), True),
+    ("On branch main\nnothing to commit, working tree clean", "", {}, (None, True), False),
+    ("", "error", {"is-error": True, "vacr": {"exit-code": 1}}, (False, True), False),
+    ("[main 4f2c1e9] x", "", {}, (None, True), False),
+]
+"""Calls of `pytest; git commit -m x` whose end may be missing from the record."""
+
+
+def build_unclear_call(output, status, members):
+    call, result = run_command("pytest; git commit -m x", output)
+    if output is None:
+        return [call | ({"vacr": {"status": status}} if status else {})]
+    return [call, result | ({"status": status} if status else {}) | members]
+
+
+@pytest.mark.parametrize(("output", "status", "members", "tests", "is_unclear"), UNCLEAR_CALLS)
+def test_missing_result_is_neither_success_nor_absence(output, status, members, tests, is_unclear):
+    story = tell_story([build_record(*build_unclear_call(output, status, members))])
+    assert (story.tests and (story.tests.passed, story.tests.has_output)) == tests
+    assert story.has_unclear_commit == is_unclear
+
+
+@pytest.mark.component
+@NEEDS_NODE
+def test_page_knows_the_same_unclear_calls():
+    viewer = Viewer()
+    for output, status, members, tests, is_unclear in UNCLEAR_CALLS:
+        record = build_record(*build_unclear_call(output, status, members))
+        replies = viewer.open_records(encode(record))
+        story, row = replies["overview"]["overview"]["story"], replies["rows"][0]
+        assert (row["tests"] and row["tests"]["passed"]) == (tests and tests[0])
+        assert (story["tests"], story["unclearCommit"]) == (
+            0 if tests else -1,
+            0 if is_unclear else -1,
+        )
+    viewer.close()
+
+
+def test_end_of_a_command_that_ran_on_decides_about_its_commit():
+    start = run_command("git commit -m x", "Process running")
+    start[1] |= {"status": "running", "vacr": {"resolved-by": "y"}}
+    end = [
+        {"type": "tool-call", "call-id": "y", "name": "BashOutput", "input": {}},
+        {"type": "tool-result", "call-id": "y", "output": "", "is-error": True},
+    ]
+    assert not tell_story([build_record(*start, *end)]).has_unclear_commit
+
+
 @pytest.mark.component
 @NEEDS_NODE
 def test_page_knows_the_same_silent_commits():

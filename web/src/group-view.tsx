@@ -5,7 +5,7 @@ import { shortenPath } from "./file-changes";
 import { LineCounts } from "./line-counts";
 import type { PageState } from "./page-state";
 import type { PageRow } from "./protocol";
-import { describeSpeaker } from "./rows";
+import { describeSpeaker, isBlank } from "./rows";
 import { formatNumber, makeVisible, pluralize, truncate } from "./text";
 import type { Item } from "./turns";
 
@@ -157,6 +157,7 @@ function ContextLine({ rows }: { rows: PageRow[] }) {
 /** Return the kind of a row in the background in words. */
 function nameContext(row: PageRow): string {
   if (row.kind === "assistant") return "answer without text";
+  if (row.kind === "user" && isBlank(row)) return "message without text";
   return row.kind === "user" ? describeSpeaker(row).toLowerCase() : row.summary;
 }
 

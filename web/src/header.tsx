@@ -4,13 +4,14 @@ import type { ComponentChildren } from "preact";
 import { spellCost } from "./costs";
 import type { PageState } from "./page-state";
 import type { Island, Session } from "./protocol";
-import { makeVisible } from "./text";
-import { formatDay, formatDuration } from "./time";
+import { makeVisible, truncate } from "./text";
+import { formatDay, formatDuration, formatTime } from "./time";
 import tables from "./tables.json";
 import { type Headline, VerdictChip } from "./verdict";
 
 const AGENT_NAMES: Record<string, string> = tables.agents;
 const REVISION_LENGTH = 7;
+const MAX_BRANCH = 30;
 /** Stands for a model that the session does not name. */
 export const UNKNOWN_MODEL = "unknown";
 
@@ -76,7 +77,7 @@ function Facts({ island, state }: { island: Island; state: PageState }) {
   ];
   const full: Record<string, string> = {
     Agent: session?.agent ?? "",
-    Project: session?.folder ?? "",
+    Project: [session?.folder, session?.branch].filter(Boolean).join(", branch "),
     Cost: totals?.cost ?? "",
     Started: session?.start ?? "",
   };
@@ -99,12 +100,12 @@ function Facts({ island, state }: { island: Island; state: PageState }) {
 function describeProject(session: Session | undefined): string {
   const name = session?.folder.split(/[\\/]/).findLast(Boolean) ?? "";
   const commit = session?.revision.slice(0, REVISION_LENGTH) ?? "";
-  const version = [session?.branch, commit].filter(Boolean).join("@");
+  const version = [truncate(session?.branch ?? "", MAX_BRANCH), commit].filter(Boolean).join("@");
   return makeVisible(name && version ? `${name} (${version})` : name || version);
 }
 
 /** Return the start as "Sat 14 Mar 2026, 09:26"; "" if it is not known. */
 function describeStart(session: Session | undefined): string {
-  if (!session?.start) return "";
-  return makeVisible(`${formatDay(session.start.slice(0, 10), "short")}, ${session.start.slice(11, 16)}`);
+  const start = formatTime(session?.start || null);
+  return start && makeVisible(`${formatDay(start.slice(0, 10), "short")}, ${start.slice(11, 16)}`);
 }

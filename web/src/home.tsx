@@ -51,19 +51,28 @@ const NO_CHOICES: Choices = { text: "", agent: "", repo: "", project: "", model:
 /** The whole app: the list, or one conversation. `startWorker` starts the worker of a conversation's page. */
 export function Home({ startWorker, first }: { startWorker: () => Worker; first: string }) {
   const [session, setSession] = useState(first || readRoute());
-  const [choices, setChoices] = useState(NO_CHOICES);
+  const [choices, setChoices] = useState(readChoices);
   useEffect(() => {
     if (first) history.replaceState(null, "", makeRoute(first));
-    const follow = () => setSession(readRoute());
+    const follow = () => {
+      const wanted = readRoute();
+      setSession(wanted);
+      if (!wanted) setChoices(readChoices());
+    };
     addEventListener("popstate", follow);
     return () => removeEventListener("popstate", follow);
   }, []);
+  // The address of the list has the choices, so that they survive a reload, a bookmark and the way back.
+  useEffect(() => {
+    const address = makeListAddress(choices);
+    if (!session && location.pathname + location.search !== address) history.replaceState(null, "", address);
+  }, [session, choices]);
   const open = useCallback((wanted: string, entry = "") => {
     history.pushState(null, "", `${makeRoute(wanted)}${entry && `#${encodeURIComponent(entry)}`}`);
     setSession(wanted);
   }, []);
   return session ? (
-    <OpenConversation key={session} session={session} startWorker={startWorker} />
+    <OpenConversation key={session} session={session} startWorker={startWorker} list={makeListAddress(choices)} />
   ) : (
     <ConversationBrowser choices={choices} setChoices={setChoices} open={open} />
   );
@@ -75,12 +84,25 @@ function readRoute(): string {
   return match ? decodeURIComponent(match[1]) : "";
 }
 
+/** Return the choices that the address of the list has. */
+function readChoices(): Choices {
+  const given = new URLSearchParams(location.pathname === "/" ? location.search : "");
+  const entries = Object.keys(NO_CHOICES).map((name) => [name, given.get(name) ?? ""]);
+  return Object.fromEntries(entries) as unknown as Choices;
+}
+
+/** Return the address of the list with some choices. */
+function makeListAddress(choices: Choices): string {
+  const chosen = Object.entries(choices).filter(([, value]) => value);
+  return chosen.length ? `/?${new URLSearchParams(chosen)}` : "/";
+}
+
 function makeRoute(session: string): string {
   return `/conversation/${encodeURIComponent(session)}`;
 }
 
 /** One conversation, in the page that `vacr view` makes as well. While it goes on, the page follows it. */
-function OpenConversation({ session, startWorker }: { session: string; startWorker: () => Worker }) {
+function OpenConversation({ session, startWorker, list }: { session: string; startWorker: () => Worker; list: string }) {
   const [data, setData] = useState<ConversationData | null>(null);
   const view = useRef<typeof App | null>(null);
   const [problem, setProblem] = useState("");
@@ -124,7 +146,7 @@ function OpenConversation({ session, startWorker }: { session: string; startWork
   document.title = data.island.title;
   return (
     <View
-      island={{ ...data.island, index: "/", isRunning }}
+      island={{ ...data.island, index: list, app: true, isRunning }}
       worker={worker.current}
       openRecords={() => worker.current!.postMessage({ do: "open", ...data })}
     />
@@ -165,6 +187,8 @@ function ConversationBrowser({ choices, setChoices, open }: BrowserProps) {
   const [facets, setFacets] = useState<ConversationOverview["facets"]>();
   const [usage, setUsage] = useState<Usage | null>(null);
   const [result, setResult] = useState<SearchResult | null>(null);
+  /** Why the server refuses to search, or "". */
+  const [refusal, setRefusal] = useState("");
   const [limit, setLimit] = useState(PAGE_SIZE);
   const [problem, setProblem] = useState("");
   const search = useRef<HTMLInputElement>(null);
@@ -206,8 +230,18 @@ function ConversationBrowser({ choices, setChoices, open }: BrowserProps) {
     const read = () => {
       ask<ConversationList>("/api/conversations", { ...chosen, limit }).then(keep(setList), report);
       if (choices.text.trim())
-        ask<SearchResult>("/api/search", { ...chosen, q: choices.text, limit }).then(keep(setResult), report);
-      else setResult(null);
+        ask<SearchResult>("/api/search", { ...chosen, q: choices.text, limit }).then(
+          keep((answer: SearchResult) => {
+            setResult(answer);
+            setRefusal("");
+          }),
+          // Words without a letter, for example: the reader goes on typing.
+          (error: Error) => isCurrent && setRefusal(error.message),
+        );
+      else {
+        setResult(null);
+        setRefusal("");
+      }
     };
     let timer: ReturnType<typeof setTimeout>;
     if (list) timer = setTimeout(read, TYPING_MILLISECONDS);
@@ -251,6 +285,9 @@ function ConversationBrowser({ choices, setChoices, open }: BrowserProps) {
   const chart = useMemo(() => hasChart && <UsageChart days={days} />, [hasChart, days]);
 
   if (problem) return <Problem text={problem} />;
+  const hasFilters = Object.entries(choices).some(([name, value]) => name !== "text" && value);
+  const clear = () => setChoices({ ...NO_CHOICES, text: choices.text });
+  const isEmpty = isReady && !hasFilters && list?.count === 0;
   const set = (changed: Partial<Choices>) => setChoices({ ...choices, ...changed });
   return (
     <div class="frame site home">
@@ -268,7 +305,8 @@ function ConversationBrowser({ choices, setChoices, open }: BrowserProps) {
         {state && <KeepNotice keeping={state.keeping} set={(keeping) => setState({ ...state, keeping })} open={open} />}
       </header>
       <main tabIndex={0} aria-label="Conversations">
-        <div class="filters" role="group" aria-label="Filters">
+        {isEmpty && <NoConversations />}
+        <div class="filters" role="group" aria-label="Filters" hidden={isEmpty}>
           <Select
             label="Agent"
             name={nameAgentProgram}
@@ -288,9 +326,17 @@ function ConversationBrowser({ choices, setChoices, open }: BrowserProps) {
           <Options label="When" options={SPANS} value={choices.days} set={(days) => set({ days })} />
           <Options label="Outcome" options={OUTCOMES} value={choices.outcome} set={(outcome) => set({ outcome })} />
         </div>
-        {list && <Totals list={list} state={state} />}
-        {!result && (chartProblem ? <ChartProblem text={chartProblem} hasFilters={facets !== undefined} /> : chart)}
-        {result ? <Hits result={result} open={open} more={more} /> : shelves}
+        {list && !isEmpty && <Totals list={list} state={state} clear={hasFilters ? clear : undefined} />}
+        {!result && !refusal && (chartProblem ? <ChartProblem text={chartProblem} hasFilters={facets !== undefined} /> : chart)}
+        {isEmpty ? null : refusal ? (
+          <p class="empty" role="alert">
+            {makeVisible(refusal)}
+          </p>
+        ) : result ? (
+          <Hits result={result} open={open} more={more} clear={hasFilters ? clear : undefined} />
+        ) : (
+          shelves
+        )}
       </main>
     </div>
   );
@@ -356,8 +402,25 @@ function Options({ label, options, value, set }: OptionsProps) {
   );
 }
 
-/** The sums over the chosen conversations, and how far the index is. */
-function Totals({ list, state }: { list: ConversationList; state: AppState | null }) {
+/** What to do if no agent has stored a conversation yet. */
+function NoConversations() {
+  return (
+    <section class="welcome">
+      <h2>No conversations yet</h2>
+      <p>
+        vacr shows the conversations that AI coding agents store on this machine, such as Claude Code, Codex, Gemini CLI, GitHub
+        Copilot and Cursor. Use one of them: its conversation appears here while it goes on.
+      </p>
+      <p>
+        To see where vacr looks: <code>vacr list -v</code>. To open a session or a record from elsewhere:{" "}
+        <code>vacr open PATH</code>
+      </p>
+    </section>
+  );
+}
+
+/** The sums over the chosen conversations, and how far the index is. `clear` removes the filters, if there are any. */
+function Totals({ list, state, clear }: { list: ConversationList; state: AppState | null; clear?: () => void }) {
   const { totals } = list;
   const facts = [
     pluralize(list.count, "conversation"),
@@ -372,6 +435,15 @@ function Totals({ list, state }: { list: ConversationList; state: AppState | nul
         <>
           {" "}
           · <span title={explainCost(cost)}>{spellCost(cost)}</span>
+        </>
+      )}
+      {clear && (
+        <>
+          {" "}
+          ·{" "}
+          <button type="button" class="more" onClick={clear}>
+            Clear filters
+          </button>
         </>
       )}
       {isReading && (
@@ -409,13 +481,7 @@ interface GroupsProps {
 /** The conversations by repository, or by folder where no repository is known; the last used group first. */
 function Groups({ list, open, more, isReady, limit }: GroupsProps) {
   if (!list.conversations.length)
-    return (
-      <p class="empty">
-        {isReady
-          ? "No conversations match. vacr looks where agents keep their sessions: vacr list -v shows the places."
-          : "Reading …"}
-      </p>
-    );
+    return <p class="empty">{isReady ? "No conversations match these filters." : "Reading the sessions of this machine …"}</p>;
   return (
     <>
       <Shelves
@@ -461,11 +527,25 @@ function Hits({
   result,
   open,
   more,
+  clear,
 }: {
   result: SearchResult;
   open: (session: string, entry?: string) => void;
   more: () => void;
+  /** Removes the filters, if there are any. */
+  clear?: () => void;
 }) {
+  if (!result.count)
+    return (
+      <p class="empty">
+        No conversation{clear && " that these filters select"} has all of these words. A search finds whole words.{" "}
+        {clear && (
+          <button type="button" class="more" onClick={clear}>
+            Search without the filters
+          </button>
+        )}
+      </p>
+    );
   const groups = new Map<number, { tile: Tile; hits: TileHit[]; total: number }>();
   for (const hit of result.hits) {
     if (!groups.has(hit.record)) groups.set(hit.record, { tile: makeHitTile(hit), hits: [], total: hit.count });

@@ -5,7 +5,7 @@ import { collectFileChanges } from "./file-changes";
 import type { AttributedFile, Overview, PageRow, Range, Session, Story, Totals } from "./protocol";
 import { isEmptyAnswer, isPrompt } from "./rows";
 import { splitThoughts } from "./text";
-import { formatTime } from "./time";
+import { spellTime } from "./time";
 import { divideTimeline } from "./timeline-buckets";
 
 /** Build the overview; names and sizes belong to the records, rows come from all records, totals were counted before. */
@@ -35,13 +35,24 @@ export function buildOverview(
 
 /** Find the rows with the request, the outcome and the checks of the outcome. Sub-agents and repeated rows do not count. */
 function tellStory(rows: PageRow[]): Story {
-  const story: Story = { asked: -1, task: -1, outcome: -1, answered: -1, unanswered: 0, laterCalls: 0, tests: -1, commits: [] };
+  const story: Story = {
+    asked: -1,
+    task: -1,
+    outcome: -1,
+    answered: -1,
+    unanswered: 0,
+    laterCalls: 0,
+    tests: -1,
+    commits: [],
+    unclearCommit: -1,
+  };
   let firstPrompt = -1;
   let lastPrompt = -1;
   rows.forEach((row, at) => {
     if (row.isRepeated) return;
     if (row.tests) story.tests = at;
     if (row.commit) story.commits.push(at);
+    if (row.isCommitUnclear) story.unclearCommit = at;
     if (row.agent) return;
     if (isPrompt(row) && hasText(row)) {
       if (firstPrompt < 0) firstPrompt = at;
@@ -90,7 +101,7 @@ export function describeSession(record: Value, name: string, size: number): Sess
     branch: text(vcs.branch),
     revision: text(vcs.revision),
     folder: text(session.environment?.["working-dir"]),
-    start: formatTime(session["session-start"]),
+    start: spellTime(session["session-start"]),
     recorder: [recorder.name, recorder.version].map(text).filter(Boolean).join(" "),
     version: text(record.version),
     id: text(record.id),

@@ -5,11 +5,13 @@ import { KEYS } from "./keyboard";
 import type { PageState } from "./page-state";
 import type { PageRow } from "./protocol";
 import { isPrompt, shownParts } from "./rows";
-import { formatNumber, makeVisible } from "./text";
+import { formatNumber, makeVisible, restoreLineEnds } from "./text";
 import type { Turns } from "./turns";
 
 const MAX_PROMPTS = 1000;
 const MAX_PROMPT_LENGTH = 120;
+/** As much of a prompt as its line in the list can come from. */
+const MAX_PROMPT_READ = 2000;
 
 /** The list of prompts; a click goes to the prompt. */
 export function Prompts({
@@ -48,7 +50,9 @@ export function Prompts({
 /** Return the beginning of the first text of a row, in one line; "" if it has no text. */
 function firstText(row: PageRow): string {
   const text = shownParts(row).find((part) => part.is === "text");
-  return text?.is === "text" ? makeVisible(text.text.trim().slice(0, MAX_PROMPT_LENGTH)).replaceAll("\n", " ") : "";
+  return text?.is === "text"
+    ? makeVisible(restoreLineEnds(text.text.slice(0, MAX_PROMPT_READ)).trim().slice(0, MAX_PROMPT_LENGTH)).replaceAll("\n", " ")
+    : "";
 }
 
 /** The dialog with the keyboard shortcuts. */

@@ -35,7 +35,7 @@ export interface Island {
   totals: Totals | null;
   /** The lines of a range of commits, counted when the page was made; null without `--lines`. */
   lines: LineStatistics | null;
-  records: { name: string; verification: StoredVerification | null }[];
+  records: ShownRecord[];
   /** The address of the archive index, or "" if the page is not part of an archive. */
   index: string;
   site?: Site;
@@ -43,6 +43,14 @@ export interface Island {
   isRunning?: boolean;
   /** Whether this is the local app, which asks its server for conversations. */
   app?: boolean;
+}
+
+/** What the page knows of a record before it is read. */
+export interface ShownRecord {
+  name: string;
+  verification: StoredVerification | null;
+  /** Whether vacr made the record from a session just now, so that it is not a file that somebody sent. */
+  isSession?: boolean;
 }
 
 /** A person or a service in the trust store; its keys in COSE form, base64. */
@@ -150,6 +158,8 @@ export interface PageRow extends Row {
   tests: TestRun | null;
   /** The commit that a shell call made, or null. */
   commit: Commit | null;
+  /** Whether it ran `git commit`, and the record does not show how that ended. */
+  isCommitUnclear: boolean;
 }
 
 export interface Totals {
@@ -244,6 +254,8 @@ export interface Story {
   tests: number;
   /** The commits, in order. */
   commits: number[];
+  /** The last call that ran `git commit` and does not show how that ended, or -1. */
+  unclearCommit: number;
 }
 
 export interface Overview {

@@ -6,11 +6,12 @@ import { Content, PlainText } from "./content-view";
 import { Changes, Diff } from "./diff-view";
 import { type Detail, type PageState, placesOf, rawKey } from "./page-state";
 import { shortenPath } from "./file-changes";
+import type { Part } from "./content-parts";
 import type { PageRow } from "./protocol";
 import { findSnippet } from "./row-filter";
 import { describeOutcome, describeSpeaker, isBlank, isPrompt, shownParts } from "./rows";
-import { formatNumber, makeVisible, splitThoughts } from "./text";
-import { formatDuration, formatSince, formatTime, toMilliseconds } from "./time";
+import { formatNumber, makeVisible, restoreLineEnds, splitThoughts } from "./text";
+import { formatDuration, formatSince, formatTime, spellTime, toMilliseconds } from "./time";
 
 const DIFF_LINES = 200;
 const OUTPUT_LINES = 40;
@@ -75,9 +76,9 @@ export function RowView(props: Props) {
           ) : (
             open && (
               <Content
-                parts={shownParts(row)}
+                parts={row.kind === "user" ? shownParts(row).map(restorePart) : shownParts(row)}
                 marked={row.kind === "assistant"}
-                lines={row.kind === "reasoning" ? OUTPUT_LINES : undefined}
+                lines={row.kind === "assistant" ? undefined : OUTPUT_LINES}
               />
             )
           )}
@@ -86,6 +87,11 @@ export function RowView(props: Props) {
       )}
     </>
   );
+}
+
+/** Return a part of a prompt with real line ends; the entry as JSON has them as recorded. */
+function restorePart(part: Part): Part {
+  return part.is === "text" ? { is: "text", text: restoreLineEnds(part.text) } : part;
 }
 
 /** The place of a searched text in a closed row; null if the row has it elsewhere, such as in its summary. */
@@ -107,6 +113,9 @@ function Head({ row, state, turn, since, toggle, raw, toggleRaw, opened, body }:
   const folds = isFoldable(row);
   const title = <Title row={row} folder={state.sessions[row.session]?.folder ?? ""} turn={turn} opened={opened} folds={folds} />;
   const time = formatTime(row.time);
+  const recorded = spellTime(row.time);
+  /** A row within a second of its prompt: its time says nothing, unless a reader looks for it. */
+  const isInstant = !turn && since !== null && since < 1000;
   return (
     <div class="head">
       {folds ? (
@@ -121,9 +130,9 @@ function Head({ row, state, turn, since, toggle, raw, toggleRaw, opened, body }:
         {"{}"}
       </button>
       <a
-        class="when"
+        class={isInstant ? "when instant" : "when"}
         href={`#${encodeURIComponent(row.anchor)}`}
-        title={time}
+        title={recorded && !recorded.startsWith(time.replace(" ", "T")) ? `${time}, recorded as ${recorded}` : time}
         aria-label={`Link to this entry, ${since === null || turn ? "" : `${formatSince(since)} in the turn, `}${time}`}
       >
         {turn || since === null ? time.slice(11) || "#" : formatSince(since)}

@@ -279,9 +279,9 @@ const SPEAKER_NAMES: Record<string, string> = {
 };
 const PLAIN_STATUSES = ["", "success", "error", "failed", "completed"];
 
-/** Return whether a person wrote a message, or somebody unknown who started the session. */
+/** Return whether a person, or somebody unknown who started the session, wrote a message with something to show. */
 export function isPrompt(row: Row): boolean {
-  return row.kind === "user" && ["", "human", "unknown"].includes(row.speaker);
+  return row.kind === "user" && ["", "human", "unknown"].includes(row.speaker) && (row.prompt !== "" || !isBlank(row));
 }
 
 /** Return whether the model's message has nothing to show: no text, no image and no error. */

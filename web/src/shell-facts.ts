@@ -45,6 +45,8 @@ const OPTIONS = /\s(?:--(?:filter|prefix)\s+\S+|-[Cw]\s+\S+|-j\d*|-[sk]|--silent
 const COMMIT = /^git\s+(?:(?:-C|-c)\s+(?:"[^"]*"|'[^']*'|\S+)\s+|--\S+\s+)*commit(?=\s|$)(?![^\n]*(?:--dry-run|--help))/;
 const QUIET = /\s(?:-\w*q\w*|--quiet)(?=\s|$)/;
 const PRINTED_COMMIT = /^\[[^\]\n]{1,200}? ([0-9a-f]{7,40})\] (.*)$/;
+/** What git prints if it makes no commit. */
+const NO_COMMIT = /nothing (?:added )?to commit|no changes added to commit|^Aborting commit/i;
 const COLOUR = /\x1b\[[\d;]*m/g;
 const FAILED_LINES: RegExp[] = [
   /\b[1-9]\d{0,6}\s+(?:tests? |specs? |examples? )?(?:failed|failing|failures?|errors?)\b/i,
@@ -56,16 +58,18 @@ const PASSED_LINES: RegExp[] = [
   /^test result: ok|\b0 failures\b|^OK\b|^ok\s+\S|^PASS\b|BUILD SUCCESS/,
 ];
 
-/** Return the test run of a shell call; null if it runs no tests. */
+/** Return the test run of a shell call; null if it runs no tests, or was denied. */
 export function findTestRun(command: string, row: Row): TestRun | null {
   const programs = listCommands(command).map(matchTest);
   const program = programs.find((name) => name !== "");
-  if (!program || !row.result) return null;
+  if (!program || row.status === "denied") return null;
+  if (!row.result) return { program, passed: null, line: "" };
   const output = listOutputLines(row.result.parts);
   const failure = matchLast(FAILED_LINES, output);
   const success = matchLast(PASSED_LINES, output);
   // A pipeline has the exit code of its last command, so the output of the tests counts first.
   if (failure) return { program, passed: false, line: failure };
+  if (row.status === "interrupted") return { program, passed: null, line: "" };
   if (row.isError || row.exitCode) return { program, passed: false, line: "" };
   if (success) return { program, passed: true, line: success };
   const isAlone = programs.length === 1 && !command.includes("|");
@@ -85,6 +89,13 @@ export function findCommit(command: string, row: Row, byNotice = false): Commit 
   if (printed) return { id: printed[1].slice(0, 10), subject: truncate(printed[2], MAX_LINE_LENGTH) };
   if (row.isError || row.exitCode !== 0 || !provesCommit(command, !byNotice)) return null;
   return { id: "", subject: "" };
+}
+
+/** Return whether a shell call without a commit by `findCommit` ran `git commit`, and nothing shows that it made none. */
+export function mayHaveCommitted(command: string, row: Row): boolean {
+  if (row.status === "denied" || !listCommands(command).some((one) => COMMIT.test(one))) return false;
+  if (!row.result || row.status === "interrupted") return true;
+  return !row.isError && !row.exitCode && !listOutputLines(row.result.parts).some((line) => NO_COMMIT.test(line));
 }
 
 /**

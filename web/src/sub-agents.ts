@@ -5,7 +5,7 @@ import type { Part } from "./content-parts";
 import { canonicalJson, resolvePointer, type Value } from "./json";
 import type { PageRow } from "./protocol";
 import { buildRows, type Row } from "./rows";
-import { findCommit, findTestRun } from "./shell-facts";
+import { findCommit, findTestRun, mayHaveCommitted } from "./shell-facts";
 import { splitThoughts } from "./text";
 import { toMilliseconds } from "./time";
 import { extractCommand } from "./tool-calls";
@@ -49,17 +49,20 @@ function toPageRow(row: Row, session: number, record: Value, commandsByEnd: Comm
   const input = call?.input;
   const act = row.tool ? classifyTool(agent, row.tool, input) : "call";
   const ended = row.result ? commandsByEnd.get(String(call?.["call-id"])) : undefined;
-  const command = ended ?? (row.result && runsCommands(agent, row.tool) ? extractCommand(input) : "");
-  const end = command && resolvePointer(record, row.result!.place)?.vacr?.["resolved-by"];
+  const command = ended ?? (row.tool && runsCommands(agent, row.tool) ? extractCommand(input) : "");
+  const end = command && row.result && resolvePointer(record, row.result.place)?.vacr?.["resolved-by"];
   const isResolved = typeof end === "string" && end !== "";
-  if (isResolved && row.status === "running") commandsByEnd.set(end, command);
+  const runsOn = isResolved && row.status === "running";
+  if (runsOn) commandsByEnd.set(end, command);
+  const commit = command ? findCommit(command, row, isResolved && !runsOn) : null;
   return {
     ...row,
     session,
     anchor,
     act,
     tests: command ? findTestRun(command, row) : null,
-    commit: command ? findCommit(command, row, isResolved && row.status !== "running") : null,
+    commit,
+    isCommitUnclear: command !== "" && !commit && !runsOn && mayHaveCommitted(command, row),
   };
 }
 

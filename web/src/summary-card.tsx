@@ -7,7 +7,7 @@ import { renderMarkdown } from "./markdown";
 import type { PageState } from "./page-state";
 import type { Island, PageRow, Story } from "./protocol";
 import { isPrompt, shownParts } from "./rows";
-import { formatNumber, makeVisible, pluralize, splitThoughts, splitWords, truncate } from "./text";
+import { formatNumber, makeVisible, pluralize, restoreLineEnds, splitThoughts, splitWords, truncate } from "./text";
 import { formatTime } from "./time";
 
 const MAX_LENGTH = 4000;
@@ -81,7 +81,7 @@ export function SummaryCard({ island, state, go, showFile, showFiles, children }
 
 /** The prompt that the last answer follows, if it is another than the request. */
 function Answered({ row, go }: { row: PageRow | undefined; go: () => void }) {
-  const text = row ? splitWords(joinTexts(row)).join(" ") : "";
+  const text = row ? splitWords(restoreLineEnds(joinTexts(row))).join(" ") : "";
   return text ? (
     <button type="button" class="touch answered" onClick={go} title={makeVisible(truncate(text, MAX_LENGTH))}>
       to “{makeVisible(truncate(text, MAX_ANSWERED))}”
@@ -122,10 +122,10 @@ interface WordsProps {
 /** The words of a prompt or an answer, cut to some lines at first; null without words. */
 function Words({ name, row, go, label, pending, marked = false, before, after }: WordsProps) {
   const [whole, setWhole] = useState(false);
-  const text = useMemo(
-    () => (row ? makeVisible(truncate(marked ? splitThoughts(joinTexts(row))[1] : joinTexts(row), MAX_LENGTH)) : ""),
-    [row, marked],
-  );
+  const text = useMemo(() => {
+    const words = row ? joinTexts(row) : "";
+    return makeVisible(truncate(marked ? splitThoughts(words)[1] : restoreLineEnds(words), MAX_LENGTH));
+  }, [row, marked]);
   const html = useMemo(() => (marked && text ? renderMarkdown(text) : ""), [marked, text]);
   if (!text && !pending) return null;
   const isLong = text.length > LONG_TEXT || text.split("\n").length > LONG_LINES;
@@ -215,7 +215,15 @@ function Figures({ island, state, go, showFiles }: Pick<Props, "island" | "state
       )}
       {story && (
         <li>
-          {story.commits.length ? <Commits commits={story.commits} rows={rows} go={go} /> : <span class="soft">no commit</span>}
+          {story.commits.length ? (
+            <Commits commits={story.commits} rows={rows} go={go} />
+          ) : story.unclearCommit >= 0 ? (
+            <button type="button" class="figure" onClick={() => go(story.unclearCommit)}>
+              ? git commit <span class="soft">(result not recorded)</span>
+            </button>
+          ) : (
+            <span class="soft">no commit</span>
+          )}
         </li>
       )}
     </ul>
@@ -227,8 +235,8 @@ function LastTests({ row, go }: { row: PageRow | undefined; go: () => void }) {
   if (!row?.tests) return null;
   const { program, passed, line } = row.tests;
   const time = formatTime(row.time).slice(11);
-  const [look, mark, word] =
-    passed === null ? ["", "?", "result unknown"] : passed ? ["plus", "✓", "passed"] : ["minus", "✗", "failed"];
+  const unknown = row.result ? "result unknown" : "result not recorded";
+  const [look, mark, word] = passed === null ? ["", "?", unknown] : passed ? ["plus", "✓", "passed"] : ["minus", "✗", "failed"];
   return (
     <button type="button" class="figure" onClick={go} title={makeVisible(line)}>
       <span class={look}>

@@ -55,6 +55,19 @@ export function makeVisible(text: string): string {
   });
 }
 
+/** An empty line between two words as JSON writes it; a text about such line ends quotes them. */
+const ESCAPED_PARAGRAPH = /[^\s"'`\\]\\n\\n[^\s"'`]/;
+
+/** Return a prompt with real line ends, if a program passed it as JSON and left its line ends as `\n`; others unchanged. */
+export function restoreLineEnds(text: string): string {
+  if (!ESCAPED_PARAGRAPH.test(text) || text.trim().includes("\n")) return text;
+  const lines = text.trim().replace(/^"|"$/g, "");
+  return lines
+    .replace(/\\[rn]/g, "\n")
+    .replaceAll("\\t", "\t")
+    .replaceAll('\\"', '"');
+}
+
 const MARKS = /[√✓✔✅☑🗸🗹⍻🆗✕✖✗✘❌❎☒🗴🗵🗶🗷❓❔]/gu;
 /** Blanks, and characters that nobody can see. */
 const NOT_IN_A_WORD =

@@ -1,16 +1,32 @@
 /** The times in a record: RFC 3339 text, or milliseconds since the epoch. */
 
+/** The largest time of a date, in milliseconds. */
+const MAX_TIME = 8.64e15;
+
 /** Return a time in milliseconds since the epoch; null if it cannot be read. */
 export function toMilliseconds(time: unknown): number | null {
   const value = typeof time === "number" ? time : typeof time === "string" ? Date.parse(time) : NaN;
   return Number.isFinite(value) ? value : null;
 }
 
-/** Return a time as "2026-03-14 09:26:01"; "" if it cannot be read. A text keeps its time zone; a number becomes UTC. */
+/** Return a time as "2026-03-14 09:26:01" in the time zone of the reader; "" if it is not known, and a text that is no time as it is. */
 export function formatTime(time: unknown): string {
-  if (typeof time === "string") return time.slice(0, 19).replace("T", " ");
   const value = toMilliseconds(time);
-  return value === null || Math.abs(value) > 8.64e15 ? "" : new Date(value).toISOString().slice(0, 19).replace("T", " ");
+  if (value === null || Math.abs(value) > MAX_TIME) return typeof time === "string" ? time.slice(0, 19).replace("T", " ") : "";
+  const date = new Date(value);
+  const day = [date.getFullYear(), pad(date.getMonth() + 1), pad(date.getDate())].join("-");
+  return `${day} ${[date.getHours(), date.getMinutes(), date.getSeconds()].map(pad).join(":")}`;
+}
+
+function pad(value: number): string {
+  return value < 10 ? `0${value}` : String(value);
+}
+
+/** Return a time as the record has it, such as "2026-03-14T09:26:01Z"; milliseconds become UTC, and "" stands for an unknown time. */
+export function spellTime(time: unknown): string {
+  if (typeof time === "string") return time;
+  const value = toMilliseconds(time);
+  return value === null || Math.abs(value) > MAX_TIME ? "" : new Date(value).toISOString();
 }
 
 /** Return a day such as "2026-03-14" as "Saturday 14 March 2026", or with short names; the text itself if it is not a day. */
@@ -53,5 +69,8 @@ export function formatDuration(milliseconds: number): string {
               [seconds % 60, "s"],
             ]
           : [[seconds, "s"]];
-  return pairs.map(([value, unit]) => `${value} ${unit}`).join(" ");
+  return pairs
+    .filter(([value], at) => at === 0 || value > 0)
+    .map(([value, unit]) => `${value} ${unit}`)
+    .join(" ");
 }

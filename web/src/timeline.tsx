@@ -9,6 +9,8 @@ import type { Turns } from "./turns";
 
 const [WIDTH, HEIGHT] = [600, 40];
 const MAX_PROMPT = 60;
+/** A shorter conversation needs no map. */
+const MIN_BUCKETS = 6;
 
 interface Props {
   overview: Overview;
@@ -32,7 +34,7 @@ export function Timeline({ overview, rows, turns, scroller, findVisible, scrollT
   /** The bucket where the pointer went down, or -1; and whether it has left that bucket. */
   const drag = useRef({ from: -1, moved: false });
   const strip = useRef<HTMLDivElement>(null);
-  const isShown = buckets.length > 1;
+  const isShown = buckets.length >= MIN_BUCKETS;
 
   useEffect(() => {
     const main = scroller.current;

@@ -4,7 +4,7 @@
 
 import { useState } from "preact/hooks";
 import type { PageState } from "./page-state";
-import type { Island, Overview, Session, StoredVerification } from "./protocol";
+import type { Island, Overview, Session, ShownRecord, StoredVerification } from "./protocol";
 import { capitalize, formatNumber, makeVisible, pluralize, quoteWords } from "./text";
 import type { Check, Verdict } from "./verify";
 
@@ -20,21 +20,33 @@ export interface Headline {
 
 /** The last words of a bad verdict. */
 const DO_NOT_RELY = "Do not rely on the conversation below.";
+/** The verdict about a session that the app read from the files of its agent. */
+const OWN_SESSION: Headline = {
+  look: "none",
+  chip: "Not signed",
+  title: "Not signed",
+  text: "vacr read this conversation from the session that its agent stored. Such a session has no signature.",
+};
 /** The looks from the best to the worst. */
 const LOOKS = ["good", "fair", "none", "bad"];
 
 const MARKS = { passed: "✓", failed: "✗", "not decidable": "?" } as const;
 const OUTCOMES = { passed: "passed", failed: "failed", "not decidable": "not checked" } as const;
 
-/** Return colour, title and text of a verdict. A failure that `vacr view` found when it made the page counts, even if all checks of the page pass. */
-export function summarizeVerdict(verdict: Verdict, stored: StoredVerification | null): Headline {
+/**
+ * Return colour, title and text of a verdict. A failure that `vacr view` found when it made the page counts, even if all checks
+ * of the page pass. In the app (`isApp`), the reader and not a sender chose whom to trust.
+ */
+export function summarizeVerdict(verdict: Verdict, stored: StoredVerification | null, isApp = false): Headline {
   const failed = verdict.checks.find((check) => check.outcome === "failed");
   if (stored?.modified)
     return {
       look: "bad",
       chip: "✗ Modified",
       title: "Record was modified",
-      text: `${capitalize(stored.modified)}. ${failed ? `${capitalize(failed.told)}. ` : ""}${DO_NOT_RELY}`,
+      text: failed
+        ? `${capitalize(failed.told)}. ${DO_NOT_RELY} ${capitalize(stored.modified)}.`
+        : `${capitalize(stored.modified)}. ${DO_NOT_RELY}`,
       why: `${failed ? failed.told : "The record was modified: its id does not match its content"}. ${DO_NOT_RELY}`,
     };
   if (verdict.state === "unsigned")
@@ -57,7 +69,7 @@ export function summarizeVerdict(verdict: Verdict, stored: StoredVerification | 
       look: "bad",
       chip: "✗ Not verified",
       title: "Verification failed",
-      text: `The signature is valid, but vacr found a problem when it made this page: ${stored.message}. Do not rely on the conversation below.`,
+      text: `The signature is valid, but vacr found a problem when it ${isApp ? "read the record" : "made this page"}: ${stored.message}. ${DO_NOT_RELY}`,
     };
   if (verdict.state === "not-here") {
     const open = verdict.checks.find((check) => check.name === "signature" && check.outcome === "not decidable");
@@ -73,21 +85,25 @@ export function summarizeVerdict(verdict: Verdict, stored: StoredVerification | 
       look: "good",
       chip: `✓ Verified · ${verdict.party}`,
       title: "Verified",
-      text: `Signed by ${verdict.party}. The author of this page trusts this name with the key below. Compare it with the key that you know.`,
+      text: isApp
+        ? `Signed by ${verdict.party}. You trust this name with the key below.`
+        : `Signed by ${verdict.party}. The author of this page trusts this name with the key below. Compare it with the key that you know.`,
     };
   if (verdict.state === "trusted")
     return {
       look: "good",
       chip: "✓ Verified · a trusted key",
       title: "Verified",
-      text: "Signed by a key that the author of this page trusts. Compare it with the key that you know.",
+      text: isApp
+        ? "Signed by a key that you trust."
+        : "Signed by a key that the author of this page trusts. Compare it with the key that you know.",
     };
   if (verdict.certified && stored?.verified && stored.trusted)
     return {
       look: "fair",
       chip: "✓ Signed · a certified key",
       title: "Signature valid",
-      text: "Signed by a key with a certificate. vacr checked the certificate when it made this page; the page cannot check it again.",
+      text: `Signed by a key with a certificate. vacr checked the certificate when it ${isApp ? "read the record" : "made this page"}; the page cannot check it again.`,
     };
   return {
     look: "fair",
@@ -108,7 +124,7 @@ export function summarizePage(island: Island, state: PageState): Headline | null
     };
   if (!state.verdicts?.length) return null;
   const headlines = state.verdicts.map((verdict, at) => ({
-    ...summarizeVerdict(verdict, island.records[at].verification),
+    ...summarizeVerdict(verdict, island.records[at].verification, island.app),
     name: island.records[at].name,
   }));
   const worst = headlines.reduce((one, other) => (LOOKS.indexOf(other.look) > LOOKS.indexOf(one.look) ? other : one));
@@ -160,8 +176,10 @@ export function Checks({ island, state }: { island: Island; state: PageState }) 
       {verdicts.map((verdict, index) => (
         <VerdictBanner
           verdict={verdict}
-          stored={island.records[index].verification}
-          name={verdicts.length > 1 ? island.records[index].name : ""}
+          record={island.records[index]}
+          session={state.sessions[index]}
+          isApp={Boolean(island.app)}
+          hasName={verdicts.length > 1}
         />
       ))}
       {state.sessions.length > 0 && <RecordFacts session={state.sessions[0]} overview={state.overview} />}
@@ -207,21 +225,32 @@ function RecordFacts({ session, overview }: { session: Session; overview: Overvi
 
 interface VerdictProps {
   verdict: Verdict;
-  stored: StoredVerification | null;
-  name: string;
+  record: ShownRecord;
+  /** The session of the record; undefined until it is read. */
+  session: Session | undefined;
+  isApp: boolean;
+  /** Whether the name of the record is shown, because the page has several. */
+  hasName: boolean;
 }
 
 /** The verdict about one record with its checks; one of several records shows them on a click. */
-function VerdictBanner({ verdict, stored, name }: VerdictProps) {
-  const [open, setOpen] = useState(name === "");
-  const headline = summarizeVerdict(verdict, stored);
+function VerdictBanner({ verdict, record, session, isApp, hasName }: VerdictProps) {
+  const [open, setOpen] = useState(!hasName);
+  const stored = record.verification;
+  const isOwn = isApp && record.isSession && verdict.state === "unsigned" && !stored?.modified;
+  const headline = isOwn ? OWN_SESSION : summarizeVerdict(verdict, stored, isApp);
   return (
     <div class={`banner ${headline.look}`} data-state={verdict.state}>
       <h2>
-        {name && <span class="of">{makeVisible(name)}: </span>}
+        {hasName && <span class="of">{makeVisible(record.name)}: </span>}
         {headline.title}
       </h2>
       <p>{makeVisible(headline.text)}</p>
+      {isOwn && (
+        <p>
+          Sign it before you share it: <code class="line">vacr seal {quoteArgument(session?.sessionId ?? "")}</code>
+        </p>
+      )}
       {verdict.signer && (
         <p class="facts">
           Key <code>{verdict.signer.split(":").pop()}</code>
@@ -229,14 +258,19 @@ function VerdictBanner({ verdict, stored, name }: VerdictProps) {
           {describeTime(verdict)}
         </p>
       )}
-      {name && (
+      {hasName && (
         <button type="button" class="more" aria-expanded={open} onClick={() => setOpen(!open)}>
           {open ? "Hide" : "Show"} the checks
         </button>
       )}
-      {open && <Details verdict={verdict} stored={stored} />}
+      {open && <Details verdict={verdict} stored={stored} isApp={isApp} />}
     </div>
   );
+}
+
+/** Return an id for a command line; a placeholder for one that a shell would not take as it is. */
+function quoteArgument(id: string): string {
+  return /^\w[\w.:-]*$/.test(id) ? id : "SESSION";
 }
 
 /** Return the issuer, and whether it is only claimed; "" without an issuer, or if it only repeats the key. */
@@ -254,21 +288,28 @@ function describeTime(verdict: Verdict): string {
 }
 
 /** The checks that the page made, and further checks that vacr made earlier. */
-function Details({ verdict, stored }: { verdict: Verdict; stored: StoredVerification | null }) {
+function Details({ verdict, stored, isApp }: { verdict: Verdict; stored: StoredVerification | null; isApp: boolean }) {
   const decided = new Set(verdict.checks.filter((check) => check.outcome !== "not decidable").map((check) => check.name));
   const hasFailed = (name: string) => verdict.checks.some((check) => check.name === name && check.outcome === "failed");
   const others = (stored?.checks ?? []).filter(
     (check) => !decided.has(check.name) || (check.outcome === "failed" && !hasFailed(check.name)),
   );
+  const isSigned = verdict.state !== "unsigned";
+  if (!isSigned && !verdict.checks.length && !others.length)
+    return (
+      <p class="facts">
+        Content hash <code>{verdict.contentHash}</code>
+      </p>
+    );
   return (
     <div class="details">
-      <h3>Checked in your browser, on the data in this file</h3>
+      {isSigned && <h3>Checked in your browser{!isApp && ", on the data in this file"}</h3>}
       <ul>
         <li>
           <span class="mark">·</span> content hash <code>{verdict.contentHash}</code>
         </li>
         {verdict.checks.map((check) => (
-          <CheckItem check={check} />
+          <CheckItem check={check} isApp={isApp} />
         ))}
         {verdict.unsigned?.map((fact) => (
           <li>
@@ -277,12 +318,22 @@ function Details({ verdict, stored }: { verdict: Verdict; stored: StoredVerifica
         ))}
       </ul>
       {verdict.signer && <KeyComparison signer={verdict.signer} />}
-      <h3>Checked by vacr when it made this page, not repeated here</h3>
-      <ul>{others.length ? others.map((check) => <CheckItem check={check} />) : <li>None.</li>}</ul>
-      <p>
-        The sender of this page could have changed the viewer, too. If it matters, verify the record itself:{" "}
-        <code class="line">vacr verify RECORD --trust KEY</code>
-      </p>
+      {others.length > 0 && (
+        <>
+          <h3>Checked by vacr when it {isApp ? "read the record" : "made this page"}, not repeated here</h3>
+          <ul>
+            {others.map((check) => (
+              <CheckItem check={check} isApp={isApp} />
+            ))}
+          </ul>
+        </>
+      )}
+      {isSigned && !isApp && (
+        <p>
+          The sender of this page could have changed the viewer, too. If it matters, verify the record itself:{" "}
+          <code class="line">vacr verify RECORD --trust KEY</code>
+        </p>
+      )}
     </div>
   );
 }
@@ -312,14 +363,14 @@ function KeyComparison({ signer }: { signer: string }) {
 }
 
 /** A check with its outcome and details. */
-function CheckItem({ check }: { check: Check }) {
+function CheckItem({ check, isApp }: { check: Check; isApp: boolean }) {
   return (
     <li class={check.outcome === "failed" ? "failed" : check.outcome === "passed" ? "passed" : "open"}>
       <span class="mark" aria-hidden="true">
         {MARKS[check.outcome]}
       </span>{" "}
       <b>{check.name}</b> <span class="hidden">{OUTCOMES[check.outcome]}: </span>
-      {makeVisible(check.told)}
+      {makeVisible(isApp ? check.told.replace("the author of this page trusts", "you trust") : check.told)}
     </li>
   );
 }

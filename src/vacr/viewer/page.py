@@ -50,6 +50,8 @@ class PageRecord:
     verification: Mapping[str, Any] | None = None
     record: JsonObject | None = None
     """The decoded record, where the caller has it; otherwise the bytes are decoded."""
+    is_session: bool = False
+    """Whether vacr made the record from a session just now, so that it is no file."""
 
     def compress(self) -> bytes:
         """Return the bytes of the record as gzip; the same bytes give the same result."""
@@ -138,7 +140,11 @@ class Page:
             "totals": _describe_totals(self.records, self.prices),
             "lines": self.lines,
             "records": [
-                {"name": make_visible(record.name), "verification": record.verification}
+                {
+                    "name": make_visible(record.name),
+                    "verification": record.verification,
+                    "isSession": record.is_session,
+                }
                 for record in self.records
             ],
         }

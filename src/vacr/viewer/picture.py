@@ -84,23 +84,30 @@ def draw_summary(
     canvas.rule(150)
     y = _draw_words(canvas, "Asked" if story.asked else "Task", story.asked or story.task, 196, 3)
     y += 18
-    if story.answered != story.asked:
+    outcome = _strip_markdown(story.outcome)
+    name_y = y
+    if outcome and story.answered != story.asked:
         left = _MARGIN + _NAME_WIDTH
         prompt = f"to “{' '.join(story.answered[:_MAX_TEXT].split())}”"
-        y = canvas.write_lines([prompt], left, y, 22, WIDTH - left - _MARGIN, 1, _SOFT)
-    outcome = _strip_markdown(story.outcome)
-    _draw_words(canvas, story.outcome_name, outcome, y, (_RULE - y) // _LINE_HEIGHT)
+        y = canvas.write_lines([prompt], left, y, 22, WIDTH - left - _MARGIN, 1, _SOFT) + 5
+    _draw_words(canvas, story.outcome_name, outcome, y, (_RULE - y) // _LINE_HEIGHT, name_y)
     canvas.rule(_RULE)
     canvas.write_figures(_list_figures(totals, story), _MARGIN, 556, 22)
     canvas.write_lines([_FOOTER], _MARGIN, 600, 18, WIDTH - 2 * _MARGIN, 1, _SOFT)
     return canvas.finish(title)
 
 
-def _draw_words(canvas: _Canvas, name: str, text: str, y: int, lines: int) -> int:
-    """Draw a text with its name; return the place below it, or `y` without a text."""
+def _draw_words(
+    canvas: _Canvas, name: str, text: str, y: int, lines: int, name_y: int | None = None
+) -> int:
+    """Draw a text with its name; return the place below it, or `y` without a text.
+
+    The name is at `name_y` if something stands above the text.
+    """
     if not text:
         return y
-    canvas.write_lines([name], _MARGIN, y, 24, _NAME_WIDTH - 10, 1, _SOFT)
+    name_y = y if name_y is None else name_y
+    canvas.write_lines([name], _MARGIN, name_y, 24, _NAME_WIDTH - 10, 1, _SOFT)
     left = _MARGIN + _NAME_WIDTH
     return canvas.write_lines(
         text[:_MAX_TEXT].split("\n"), left, y, 26, WIDTH - left - _MARGIN, lines
@@ -149,13 +156,16 @@ def _list_figures(totals: Totals, story: Story) -> list[_Figure]:
     tests: _Figure = [("no test run", _SOFT)]
     if story.tests is not None:
         passed = story.tests.passed
+        unknown = "unknown" if story.tests.has_output else "not recorded"
         word, colour = {
             True: ("✓ tests passed", _GOOD),
             False: ("✗ tests failed", _BAD),
-            None: ("tests: result unknown", _SOFT),
+            None: (f"tests: result {unknown}", _SOFT),
         }[passed]
         tests = [(word, colour), (f" ({story.tests.program})", _SOFT)]
-    commits = _pluralize(len(story.commits), "commit") if story.commits else "no commit"
+    commits = "commit: result not recorded" if story.has_unclear_commit else "no commit"
+    if story.commits:
+        commits = _pluralize(len(story.commits), "commit")
     return [files, calls, tests, [(commits, _INK if story.commits else _SOFT)]]
 
 
@@ -244,7 +254,11 @@ class _Canvas:
         ]
         shown = lines[:limit]
         if len(lines) > limit:
-            shown[-1] = f"{_cut(shown[-1], size, width - size)}…"
+            last = shown[-1]
+            if _measure(last, size) < 0.75 * width:
+                # A long word, such as an address, follows: show its beginning.
+                last = f"{last} {lines[limit]}"
+            shown[-1] = f"{_cut(last, size, width - size)}…"
         for at, line in enumerate(shown):
             self._add_text([(line, colour)], x, y + round(at * size * 1.4), size, weight)
         return y + round(len(shown) * size * 1.4)

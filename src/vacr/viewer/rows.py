@@ -144,16 +144,17 @@ class Row:
     @property
     def is_empty_answer(self) -> bool:
         """Whether the model's message has nothing to show: no text, no image and no error."""
-        return (
-            self.kind == ASSISTANT_ROW
-            and not self.is_error
-            and all(isinstance(part, TextPart) and not part.text.strip() for part in self.parts)
-        )
+        return self.kind == ASSISTANT_ROW and not self.is_error and self._is_blank()
 
     @property
     def is_prompt(self) -> bool:
-        """Whether a person wrote the message, or somebody unknown who started the session."""
-        return self.kind == USER_ROW and self.speaker in ("", *PROMPTING_SPEAKERS)
+        """Whether a person, or somebody unknown who started the session, wrote something."""
+        is_of_person = self.kind == USER_ROW and self.speaker in ("", *PROMPTING_SPEAKERS)
+        return is_of_person and (self.prompt != "" or not self._is_blank())
+
+    def _is_blank(self) -> bool:
+        """Return whether no part has anything to show."""
+        return all(isinstance(part, TextPart) and not part.text.strip() for part in self.parts)
 
 
 class _PlacedEntry(NamedTuple):

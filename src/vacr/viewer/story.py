@@ -19,7 +19,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from vacr.agents import PARENT_AGENT, RUNNING, ToolEffect, extract_command, find_tool_effect
+from vacr.agents import (
+    DENIED,
+    INTERRUPTED,
+    PARENT_AGENT,
+    RUNNING,
+    ToolEffect,
+    extract_command,
+    find_tool_effect,
+)
 from vacr.model import JsonObject
 from vacr.viewer.content import ContentPart, TextPart, split_thoughts
 from vacr.viewer.rows import ASSISTANT_ROW, EVENT_ROW, TOOL_ROW, USER_ROW, Row, build_rows
@@ -76,6 +84,10 @@ _COMMIT = re.compile(
 )
 _QUIET = re.compile(r"\s(?:-[A-Za-z0-9_]*q[A-Za-z0-9_]*|--quiet)(?=\s|$)")
 _PRINTED_COMMIT = re.compile(r"\[[^\]\n]{1,200}? ([0-9a-f]{7,40})\] (.*)$")
+_NO_COMMIT = re.compile(
+    r"nothing (?:added )?to commit|no changes added to commit|^Aborting commit", re.IGNORECASE
+)
+"""What git prints if it makes no commit."""
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _HEREDOCS = tuple(
     re.compile(rf"<<-?\s*{delimiter}[\s\S]*?^\s*(?P=end)\s*$", re.MULTILINE)
@@ -113,6 +125,8 @@ class SuiteRun:
     """Whether they passed; None if the exit code and the output leave that open."""
     line: str
     """The line of the output with the result, such as "3 failed, 12 passed", or empty."""
+    has_output: bool = True
+    """Whether the record has the output of the call."""
 
 
 @dataclass(slots=True)
@@ -133,6 +147,8 @@ class Story:
     """The last run of tests."""
     commits: list[str] = field(default_factory=list)
     """The ids of the commits, empty where the record lacks what git printed."""
+    has_unclear_commit: bool = False
+    """Whether a call ran `git commit`, and the record does not show how that ended."""
 
     @property
     def outcome_name(self) -> str:
@@ -180,21 +196,25 @@ def _add_shell_facts(story: Story, row: Row, agent: str, commands_by_end: dict[s
     A command may run on after its call. `commands_by_end` remembers it by the id of the later call
     or notice that shows how it ended; the output of such a call counts.
     """
-    if row.kind != TOOL_ROW or row.result is None:
+    if row.kind != TOOL_ROW:
         return
     call_id = row.entry.get("call-id")
     command = commands_by_end.get(call_id) if isinstance(call_id, str) else None
     command = command or _find_command(row, agent)
     if not command:
         return
-    end = row.result.entry.get("vacr", {}).get("resolved-by")
+    marks = row.result.entry.get("vacr", {}) if row.result is not None else {}
+    end = marks.get("resolved-by")
     is_resolved = isinstance(end, str) and end != ""
-    if is_resolved and row.status == RUNNING:
-        commands_by_end[end] = command
+    runs_on = is_resolved and row.status == RUNNING
+    if runs_on:
+        commands_by_end[str(end)] = command
     story.tests = find_test_run(command, row) or story.tests
-    commit = find_commit(command, row, by_notice=is_resolved and row.status != RUNNING)
+    commit = find_commit(command, row, by_notice=is_resolved and not runs_on)
     if commit is not None:
         story.commits.append(commit)
+    elif not runs_on:
+        story.has_unclear_commit |= may_have_committed(command, row)
 
 
 def _find_command(row: Row, agent: str) -> str:
@@ -207,15 +227,19 @@ def _find_command(row: Row, agent: str) -> str:
 
 
 def find_test_run(command: str, row: Row) -> SuiteRun | None:
-    """Return the test run of a shell call, or None for other calls and without a result."""
+    """Return the test run of a shell call, or None for other calls and those denied."""
     programs = [_match_test(shell_command) for shell_command in _list_commands(command)]
     program = next((name for name in programs if name), "")
-    if not program or row.result is None:
+    if not program or row.status == DENIED:
         return None
+    if row.result is None:
+        return SuiteRun(program, passed=None, line="", has_output=False)
     output = _list_output_lines(row.result.parts)
     # A pipeline ends with the exit code of its last command, so the printed result counts more.
     if failure := _match_last(_FAILED_LINES, output):
         return SuiteRun(program, passed=False, line=failure)
+    if row.status == INTERRUPTED:
+        return SuiteRun(program, passed=None, line="")
     if row.is_error or row.exit_code:
         return SuiteRun(program, passed=False, line="")
     if success := _match_last(_PASSED_LINES, output):
@@ -241,6 +265,20 @@ def find_commit(command: str, row: Row, *, by_notice: bool = False) -> str | Non
     if row.is_error or row.exit_code != 0 or not _proves_commit(command, quiet=not by_notice):
         return None
     return ""
+
+
+def may_have_committed(command: str, row: Row) -> bool:
+    """Return whether a shell call ran `git commit`, and nothing shows that it made none.
+
+    This is of use for a call without a commit by `find_commit`.
+    """
+    if row.status == DENIED or not any(map(_COMMIT.match, _list_commands(command))):
+        return False
+    if row.result is None or row.status == INTERRUPTED:
+        return True
+    has_failed = row.is_error or row.exit_code not in (None, 0)
+    lines = _list_output_lines(row.result.parts)
+    return not has_failed and not any(map(_NO_COMMIT.search, lines))
 
 
 def _proves_commit(script: str, *, quiet: bool) -> bool:

@@ -260,13 +260,16 @@ def _list_checks(story: Story) -> Iterator[str]:
         plural = "" if story.later_calls == 1 else "s"
         yield f"{story.later_calls:,} tool call{plural} after this answer"
     if story.tests is not None:
-        result = {True: "passed", False: "failed", None: "has an unknown result"}
+        unknown = "has an unknown result" if story.tests.has_output else "has no recorded result"
+        result = {True: "passed", False: "failed", None: unknown}
         program = make_visible_line(story.tests.program)
         yield f"the last test run {result[story.tests.passed]}: {program}"
     if story.commits:
         ids = " ".join(commit[:_COMMIT_LENGTH] for commit in story.commits if commit)
         count = len(story.commits)
         yield f"{count:,} commit{'' if count == 1 else 's'} {ids}".strip()
+    elif story.has_unclear_commit:
+        yield "git commit has no recorded result"
 
 
 def _format_call_line(row: Row) -> TerminalLine:

@@ -277,7 +277,7 @@ def _build_shown_record(
     name = quote_misleading_name(Path(item.path).name)
     if not item.stored:
         data = encode(item.record, item.form)
-        return PageRecord(name, data, None, _judge_unsigned(options), item.record)
+        return PageRecord(name, data, None, _judge_unsigned(options), item.record, is_session=True)
     if item.data is not None:
         return PageRecord(name, item.data, None, _judge_unsigned(options), item.record)
     (pair,) = find_statement_pairs(item.path)
