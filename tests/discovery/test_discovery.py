@@ -469,6 +469,25 @@ TITLES = [
         [{"type": "user", "content": r"Replace \n\n by \n in C:\new\n.txt"}],
         r"Replace \n\n by \n in C:\new\n.txt",
     ),
+    (
+        {},
+        [
+            {"type": "user", "content": "/model"},
+            {"type": "assistant", "content": []},
+            {"type": "user", "content": "Fix the parser."},
+        ],
+        "Fix the parser.",
+    ),
+    (
+        {},
+        [
+            {"type": "user", "content": "/init"},
+            {"type": "tool-call", "name": "Read"},
+            {"type": "user", "content": "Fix the parser."},
+        ],
+        "/init",
+    ),
+    ({}, [{"type": "user", "content": "/init"}, {"type": "user", "content": "/model"}], "/init"),
     ({"title": 5, "name": None, "summary": {}}, [{"type": "user", "content": None}], ""),
     (
         {},

@@ -209,6 +209,37 @@ def test_fast_keys_do_not_go_back_to_an_earlier_item(page):
     assert selected == ["u0", "u1", "a1", "u1", "u0"]
 
 
+PRESS_AFTER_FRAMES = """async (frames) => {
+  const press = (key) => document.activeElement.dispatchEvent(
+    new KeyboardEvent("keydown", {key, bubbles: true, cancelable: true}));
+  const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+  const selected = () => document.querySelector(".row.selected")?.dataset.anchor;
+  press("g");
+  while (document.activeElement.dataset.anchor !== "p0") await frame();
+  const anchors = [];
+  const observer = new MutationObserver(() => {
+    if (selected() && anchors.at(-1) !== selected()) anchors.push(selected());
+  });
+  observer.observe(document, {attributes: true, childList: true, subtree: true});
+  press("]");
+  await Promise.resolve();
+  for (let at = 0; at < frames; at++) await frame();
+  press("]");
+  while (document.activeElement.dataset.anchor !== "p2") await frame();
+  for (let at = 0; at < 5; at++) await frame();
+  observer.disconnect();
+  return anchors.filter((anchor) => anchor !== "p0");
+}"""
+
+
+def test_late_focus_does_not_undo_a_second_key(browser, tmp_path):
+    entries = [say("user", f"p{number}", "go") for number in range(9)]
+    page = open_page(browser, write_page(tmp_path, build_record(*entries)))
+    for frames in range(5):
+        assert page.evaluate(PRESS_AFTER_FRAMES, frames) == ["p1", "p2"], frames
+    page.close()
+
+
 def test_next_failure_opens_its_group(page):
     page.keyboard.press("e")
     page.wait_for_selector('.row.selected.failed[data-anchor="c3"]:focus')
@@ -315,7 +346,7 @@ def test_missing_results_of_tests_and_commit_are_not_shown_as_none(browser, tmp_
     ]
     page = open_page(browser, write_page(tmp_path, build_record(*entries)))
     figures = page.locator(".figures li").all_inner_texts()
-    assert figures[3].startswith("? last test run result not recorded (pytest")
+    assert figures[3].startswith("? last test run: result not recorded (pytest")
     assert figures[4] == "? git commit (result not recorded)"
     page.click(".figures button:has-text('git commit')")
     page.wait_for_selector('.row.selected[data-anchor="c2"]')
@@ -368,6 +399,49 @@ def test_line_of_a_group_stays_within_its_row(browser, tmp_path, size):
       return [right(row), ...shown.map(right)];
     }""")
     assert max(edges[1:]) <= edges[0]
+    page.close()
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_text_from_right_to_left_begins_at_the_right(browser, tmp_path, size):
+    entries = [say("user", "p", "שלום 🙏🏽"), say("assistant", "a", "مرحبا `total.py`.", 2)]
+    entries += [say("user", "q", "left"), say("assistant", "b", "x" * 5000, 3)]
+    address = write_page(tmp_path, build_record(*entries), title="שלום " + "y" * 3000)
+    page = open_page(browser, address, size)
+    starts = page.evaluate("""() => ["p", "a", "q"].map((name) => {
+      const body = document.querySelector(`[data-anchor="${name}"] :is(.plain, .marked p)`);
+      const range = document.createRange();
+      range.selectNodeContents(body);
+      const [text, box] = [range.getBoundingClientRect(), body.getBoundingClientRect()];
+      return text.left - box.left > box.right - text.right;
+    })""")
+    assert starts == [True, True, False]
+    main = "[...document.querySelectorAll('html, main')].every(one => one.scrollWidth <= one.clientWidth)"
+    assert page.evaluate(main)
+    page.close()
+
+
+def test_sub_agent_without_a_name_is_named_by_its_task(browser, tmp_path):
+    task = say(
+        "user", "t", "Build the form.\nWell.", 2, isSidechain=True, vacr={"speaker": "parent-agent"}
+    )
+    entries = [say("user", "p", "go"), task, say("assistant", "a", "Built.", 3, isSidechain=True)]
+    page = open_page(browser, write_page(tmp_path, build_record(*entries)))
+    assert page.inner_text(".row.agent .what") == "Sub-agent Build the form."
+    page.close()
+
+
+def test_kind_of_an_event_is_not_cut_before_its_reason(browser, tmp_path):
+    event = {
+        "type": "system-event",
+        "id": "e",
+        "event-type": "session-error",
+        "message": "why " * 80,
+    }
+    page = open_page(browser, write_page(tmp_path, build_record(say("user", "p", "go"), event)))
+    kind = page.locator('[data-anchor="e"] .summary >> nth=0')
+    assert kind.inner_text() == "session-error"
+    assert kind.evaluate("kind => kind.scrollWidth <= kind.clientWidth")
     page.close()
 
 

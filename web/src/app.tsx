@@ -49,6 +49,8 @@ export function App({ island, worker, openRecords }: { island: Island; worker: W
   const search = useRef<HTMLInputElement>(null);
   const sticky = useRef<HTMLDivElement>(null);
   const followed = useRef(false);
+  /** The item of the last jump, known before the page is drawn again. */
+  const target = useRef("");
   /** Returns the first and the last row on the screen; the list sets it. */
   const findVisible = useRef<() => [number, number] | null>(() => null);
 
@@ -64,6 +66,7 @@ export function App({ island, worker, openRecords }: { island: Island; worker: W
 
   /** Select an item and scroll to it. */
   const goToItem = (key: string) => {
+    target.current = key;
     setTab("conversation");
     setMenu(false);
     select(key);
@@ -268,6 +271,7 @@ export function App({ island, worker, openRecords }: { island: Island; worker: W
               selected,
               select,
               jump,
+              target,
               opened,
               toggle,
               rawRows,

@@ -3,7 +3,8 @@
 import tables from "./tables.json";
 
 const MEANINGS: Record<string, string> = tables.exitCodes;
-const QUOTED = /'[^']*'|"[^"\\$`]*"/g;
+/** A `$` before a blank or the end of the quotation is one, and no variable. */
+const QUOTED = /'[^']*'|"(?:[^"\\$`]|\$(?=["\s|)]))*"/g;
 /** Syntax that may run another program, or change where the exit code comes from. A redirection may fail by itself. */
 const OTHER_COMMANDS = /[;&`#<>\\\n\r(){}'"]|\$\(|\|\||^\s*!/;
 const MAX_COMMAND_LENGTH = 10_000;

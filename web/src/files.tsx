@@ -173,7 +173,16 @@ function File({
     >
       <h3>
         <button type="button" class="fold" aria-expanded={open} onClick={() => setChosen(!open)}>
-          <span class="path">{makeVisible(path)}</span>
+          <span class="path">
+            {makeVisible(path)
+              .split(/(?<=[\\/])/)
+              .map((part) => (
+                <>
+                  {part}
+                  <wbr />
+                </>
+              ))}
+          </span>
           {change && (
             <small>
               <LineCounts added={change.added} removed={change.removed} /> in {pluralize(change.rows.length, "call")}

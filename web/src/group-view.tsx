@@ -180,7 +180,8 @@ function AgentLine({ rows }: { rows: PageRow[] }) {
 /** Return the name of a sub-agent; of one that has only an id, the beginning of its task, if the record has it. */
 function nameSubAgent(rows: PageRow[]): string {
   const { agent } = rows[0];
-  const task = ID.test(agent) ? rows.find((row) => row.kind === "user" && row.speaker !== "host") : undefined;
+  const task =
+    ID.test(agent) || agent === "sub-agent" ? rows.find((row) => row.kind === "user" && row.speaker !== "host") : undefined;
   const words = task?.parts.find((part) => part.is === "text");
   const line = words?.is === "text" ? words.text.trim().split("\n", 1)[0] : "";
   return makeVisible(line || agent);

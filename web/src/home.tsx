@@ -333,7 +333,7 @@ function ConversationBrowser({ choices, setChoices, open }: BrowserProps) {
             {makeVisible(refusal)}
           </p>
         ) : result ? (
-          <Hits result={result} open={open} more={more} clear={hasFilters ? clear : undefined} />
+          <Hits result={result} open={open} more={more} clear={hasFilters ? clear : undefined} isReady={isReady} />
         ) : (
           shelves
         )}
@@ -528,17 +528,21 @@ function Hits({
   open,
   more,
   clear,
+  isReady,
 }: {
   result: SearchResult;
   open: (session: string, entry?: string) => void;
   more: () => void;
   /** Removes the filters, if there are any. */
   clear?: () => void;
+  /** Whether all sessions are read. */
+  isReady: boolean;
 }) {
   if (!result.count)
     return (
       <p class="empty">
-        No conversation{clear && " that these filters select"} has all of these words. A search finds whole words.{" "}
+        No conversation{clear && " that these filters select"} has all of these words.{" "}
+        {isReady ? "A search finds whole words." : "vacr still reads the sessions, so there may be some soon."}{" "}
         {clear && (
           <button type="button" class="more" onClick={clear}>
             Search without the filters

@@ -39,6 +39,8 @@ interface Props {
   selected: string;
   select: (key: string) => void;
   jump: Jump | null;
+  /** The item of the last jump with focus, which may be later than `jump`. */
+  target: { current: string };
   /** The items that the reader opened (true) or closed (false). */
   opened: Map<string, boolean>;
   toggle: (item: Item) => void;
@@ -53,7 +55,7 @@ interface Props {
 
 /** The items near the screen, at their positions in the list. */
 export function RowList(props: Props) {
-  const { state, list, scroller, covered, selected, select, jump } = props;
+  const { state, list, scroller, covered, selected, select, jump, target: latest } = props;
   const [, renderAgain] = useReducer((count: number) => count + 1, 0);
   const element = useRef<HTMLDivElement>(null);
   const { rows } = state;
@@ -95,7 +97,8 @@ export function RowList(props: Props) {
     // again; and a reader who has begun to type in a field, or opened a dialog, keeps the focus there.
     let frame = 0;
     const focus = (framesLeft: number) => {
-      if (!framesLeft || document.activeElement?.closest("input, select, textarea, dialog")) return;
+      if (!framesLeft || latest.current !== jump.key || document.activeElement?.closest("input, select, textarea, dialog"))
+        return;
       const target = element.current?.querySelector<HTMLElement>(`[data-key="${jump.key}"]`);
       if (target && framesLeft < FOCUS_FRAMES) target.focus({ preventScroll: true });
       else frame = requestAnimationFrame(() => focus(framesLeft - 1));

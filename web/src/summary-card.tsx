@@ -235,12 +235,12 @@ function LastTests({ row, go }: { row: PageRow | undefined; go: () => void }) {
   if (!row?.tests) return null;
   const { program, passed, line } = row.tests;
   const time = formatTime(row.time).slice(11);
-  const unknown = row.result ? "result unknown" : "result not recorded";
-  const [look, mark, word] = passed === null ? ["", "?", unknown] : passed ? ["plus", "✓", "passed"] : ["minus", "✗", "failed"];
+  const unknown = row.result ? ": result unknown" : ": result not recorded";
+  const [look, mark, word] = passed === null ? ["", "?", unknown] : passed ? ["plus", "✓", " passed"] : ["minus", "✗", " failed"];
   return (
     <button type="button" class="figure" onClick={go} title={makeVisible(line)}>
       <span class={look}>
-        {mark} last test run {word}
+        {mark} last test run{word}
       </span>{" "}
       <span class="soft">({makeVisible([program, line.length <= 40 ? line : "", time].filter(Boolean).join(", "))})</span>
     </button>

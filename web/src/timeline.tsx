@@ -133,7 +133,15 @@ export function Timeline({ overview, rows, turns, scroller, findVisible, scrollT
             const height = (size(bucket) / largest) * (HEIGHT - 14);
             return (
               <g class={at === pointed ? "pointed" : ""}>
-                {height > 0 && <rect class="bar" x={at * width} y={HEIGHT - 8 - height} width={bar} height={height} />}
+                {height > 0 && (
+                  <rect
+                    class={hasTokens ? "bar" : "bar plain"}
+                    x={at * width}
+                    y={HEIGHT - 8 - height}
+                    width={bar}
+                    height={height}
+                  />
+                )}
                 {bucket.commits > 0 && <rect class="commit" x={at * width} y={0} width={bar} height={4} />}
                 {bucket.prompts > 0 && <rect class="prompt" x={at * width} y={HEIGHT - 7} width={bar} height={3} />}
                 {bucket.errors > 0 && <rect class="error" x={at * width} y={HEIGHT - 3} width={bar} height={3} />}

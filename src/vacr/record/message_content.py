@@ -21,7 +21,6 @@ Lists of sessions show a title for each: the agent's own title, or else the user
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -240,6 +239,7 @@ _MAX_TITLE_LENGTH = 200
 _ESCAPED_PARAGRAPH = re.compile(r"[^\s\"'`\\]\\n\\n[^\s\"'`]")
 """An empty line between two words as JSON writes it; a text about such line ends quotes them."""
 _ESCAPED_SPACE = re.compile(r"\\[nrt]")
+_BARE_COMMAND = re.compile(r"/[\w:.-]*")
 _MARKUP_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 
 
@@ -421,15 +421,40 @@ def _find_first_request(trace: Mapping[str, Any]) -> str:
     A session without one, such as a sub-agent's, is named by the first text of its messages,
     without the markup of the agent.
     """
+    if request := _find_first_prompt(trace["entries"]):
+        return request
     messages = [entry for entry in trace["entries"] if entry["type"] == "user"]
-    prompts = (flatten_to_line(get_prompt_text(entry)) for entry in messages)
     unmarked = (
         flatten_to_line(_MARKUP_TAG.sub(" ", text))
         for entry in messages
         if not entry.get(_HOST_MESSAGE_FLAG)
         for text in list_message_texts(entry)
     )
-    return next(filter(None, itertools.chain(prompts, unmarked)), "")
+    return next(filter(None, unmarked), "")
+
+
+def _find_first_prompt(entries: Iterable[JsonObject]) -> str:
+    """Return the first prompt on one line, or an empty text.
+
+    A command such as `/model` on which the agent did nothing is no request if a prompt follows.
+    """
+    commands: list[str] = []
+    for entry in entries:
+        if entry["type"] == "user":
+            prompt = flatten_to_line(get_prompt_text(entry))
+            if prompt and not _BARE_COMMAND.fullmatch(prompt):
+                return prompt
+            commands += [prompt] if prompt else []
+        elif commands and _is_act_of_agent(entry):
+            return commands[-1]
+    return commands[0] if commands else ""
+
+
+def _is_act_of_agent(entry: Mapping[str, Any]) -> bool:
+    """Return whether an entry is a call, a thought, or an answer with a text or a call in it."""
+    if entry["type"] == "assistant":
+        return bool(entry.get("children")) or any(map(str.strip, list_message_texts(entry)))
+    return entry["type"] in ("tool-call", "reasoning")
 
 
 def has_labels(record: Mapping[str, Any]) -> bool:

@@ -39,7 +39,8 @@ EXIT_CODE_MEANINGS = {
 }
 """Program → what its exit code 1 means."""
 
-_QUOTED = re.compile(r"""'[^']*'|"[^"\\$`]*\"""")
+# A `$` before a blank or the end of the quotation is one, and no variable.
+_QUOTED = re.compile(r"""'[^']*'|"(?:[^"\\$`]|\$(?=["\s|)]))*\"""")
 # Whatever may run another program, or change where the exit code comes from. A redirection may fail
 # by itself, also with exit code 1.
 _OTHER_COMMANDS = re.compile(r"[;&`#<>\\\n\r(){}'\"]|\$\(|\|\||^\s*!")
