@@ -307,6 +307,28 @@ def test_conversation_is_kept_with_the_button(browser, app, transcript, size):
 
 
 @NEEDS_CHROMIUM
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_long_title_of_a_conversation_at_risk_stays_in_its_line(browser, app, size):
+    page = browser.new_page(viewport=size)
+    page.set_default_timeout(PATIENCE)
+
+    def lengthen_titles(route):
+        answer = route.fetch()
+        state = answer.json()
+        for session in state["keeping"]["sessions"]:
+            session["title"] = "word " * 100 + "x" * 300
+        route.fulfill(response=answer, json=state)
+
+    page.route("**/api/state", lengthen_titles)
+    page.goto(app.make_address())
+    page.click(".keep summary")
+    line = page.locator(".keep li .more")
+    assert line.evaluate("line => line.clientHeight") < 40
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.close()
+
+
+@NEEDS_CHROMIUM
 def test_failure_is_shown_with_the_next_step(browser, app, state):
     (state / "kept").write_text("in the way")
     page = browser.new_page(viewport=PHONE, bypass_csp=True)

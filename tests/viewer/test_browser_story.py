@@ -431,6 +431,25 @@ def test_sub_agent_without_a_name_is_named_by_its_task(browser, tmp_path):
     page.close()
 
 
+@pytest.mark.parametrize("size", [DESKTOP, {"width": 1000, "height": 700}, PHONE])
+def test_line_of_a_sub_agent_stays_within_its_row(browser, tmp_path, size):
+    chain = {"isSidechain": True}
+    task = say(
+        "user", "t", "Build the form of " + "many words " * 20, vacr={"speaker": "parent-agent"}
+    )
+    entries = [say("user", "p", "go"), task | chain]
+    for number, name in enumerate(["Read", "Edit", "Grep", "Bash", "mcp__jira__find"], 1):
+        made, result = call(number, name, {"file_path": "/w/a"}, is_error=True)
+        entries += [made | chain, result | chain]
+    entries.append(say("assistant", "a", "Built " * 30, 9) | chain)
+    page = open_page(browser, write_page(tmp_path, build_record(*entries)), size)
+    assert "1 read failed" in page.inner_text(".row.agent .done")
+    edges = page.evaluate("""() => [".row.agent", ".what", ".done", ".row.agent .summary"].map(
+      (part) => document.querySelector(part).getBoundingClientRect().right)""")
+    assert max(edges[1:]) <= edges[0]
+    page.close()
+
+
 def test_kind_of_an_event_is_not_cut_before_its_reason(browser, tmp_path):
     event = {
         "type": "system-event",
