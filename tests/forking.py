@@ -24,7 +24,7 @@ from pathlib import Path
 
 _ROOT = Path(__file__).parent.parent
 _HEAD = 8
-# `run` starts an interpreter for another LANG, too. The shells of the docs have one of their own,
+# `run` starts an interpreter for another LANG or TZ, too. The shells of the docs have one of their own,
 # which makes no difference, because all locales that they use are in UTF-8.
 _START_VARIABLES = ("PYTHON", "LC_")
 _FLUSH_FAILED = 120
@@ -73,7 +73,7 @@ def run(arguments, cwd, environment, stdin=b""):
     if any(
         environment.get(name) != os.environ.get(name)
         for name in {*environment, *os.environ}
-        if name.startswith((*_START_VARIABLES, "LANG"))
+        if name.startswith((*_START_VARIABLES, "LANG", "TZ"))
     ):
         command = [sys.executable, "-m", "vacr", *arguments]
         return subprocess.run(

@@ -182,7 +182,7 @@ def show_progress(
     if total == 1:
         yield lambda: None
         return
-    with _make_progress_bar() as bar:
+    with _run_progress_bar() as bar:
         task = bar.add_task(label, total=total)
         yield lambda: bar.advance(task)
 
@@ -199,7 +199,7 @@ def show_job_progress(
     if not _can_show_progress(voice):
         yield lambda _done, _total: None
         return
-    with _make_progress_bar(in_bytes=in_bytes) as bar:
+    with _run_progress_bar(in_bytes=in_bytes) as bar:
         task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total or None)
 
@@ -214,7 +214,7 @@ def show_phases(voice: Voice) -> Iterator[Callable[[str, int, int], None]]:
     if not _can_show_progress(voice):
         yield lambda _phase, _done, _total: None
         return
-    with _make_progress_bar() as bar:
+    with _run_progress_bar() as bar:
         tasks: dict[str, Any] = {}
 
         def show(phase: str, done: int, total: int) -> None:
@@ -238,14 +238,43 @@ def _can_show_progress(voice: Voice) -> bool:
     )
 
 
-def _make_progress_bar(*, in_bytes: bool = False) -> Any:
-    """Return a progress bar, from `rich`, that vanishes when it is done."""
+_shown_bars: list[Any] = []
+"""The progress bar on the terminal, if any."""
+
+
+@contextmanager
+def _run_progress_bar(*, in_bytes: bool = False) -> Iterator[Any]:
+    """Show a progress bar, from `rich`, that vanishes when it is done."""
     from rich.console import Console
     from rich.progress import DownloadColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
     counted = DownloadColumn() if in_bytes else MofNCompleteColumn()
     columns = (*Progress.get_default_columns()[:3], counted, TimeRemainingColumn())
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+    bar = Progress(
+        *columns,
+        console=Console(stderr=True),
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
+    with bar:
+        _shown_bars.append(bar)
+        try:
+            yield bar
+        finally:
+            _shown_bars.remove(bar)
+
+
+@contextmanager
+def _hide_progress_bar() -> Iterator[None]:
+    """Remove the progress bar from the terminal, so that a line can be printed in its place."""
+    for bar in _shown_bars:
+        bar.stop()
+    try:
+        yield
+    finally:
+        for bar in _shown_bars:
+            bar.start()
 
 
 def get_terminal_width(stream: TextIO) -> int | None:
@@ -425,7 +454,8 @@ def print_text(text: str | bytes, *, newline: bool = True, color: bool | None = 
         UnwritableOutput: standard output cannot be written.
     """
     try:
-        click.echo(text, nl=newline, color=color)
+        with _hide_progress_bar():
+            click.echo(text, nl=newline, color=color)
     except BrokenPipeError:
         discard_output()
         return False
@@ -452,7 +482,8 @@ def write_bytes(pieces: Iterable[bytes | memoryview]) -> None:
 
 def print_message(text: str) -> None:
     """Print a message to standard error; if that fails, the message is lost without an error."""
-    click.echo(text, err=True)
+    with _hide_progress_bar():
+        click.echo(text, err=True)
 
 
 def check_output() -> None:

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from tests.conftest import EXAMPLES
+from tests.discovery import homes
 from tests.docs import home as reader
 
 pytestmark = pytest.mark.component
@@ -68,6 +69,55 @@ def test_seal_chooses_sessions_by_agent(vacr, tmp_path, options):
     records = [json.loads(path.read_bytes()) for path in (tmp_path / "sealed").glob("*.acr.json")]
     assert {record["session"]["agent-meta"]["cli-name"] for record in records} == {"codex-cli"}
     assert {record["session"]["session-id"][:8] for record in records} == expected
+
+
+@pytest.fixture
+def twins(tmp_path):
+    """Create two sessions of Copilot, whose files have one name, and some in one database."""
+    homes.copilot(tmp_path / "home/.copilot")
+    store = tmp_path / "home/.copilot/session-state"
+    [first] = [path.name for path in store.iterdir() if (path / "events.jsonl").exists()][:1]
+    second = f"9{first[1:]}"
+    shutil.copytree(store / first, store / second)
+    events = store / second / "events.jsonl"
+    events.write_text(events.read_text().replace(first, second))
+    homes.hermes(tmp_path / "home/.hermes")
+    return first, second
+
+
+@pytest.mark.parametrize("agent", ["copilot", "hermes"])
+def test_selected_sessions_in_files_of_one_name_are_all_sealed(vacr, tmp_path, twins, agent):
+    assert vacr("init", "--yes").returncode == 0
+    expected = json.loads(vacr("list", "--agent", agent, "--format", "json").out)["sessions"]
+    assert len(expected) > 1
+    done = vacr("seal", "--agent", agent, "-o", "sealed/")
+    assert done.returncode == 0, done.err
+    records = [json.loads(path.read_bytes()) for path in (tmp_path / "sealed").glob("*.acr.json")]
+    sealed = {record["session"]["session-id"] for record in records}
+    assert {session["session-id"] for session in expected} <= sealed
+    if agent == "copilot":
+        names = {path.name for path in (tmp_path / "sealed").glob("*.acr.json")}
+        assert {f"{name}.acr.json" for name in twins} <= names
+
+
+def test_export_names_sessions_after_their_folders(vacr, tmp_path, twins):
+    done = vacr("export", "--agent", "copilot", "--to", "markdown", "-o", "notes/")
+    assert done.returncode == 0, done.err
+    assert {f"{name}.md" for name in twins} <= {
+        path.name for path in (tmp_path / "notes").iterdir()
+    }
+
+
+def test_an_unreadable_session_does_not_stop_an_archive(vacr, tmp_path, twins):
+    _, second = twins
+    events = tmp_path / "home/.copilot/session-state" / second / "events.jsonl"
+    assert vacr("search", "anything-at-all").returncode == 1
+    events.write_text("{}\n")
+    done = vacr("view", "--agent", "copilot", "-o", "site/")
+    assert done.returncode == 3
+    assert "unrecognised session format" in done.err
+    assert (tmp_path / "site/index.html").exists()
+    assert len(list((tmp_path / "site").glob("*.html"))) > 1
 
 
 def test_verbs_with_a_folder_choose_in_that_folder(vacr, sessions, tmp_path):

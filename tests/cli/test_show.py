@@ -280,3 +280,20 @@ def test_call_below_a_thought_is_the_models(vacr):
     lines = vacr("show", EXAMPLES / "gemini-cli.jsonl").out.splitlines()
     for above, line in itertools.pairwise(lines):
         assert not (line.startswith("  → ") and above.startswith(("User", "Thought")))
+
+
+def test_times_are_local_like_those_of_list(vacr, tmp_path):
+    store = tmp_path / "home/.claude/projects/-home-mira-invoice"
+    store.mkdir(parents=True)
+    shutil.copy(CLAUDE, store / "6f0d1c52-8a3e-4b57-9c1d-2e7a90b4d113.jsonl")
+    for zone, time in (("UTC", "2026-03-14 09:26"), ("Asia/Tokyo", "2026-03-14 18:26")):
+        shown = vacr("show", "6f0d1c52", TZ=zone).out
+        assert time in vacr("list", TZ=zone).out
+        assert f"/home/mira/invoice · {time}:01" in shown
+        assert f"User  {time}:01" in shown
+
+
+def test_time_without_a_readable_form_is_shown_as_recorded(vacr, tmp_path):
+    record = build_record({"type": "user", "content": "Hi", "timestamp": 253402300799999000})
+    (tmp_path / "odd.acr.json").write_text(json.dumps(record))
+    assert vacr("show", "odd.acr.json", "-q", TZ="Asia/Tokyo").returncode in (0, 1)

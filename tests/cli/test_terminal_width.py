@@ -18,11 +18,16 @@ pytestmark = [pytest.mark.component, pytest.mark.usefixtures("terminals")]
 
 def run_in_terminal(arguments, folder, home, width):
     """Run the command in a terminal of this width, and return its screen."""
+    return read_terminal(arguments, folder, home, width).replace("\r\n", "\n").splitlines()
+
+
+def read_terminal(arguments, folder, home, width, term="dumb"):
+    """Run the command in a terminal of this width, and return its output without looks."""
     child, terminal = pty.fork()
     if not child:
         os.chdir(folder)
         fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
-        environment = {"PATH": os.environ["PATH"], "HOME": str(home), "TERM": "dumb"}
+        environment = {"PATH": os.environ["PATH"], "HOME": str(home), "TERM": term}
         environment |= {"PAGER": "cat", "LANG": "C.UTF-8", "TZ": "UTC"}
         command = [sys.executable, "-m", "vacr", *arguments]
         os.execve(sys.executable, command, environment)  # noqa: S606 - vacr itself
@@ -37,8 +42,7 @@ def run_in_terminal(arguments, folder, home, width):
         shown += data
     os.waitpid(child, 0)
     os.close(terminal)
-    without_looks = re.sub(r"\x1b\[[0-9;]*m", "", shown.decode())
-    return without_looks.replace("\r\n", "\n").splitlines()
+    return re.sub(r"\x1b\[[0-9;]*m", "", shown.decode())
 
 
 @pytest.fixture(scope="module")
@@ -149,3 +153,34 @@ def test_answer_that_is_too_wide_is_listed(screen):
     lines = screen(80, "sql", query)
     assert [line.split()[0] for line in lines[:3]] == ["agent", "title", "session"]
     assert len(screen(200, "sql", "select agent, calls from records limit 2")) == 3
+
+
+def replay_screen(output):
+    """Return the rows of a terminal after it obeyed the controls in some output."""
+    rows, row, column = [""], 0, 0
+    for piece in re.findall(r"\x1b\[[?0-9;]*[A-Za-z]|[\r\n]|[^\x1b\r\n]+", output):
+        if piece == "\n":
+            row, column = row + 1, 0
+            rows += [""] * (row + 1 - len(rows))
+        elif piece == "\r":
+            column = 0
+        elif piece == "\x1b[2K":
+            rows[row] = ""
+        elif piece.endswith("A") and piece[0] == "\x1b":
+            row -= int(piece[2:-1] or 1)
+        elif piece[0] != "\x1b":
+            rows[row] = rows[row][:column].ljust(column) + piece + rows[row][column + len(piece) :]
+            column += len(piece)
+    return rows
+
+
+def test_progress_bar_leaves_the_lines_of_results_alone(tmp_path):
+    home = tmp_path / "home"
+    clone = reader.fill_home(home)
+    run_in_terminal(["init", "--yes", "--name", "Mira Example"], clone, home, 200)
+    sealing = ["seal", *(str(path) for path in sorted((clone / "examples").iterdir()))]
+    output = read_terminal([*sealing, "-o", "sealed/"], clone, home, 200, "xterm")
+    assert "sealing" in output
+    rows = [row for row in replay_screen(output) if row]
+    assert [row for row in rows if row.startswith("sealed/")]
+    assert [row for row in rows if "sealing" in row] == []

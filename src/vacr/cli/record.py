@@ -480,7 +480,7 @@ def _stop_on_interrupt(run: RecordingRun, voice: Voice) -> Iterator[None]:
             raise KeyboardInterrupt
         run.stopping = True
         if sys.stderr.isatty():
-            print_message("")  # End the line of the progress bar.
+            print_message("")  # End the line in which the terminal shows ^C.
         voice.error("vacr: stopping after the current sessions; press Ctrl-C again to stop at once")
 
     before = signal.signal(signal.SIGINT, stop)

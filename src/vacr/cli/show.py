@@ -4,12 +4,12 @@
     >>> run_command_line(["show", "examples/claude-code.jsonl", "--only", "user"])
     Fix invoice rounding
     claude-code 2.1.72, claude-opus-4-6
-    6f0d1c52-8a3e-4b57-9c1d-2e7a90b4d113 · /home/mira/invoice · 2026-03-14 09:26:01
+    6f0d1c52-8a3e-4b57-9c1d-2e7a90b4d113 · /home/mira/invoice · 2026-03-14 ...
     <BLANKLINE>
-    User  2026-03-14 09:26:01
+    User  2026-03-14 ...
       The invoice total is off by a cent for some orders. Find out why and fix it. 🧾
     <BLANKLINE>
-    1 prompt, 4 tool calls, 1 failed, 1 file (+6 -1), 97,316 tokens in, 606 out, ~$0.07 ...
+    1 prompt, 4 tool calls, 1 failed, 1 file (+6 -1), 18 s, 97,316 tokens in, ...
     0
 
 Without a filter, the request and the outcome come first.
@@ -20,6 +20,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +40,7 @@ from vacr.cli.options import (
 from vacr.cli.selection import Selection, selection_options
 from vacr.console import Voice, get_terminal_width, print_text, wrap_to_width
 from vacr.errors import VacrError
-from vacr.record import format_timestamp
+from vacr.record import format_timestamp, get_epoch_milliseconds
 from vacr.viewer import (
     ASSISTANT_ROW,
     DETAIL_LEVELS,
@@ -57,13 +59,14 @@ from vacr.viewer import (
     count_passing_rows,
     format_line_counts,
     format_record_title,
+    format_recorded_time,
     get_working_folder,
     join_texts,
     list_cost_facts,
     make_visible_line,
     tell_story,
 )
-from vacr.workflows import InputRecord, format_count, read_input_records
+from vacr.workflows import InputRecord, abbreviate_home, format_count, read_input_records
 
 _ANSI_STYLES = {
     "head": "1",
@@ -121,9 +124,9 @@ def command(
     totals. Without paths, --agent, --project, --repo, --since and --until choose among all sessions
     on this machine. Of several records, or of a FOLDER, all conversations are shown; with a filter,
     only those with a match. -v shows the place of each row in the record, for --entry and for
-    links. Control characters are escaped, so a session cannot affect your terminal. No signature is
-    verified; use `vacr verify` for that. If a record was modified after it was made, a warning
-    comes first, and the exit code is 1.
+    links. Times are those of your time zone. Control characters are escaped, so a session cannot
+    affect your terminal. No signature is verified; use `vacr verify` for that. If a record was
+    modified after it was made, a warning comes first, and the exit code is 1.
 
     \b
     Example:
@@ -146,6 +149,7 @@ def command(
             bool("event" in row_filter.kinds or row_filter.text or row_filter.names),
             row_filter.text,
             places=bool(verbose),
+            format_time=_format_local_time,
         )
         width = get_terminal_width(sys.stdout)
         coloured = color == "always" or (
@@ -321,7 +325,7 @@ def _format_session_head(
     If `named`, the path of the record comes first. A title that repeats the prompt is left out.
     """
     if named:
-        yield TerminalLine(make_visible_line(recording.path), "dim")
+        yield TerminalLine(make_visible_line(abbreviate_home(recording.path)), "dim")
     title = format_record_title(recording.record, "")
     if title and not " ".join(asked.split()).startswith(title.removesuffix("…")):
         yield TerminalLine(title, "head")
@@ -334,10 +338,19 @@ def _format_session_head(
     yield TerminalLine(make_visible_line(known))
     session_id = session.get("session-id", "")
     shown_id = session_id.hex() if isinstance(session_id, bytes) else session_id
-    start = format_timestamp(session["session-start"]) if "session-start" in session else None
-    shown_start = (start or "")[:19].replace("T", " ")
+    shown_start = _format_local_time(session["session-start"]) if "session-start" in session else ""
     facts = " · ".join(str(fact) for fact in (shown_id, where, shown_start) if fact)
     yield TerminalLine(make_visible_line(facts), "dim")
+
+
+def _format_local_time(time: str | float) -> str:
+    """Return a time in this time zone, like `vacr list`; as it was recorded if it has no zone."""
+    milliseconds = get_epoch_milliseconds(time)
+    if milliseconds is not None:
+        with suppress(OverflowError, ValueError, OSError):
+            moment = datetime.fromtimestamp(milliseconds / 1000, UTC).astimezone()
+            return moment.strftime("%Y-%m-%d %H:%M:%S")
+    return format_recorded_time(time)
 
 
 def _format_totals(totals: Totals, price_date: str) -> str:
@@ -353,6 +366,8 @@ def _format_totals(totals: Totals, price_date: str) -> str:
     if totals.files:
         lines = format_line_counts(totals.added, totals.removed)
         parts.append(f"{format_count(len(totals.files), 'file')} ({lines})")
+    if totals.milliseconds:
+        parts.append(_format_duration(totals.milliseconds // 1000))
     # Some agents record only the output: then the input is unknown, not 0.
     used, made = totals.tokens["input"], totals.tokens["output"]
     if used:
@@ -361,8 +376,6 @@ def _format_totals(totals: Totals, price_date: str) -> str:
         parts.append(f"{made:,} tokens out")
     if cost := list_cost_facts(totals.cost, price_date):
         parts.append("; ".join(cost))
-    if totals.milliseconds:
-        parts.append(_format_duration(totals.milliseconds // 1000))
     return ", ".join(parts)
 
 

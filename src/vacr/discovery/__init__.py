@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from vacr.discovery.places import NAME_JOINT as NAME_JOINT
     from vacr.discovery.places import NameJoints as NameJoints
     from vacr.discovery.places import SessionPlace as SessionPlace
+    from vacr.discovery.places import derive_record_name as derive_record_name
     from vacr.discovery.places import find_places as find_places
     from vacr.discovery.places import fingerprint_place as fingerprint_place
     from vacr.discovery.places import make_record_name as make_record_name
@@ -51,6 +52,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "NAME_JOINT",
             "NameJoints",
             "SessionPlace",
+            "derive_record_name",
             "find_places",
             "fingerprint_place",
             "make_record_name",

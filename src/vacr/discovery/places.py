@@ -58,6 +58,10 @@ _MAX_NAME_BYTES = 240
 """What file systems allow, less our longest ending."""
 _DIGEST_LENGTH = 32
 _UNSAFE_CHARACTERS = re.compile(r"[^A-Za-z0-9._@+-]+")
+_SESSION_FOLDER = re.compile(
+    r"[0-9a-f]{8}-[0-9a-f]{4}-|[0-9]{12}|[0-9a-f]{16}|\A[0-9]{4}-[0-9]{2}-[0-9]{2}-"
+)
+"""What the name of a session's own folder contains: an id, or a date with more behind it."""
 _DIGEST_SUFFIX = re.compile(r"~[0-9a-f]{32}\Z")
 
 _LINK_REASON = "a link, not followed"
@@ -374,6 +378,18 @@ def strip_native_suffix(name: str) -> str:
         if name.endswith(suffix) and name.removesuffix(suffix) not in _RESERVED_NAMES:
             return name.removesuffix(suffix)
     return name
+
+
+def derive_record_name(path: str) -> str:
+    """Return the name for the record of a native file: the file's own, without its ending.
+
+    Some agents give each session a folder, and its transcript always the same name. There it is the
+    name of the folder: `sessions/1f3c9a52-5e0b-…/events.jsonl` becomes `1f3c9a52-5e0b-…`.
+    """
+    file = Path(path)
+    name, folder = strip_native_suffix(file.name), file.parent.name
+    is_usual = not any(map(str.isdigit, name))
+    return folder if is_usual and _SESSION_FOLDER.search(folder) else name
 
 
 def make_session_name(session_id: str) -> str:

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from vacr.viewer.terminal import NORMAL_DETAIL as NORMAL_DETAIL
     from vacr.viewer.terminal import RowFormatter as RowFormatter
     from vacr.viewer.terminal import TerminalLine as TerminalLine
+    from vacr.viewer.terminal import format_recorded_time as format_recorded_time
     from vacr.viewer.totals import BY_AGENT as BY_AGENT
     from vacr.viewer.totals import BY_DAY as BY_DAY
     from vacr.viewer.totals import BY_MODEL as BY_MODEL
@@ -131,6 +132,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "NORMAL_DETAIL",
             "RowFormatter",
             "TerminalLine",
+            "format_recorded_time",
         ),
         "story": ("Story", "tell_story"),
         "totals": (

@@ -14,7 +14,7 @@ Each line is a text and a look, such as `head` or `error`; the caller decides on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -75,6 +75,11 @@ class TerminalLine(NamedTuple):
     look: str = "text"
 
 
+def format_recorded_time(time: str | float) -> str:
+    """Return a time as the record has it, without fractions of a second; empty if unreadable."""
+    return (format_timestamp(time) or "")[:19].replace("T", " ")
+
+
 @dataclass(frozen=True, slots=True)
 class RowFormatter:
     """Formats rows at one level of detail."""
@@ -85,6 +90,8 @@ class RowFormatter:
     """The text that rows were filtered by; lines with a match are shown."""
     places: bool = False
     """Whether to show where in the record each row is."""
+    format_time: Callable[[str | float], str] = format_recorded_time
+    """Returns the time of a row as it is shown; empty for an unreadable one."""
 
     def summarize(self, story: Story) -> Iterator[TerminalLine]:
         """Yield the summary of a conversation: request, outcome, the last test run, commits."""
@@ -143,7 +150,7 @@ class RowFormatter:
         look = "error" if row.is_error else "dim"
         name = make_visible_line(row.summary)
         reason = f": {make_visible_line(row.reason)}" if row.reason else ""
-        when_and_where = f"{_format_row_time(row)}{self._format_place(row)}"
+        when_and_where = f"{self._format_row_time(row)}{self._format_place(row)}"
         yield TerminalLine(f"· {name}{reason}{when_and_where}", look)
         data = row.entry.get("data")
         if self.detail == FULL_DETAIL and data not in (None, {}):
@@ -181,13 +188,13 @@ class RowFormatter:
         if row.superseded:
             words.append(f"({make_visible_line(row.superseded)})")
         place = self._format_place(row) if placed else ""
-        return f"{' '.join(words)}{_format_row_time(row)}{place}"
+        return f"{' '.join(words)}{self._format_row_time(row)}{place}"
 
     def _format_tool_call(self, row: Row) -> Iterator[TerminalLine]:
         """Yield the line of a call, then its input, diffs and output as the detail requires."""
         yield _format_call_line(row)
         if self.places:
-            when_and_where = f"{_format_row_time(row)}{self._format_place(row)}".strip()
+            when_and_where = f"{self._format_row_time(row)}{self._format_place(row)}".strip()
             yield TerminalLine(f"{_CALL_INDENT}{when_and_where}", "dim")
         if self.detail == BRIEF_DETAIL:
             return
@@ -236,6 +243,11 @@ class RowFormatter:
         for line in lines[:limit]:
             yield TerminalLine(f"{indent}{line}", look)
         yield from _format_hidden_lines(len(lines), limit, indent)
+
+    def _format_row_time(self, row: Row) -> str:
+        """Return two blanks and the time of a row; empty if it is unknown."""
+        time = self.format_time(row.time) if row.time is not None else ""
+        return f"  {time}" if time else ""
 
     def _format_place(self, row: Row) -> str:
         """Return two blanks and the JSON Pointer of a row; empty if places are not shown."""
@@ -339,9 +351,3 @@ def _format_hidden_lines(count: int, limit: int | None, indent: str) -> Iterator
     if limit and count > limit:
         hidden = count - limit
         yield TerminalLine(f"{indent}… {hidden:,} more {'line' if hidden == 1 else 'lines'}", "dim")
-
-
-def _format_row_time(row: Row) -> str:
-    """Return two blanks and the time of a row; empty if it is unknown."""
-    time = format_timestamp(row.time) if row.time is not None else None
-    return f"  {time[:19].replace('T', ' ')}" if time else ""

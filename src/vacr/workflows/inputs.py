@@ -29,10 +29,10 @@ from typing import TYPE_CHECKING, Any
 from vacr.discovery import (
     NAME_JOINT,
     SessionPlace,
+    derive_record_name,
     find_places,
     make_record_name,
     read_sessions,
-    strip_native_suffix,
 )
 from vacr.errors import InvalidRecord, NotASession, PluginError, UnreadableInput, VacrError
 from vacr.files import STDIN, is_folder, read_bytes
@@ -249,7 +249,7 @@ def _read_native_file(
         NotASession: the format is unknown.
     """
     first_error = None
-    name = strip_native_suffix(Path(path).name) if piped is None else _STDIN_STEM
+    name = derive_record_name(path) if piped is None else _STDIN_STEM
     source = path if piped is None else STDIN
     for opened in read_sessions(source, session=session, data=piped):
         if isinstance(opened, VacrError):

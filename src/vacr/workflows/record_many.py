@@ -24,8 +24,8 @@ from pathlib import Path
 
 from vacr.discovery import (
     NameJoints,
+    derive_record_name,
     fingerprint_place,
-    strip_native_suffix,
     walk_places,
 )
 from vacr.errors import UnreadableInput, UsageError
@@ -78,13 +78,16 @@ def plan_file_tasks(
     """
     tasks = [_plan_named_task(path, folder, options) for path in paths]
     joints = NameJoints(task.output for task in tasks)
-    first: dict[str, str] = {}
+    earlier: dict[str, dict[str | None, str]] = {}
     planned = []
     for task in tasks:
-        planned.append(
-            replace(task, joint=joints.of(task.output), clashes_with=first.get(task.output, ""))
-        )
-        first.setdefault(task.output, task.path)
+        # The name of a record from a database ends in the id of its session.
+        same = earlier.setdefault(task.output, {})
+        clash = same.get(task.session) or same.get(None, "")
+        if task.session is None:
+            clash = next(iter(same.values()), "")
+        planned.append(replace(task, joint=joints.of(task.output), clashes_with=clash))
+        same.setdefault(task.session, task.path)
     return planned
 
 
@@ -126,7 +129,7 @@ def plan_file_task(
     if session and is_folder(path):
         name = session
     else:
-        name = strip_native_suffix("stdin" if path == STDIN else Path(path).name)
+        name = "stdin" if path == STDIN else derive_record_name(path)
     return RecordingTask(path, join_path(folder, name), options, session=session)
 
 

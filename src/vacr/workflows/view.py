@@ -290,9 +290,7 @@ class PageRun:
 
         In an archive, report unreadable items and go on; otherwise, raise the first error.
         """
-        paths = self.selected or (self.path,)
-        items = (item for path in paths for item in read_conversations(path, self.options))
-        for item in items:
+        for item in self._read_items():
             if isinstance(item, VacrError):
                 if not self.is_archive:
                     raise item
@@ -305,6 +303,20 @@ class PageRun:
             if item.verdict == VERDICT_FAILED:
                 self.exit_code = EXIT_NOT_VERIFIED
             yield item
+
+    def _read_items(self) -> Iterator[Conversation | VacrError]:
+        """Yield the conversations, and the error of each that cannot be read.
+
+        Raises:
+            VacrError: the only path cannot be read, or has no records or sessions.
+        """
+        if not self.selected:
+            yield from read_conversations(self.path, self.options)
+        for path in self.selected:
+            try:
+                yield from read_conversations(path, self.options)
+            except VacrError as error:
+                yield error
 
 
 def load_page_template() -> str:
