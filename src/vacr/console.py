@@ -53,6 +53,7 @@ _MIN_PATH_WIDTH = 12
 _TERMINAL_CONTROL_PATTERN = re.compile(
     "[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]"
 )
+_ESCAPED_LINE_ENDS = re.compile(r"(?:\\[nr]){2,}|(?<![\w:\\/])\\n(?=[^a-z]|$)")
 _SURROGATE_PATTERN = re.compile("[\ud800-\udfff]")
 
 
@@ -114,17 +115,42 @@ class Voice:
         if not self.quiet and self.verbose >= level:
             _print_wrapped_message(text)
 
+    def tip(self, text: str) -> None:
+        """Print a possible next step on standard error, if that is a terminal of a person."""
+        if not self.json and sys.stderr.isatty():
+            self.notice(text)
+
     def error(self, text: str, hint: str = "") -> None:
         """Print an error and a hint about the next step on standard error, even with `--quiet`."""
         _print_wrapped_message(text)
         if hint:
-            # In one line, so that a command can be copied.
-            print_message(f"  {escape_unprintable(hint)}")
+            print_hint(hint)
 
 
-def _print_wrapped_message(text: str) -> None:
+def print_hint(text: str) -> None:
+    """Print the next step after an error, on standard error.
+
+    A hint with a command stays in one line, so that it can be copied; see `print_diagnostics`.
+    """
+    if "vacr " in text:
+        print_message(f"  {escape_unprintable(text)}")
+    else:
+        _print_wrapped_message(f"  {text}", hanging=0)
+
+
+def print_diagnostics(text: str) -> None:
+    """Print an error with its hint, which begins with two blanks in a line of its own."""
+    for line in text.split("\n"):
+        if line.startswith("  "):
+            print_hint(line[2:])
+        else:
+            _print_wrapped_message(line)
+
+
+def _print_wrapped_message(text: str, hanging: int = 2) -> None:
     """Print a text on standard error; a terminal breaks it between words."""
-    for line in wrap_to_width(escape_unprintable(text), get_terminal_width(sys.stderr)):
+    width = get_terminal_width(sys.stderr)
+    for line in wrap_to_width(escape_unprintable(text), width, hanging=hanging):
         print_message(line)
 
 
@@ -407,6 +433,14 @@ def fit_to_width(text: str, width: int, *, right: bool = False) -> str:
         text = f"{set_cell_size(text, width - 1)}…"
     padding = " " * (width - measure_width(text))
     return padding + text if right else text + padding
+
+
+def join_escaped_lines(text: str) -> str:
+    r"""Return a title without the line ends that a script wrote into its prompt as `\n`.
+
+    In a path of Windows, the same characters begin the name of a file, so they stay.
+    """
+    return _ESCAPED_LINE_ENDS.sub(" ", text).strip()
 
 
 def prepare_streams() -> None:

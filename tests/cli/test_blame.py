@@ -99,6 +99,16 @@ def test_each_line_has_its_commit_model_conversation_prompt_and_evidence(
     assert shown[0].index(" 1) ") == shown[6].index(" 7) ")
 
 
+def test_commit_in_place_of_a_file_is_explained(vacr, repo_with_agent_work):
+    commit(repo_with_agent_work, "Add total")
+    for name in ("HEAD~1", "HEAD~1..HEAD"):
+        done = vacr("blame", name, "--records", "../records", cwd=repo_with_agent_work)
+        assert done.returncode == 3
+        assert f"To count the lines of commits: vacr blame --commit {name}" in done.err
+    done = vacr("blame", "HEAD~1x", "--records", "../records", cwd=repo_with_agent_work)
+    assert "--commit" not in done.err
+
+
 def test_files_without_lines_are_reported(vacr, repo_with_agent_work, tmp_path):
     commit(repo_with_agent_work)
     (repo_with_agent_work / "empty.txt").touch()

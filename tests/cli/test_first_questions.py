@@ -10,6 +10,7 @@ import time
 import pytest
 
 from tests.conftest import EXAMPLES
+from vacr.cli import group
 
 pytestmark = pytest.mark.component
 
@@ -268,3 +269,61 @@ def test_mistyped_agent_is_guessed_first(vacr):
     done = vacr("list", "--agent", "cloude")
     assert done.returncode == 2
     assert "\n  Did you mean claude-code? Known agents: " in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "guess"),
+    [
+        ("shwo latest", "'vacr show'"),
+        ("cost", "'vacr stats'"),
+        ("ls", "'vacr list'"),
+        ("version", "'vacr --version'"),
+        ("show --agnt x", "'--agent'."),
+        ("show lastest", "latest?"),
+        ("sql 'select start from records'", "start_ms?"),
+        ("sql 'select 1 from recods'", "records?"),
+    ],
+)
+def test_a_slip_leads_to_the_right_word(vacr, project, arguments, guess):
+    done = vacr(*shlex.split(arguments), cwd=project)
+    assert done.returncode in (2, 3)
+    found = re.search(r"Did you mean (.*)", " ".join(done.err.split()))
+    assert found is not None
+    assert found[1].startswith(guess.rstrip(".?"))
+    assert "', '" not in found[1].partition("?")[0]
+
+
+def test_other_words_lead_to_verbs_that_exist():
+    verbs = set(group.verbs) | {"--version"}
+    assert set(group.meant.values()) <= verbs
+    assert not set(group.meant) & verbs
+
+
+def test_a_verb_without_arguments_shows_examples_and_not_all_options(vacr):
+    done = vacr("verify")
+    assert done.returncode == 2
+    assert done.err.startswith("Usage: vacr verify ")
+    assert "\n    vacr verify abc.acr.json\n" in done.err
+    assert done.err.endswith("\n\nFor all options: vacr verify --help\n")
+    assert "--require-evidence FILE" not in done.err
+    assert len(done.err.splitlines()) < 24
+
+
+def test_choices_of_a_missing_option_are_in_one_sentence(vacr, project):
+    done = vacr("export", SESSION[:8], cwd=project)
+    assert (done.returncode, "Choose from: markdown, html, " in done.err) == (2, True)
+
+
+def test_short_names_of_formats_work(vacr, project):
+    assert vacr("export", SESSION[:8], "--to", "md", "-o", "a.md", cwd=project).returncode == 0
+    done = vacr("export", SESSION[:8], "--to", "parquet", cwd=project)
+    assert (done.returncode, "vacr sql --to parquet" in done.err) == (2, True)
+
+
+def test_commit_without_a_note_does_not_hide_those_of_others(vacr, project):
+    for name, value in (("user.name", "Mira"), ("user.email", "mira@example.org")):
+        subprocess.run(["git", "config", name, value], cwd=project, check=True)
+    assert vacr("notes", "write", "HEAD", cwd=project).returncode == 0
+    done = vacr("notes", "show", "HEAD~1", cwd=project)
+    assert done.returncode == 1
+    assert re.search(r"commit [0-9a-f]{12} has no note in refs/notes/ai", done.err)

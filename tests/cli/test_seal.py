@@ -60,8 +60,8 @@ def test_seal_runs_every_step(vacr, home, service):
     first, second = done.out.splitlines()
     assert first.startswith("sealed/a.acr.json: 1 file, lines: 6 ai; signed by key ")
     assert second.startswith("sealed/a.acr.json.cose: registered, in the log of key ")
-    assert ", which calls itself https://log.example, 20" in second
-    assert "Z, entry 1 of 2 (the receipt does not sign this position)" in second
+    assert "calls itself" not in second
+    assert "Z; the log calls it entry 1 of 2" in second
     assert sorted(list_files(home / "sealed")) == [
         "a.acr.json",
         "a.acr.json.cose",

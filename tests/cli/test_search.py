@@ -16,6 +16,7 @@ import vacr as vacr_package
 from tests.cli.test_list import NOWHERE
 from tests.conftest import EXAMPLES
 from tests.discovery import homes
+from vacr.cli.search import _keep_last_words
 
 
 def plant_sessions(home):
@@ -51,6 +52,27 @@ def test_words_of_the_host_are_not_those_of_the_user(run):
     assert "  host  " in hit
 
 
+def test_verbose_names_the_file_once_and_the_entry_of_each_hit(run):
+    done = run("search", "late", "rounding", "-v")
+    hits = [line for line in done.out.splitlines() if line.startswith("    --entry /session/")]
+    files = [line for line in done.out.splitlines() if line.startswith("  ~/")]
+    found = json.loads(run("search", "late", "rounding", "--format", "json").out)
+    assert (len(hits), len(files)) == (found["count"], found["conversations"])
+    assert run("show", found["hits"][0]["session"], *hits[0].split()).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("The whole cart takes a ", "…takes a "),
+        ("short ", "short "),
+        ("an-endless-word-without-blanks ", "…out-blanks "),
+    ],
+)
+def test_text_before_a_found_word_begins_with_a_word(text, shown):
+    assert _keep_last_words(text, 12) == shown
+
+
 def test_json_leads_to_the_place_in_the_record(run):
     document = json.loads(run("search", "hints", "--format", "json", "-n", "1").out)
     (hit,) = document["hits"]
@@ -62,7 +84,10 @@ def test_json_leads_to_the_place_in_the_record(run):
 def test_no_match_is_exit_code_1(run):
     done = run("search", "xylophone")
     assert (done.returncode, done.out) == (1, "")
-    message = "vacr: no entries match: xylophone. Fewer words or options find more.\n"
+    message = (
+        "vacr: no entries match: xylophone. Words are found whole: check the spelling, or use fewer "
+        "options.\n"
+    )
     assert done.err == message
 
 

@@ -215,3 +215,32 @@ def test_latest_selects_by_repository_and_excludes_other_paths(vacr, tmp_path):
     done = vacr("show", "latest", "--agent", "codex-cli", "--format", "json")
     assert done.returncode == 0, done.err
     assert str(tmp_path / "home") not in done.out
+
+
+@pytest.mark.usefixtures("sessions")
+@pytest.mark.parametrize("folder", [".", "sealed/"])
+def test_verify_of_a_session_names_its_sealed_record(vacr, folder):
+    assert vacr("init", "--yes").returncode == 0
+    assert "vacr seal 019cf2a1" in vacr("verify", "019cf2a1").err
+    assert vacr("seal", "019cf2a1", "-o", folder).returncode == 0
+    for verb in ("verify", "inspect"):
+        hint = vacr(verb, "019cf2a1").err.splitlines()[-1]
+        command = hint.removeprefix("  It has a sealed record: ").split()
+        assert command[:2] == ["vacr", verb]
+        assert vacr(*command[1:]).returncode == 0
+
+
+@pytest.mark.usefixtures("sessions")
+def test_verify_of_a_folder_names_the_next_step_once(vacr):
+    assert vacr("init", "--yes").returncode == 0
+    assert vacr("seal", "--agent", "claude-code", "-o", "sealed/").returncode == 0
+    done = vacr("verify", "sealed/", VACR_CONFIG="elsewhere/")
+    assert (done.returncode, done.out.count("no trusted key given") > 1) == (1, True)
+    assert done.err.count("--trust-store FILE") == 1
+
+
+def test_trust_of_a_file_without_a_name_is_explained(vacr):
+    assert vacr("init", "--yes").returncode == 0
+    assert vacr("trust", "export", "-o", "team.toml").returncode == 0
+    done = vacr("trust", "add", "team.toml")
+    assert (done.returncode, "vacr verify FILE --trust-store team.toml" in done.err) == (2, True)

@@ -5,6 +5,7 @@ import pytest
 from vacr.console import (
     align_columns,
     get_terminal_width,
+    join_escaped_lines,
     truncate_path,
     truncate_start,
     wrap_to_width,
@@ -80,3 +81,17 @@ def test_lines_are_broken_between_words(text, lines):
     assert wrap_to_width(text, 10) == lines
     assert wrap_to_width(text, None) == [text]
     assert wrap_to_width(text, 10, hanging=0)[1].startswith(" ") == text.startswith(" ")
+
+
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [
+        (r"Add a code.\nKeep cents", "Add a code. Keep cents"),
+        (r"<context>\n\nYour repo", "<context> Your repo"),
+        (r"why\n\nthis?\n", "why this?"),
+        (r"Move C:\new\notes to .\nodes", r"Move C:\new\notes to .\nodes"),
+        (r"print('a\nB')", r"print('a\nB')"),
+    ],
+)
+def test_titles_have_no_escaped_line_ends(title, shown):
+    assert join_escaped_lines(title) == shown

@@ -29,6 +29,7 @@ from vacr.console import (
     is_reader_gone,
     make_lines_printable,
     prepare_streams,
+    print_diagnostics,
     print_message,
     print_text,
 )
@@ -36,6 +37,7 @@ from vacr.errors import PluginError, UnreadableInput, UnwritableOutput, UsageErr
 from vacr.version import __version__
 
 EXIT_INTERRUPTED = 130
+_OPTIONS_HEADING = "\nOptions:\n"
 EXIT_BUG = 70
 EXIT_CODES = {
     0: "success",
@@ -93,6 +95,23 @@ EXIT_CODES = {
     },
     modules={"completion": "verbs"},
     moved=dict.fromkeys(("attest", "endorse", "appraise"), "evidence"),
+    meanings={
+        "blame": "annotate audit praise who why",
+        "doctor": "diagnose health status",
+        "init": "config configure settings setup",
+        "keep": "archive backup save",
+        "list": "history ls sessions",
+        "open": "app browse gui serve start ui web",
+        "search": "find grep",
+        "seal": "certify prove",
+        "show": "cat less print read session",
+        "sql": "db query",
+        "stats": "cost costs price spend spending summary tokens usage",
+        "verify": "check",
+        "view": "html page publish share",
+        "watch": "capture follow tail",
+        "--version": "version",
+    },
     headings={
         "Every day": "open list search show stats blame",
         "Proof": "seal verify trust",
@@ -162,12 +181,12 @@ def run_command_line(arguments: list[str] | None = None) -> int:
         result: Any = group.main(arguments, prog_name="vacr", standalone_mode=False)
         check_output()
     except click.ClickException as error:
-        error.show()
+        _print_usage_error(error)
         return error.exit_code
     except VacrError as error:
         if isinstance(error, PluginError) and os.environ.get("VACR_DEBUG"):
             raise
-        print_message(make_lines_printable(f"vacr: {error.diagnostics()}"))
+        print_diagnostics(f"vacr: {error.diagnostics()}")
         return error.exit_code
     except (KeyboardInterrupt, click.Abort) as error:
         # click raises Abort also when an input ends too early.
@@ -201,6 +220,30 @@ def run_command_line(arguments: list[str] | None = None) -> int:
         )
         return EXIT_BUG
     return result if isinstance(result, int) else 0
+
+
+def _print_usage_error(error: click.ClickException) -> None:
+    """Print a wrong use of the command as click does, but broken between words."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        print_message(_format_short_help(error))
+        return
+    if context is not None:
+        print_message(context.get_usage())
+        print_message(f"Try '{context.command_path} --help' for help.\n")
+    print_diagnostics(f"Error: {' '.join(error.format_message().split())}")
+
+
+def _format_short_help(error: click.exceptions.NoArgsIsHelpError) -> str:
+    """Return the help without the options: usage, purpose and examples; all of it for a group."""
+    text = error.format_message()
+    if isinstance(error.ctx.command, click.Group):
+        return text
+    usage, purpose, *_ = text.split("\n\n")
+    _, found, examples = text.partition("  Example:\n")
+    shown = f"\n\n  Example:\n{examples.partition(_OPTIONS_HEADING)[0].rstrip()}" if found else ""
+    more = f"For all options: {error.ctx.command_path} --help"
+    return f"{usage}\n\n{purpose}{shown}\n\n{more}"
 
 
 def _describe_os_error(error: OSError) -> str:

@@ -40,7 +40,7 @@ from vacr.cli.blame_rows import RowStyle, describe_calls, format_blame_rows
 from vacr.cli.options import PATH, Verb, voice_options
 from vacr.cli.record_inputs import open_blame_records
 from vacr.console import Voice, get_terminal_width, write_bytes
-from vacr.errors import UsageError, VacrError
+from vacr.errors import UnreadableInput, UsageError, VacrError
 from vacr.files import read_bytes
 from vacr.workflows import (
     build_commit_document,
@@ -292,7 +292,12 @@ def command(
     with open_blame_records(
         records, container, no_index, voice, may_be_empty=may_be_empty
     ) as found:
-        lines = blame_file(place, revision, found, selection)
+        try:
+            lines = blame_file(place, revision, found, selection)
+        except UnreadableInput as error:
+            if revision is None and _names_commits(container, file):
+                error.hint = f"To count the lines of commits: vacr blame --commit {file}"
+            raise
     _report_undated_lines(place, lines, voice)
     if notes:
         lines = _add_notes(container, lines, voice)
@@ -302,7 +307,7 @@ def command(
     kind = "file"
     if flags.get("ranges"):
         kind = "line" if len(lines) == 1 else "lines"
-    return _show_file_blame(place, lines, style, voice, _Compared(records, len(found), kind))
+    return _show_file_blame(place, lines, style, voice, _Compared(records, len(found), kind, file))
 
 
 def _report_shallow_commit(repository: Repository, added: AddedLines, voice: Voice) -> None:
@@ -345,6 +350,17 @@ class _Compared:
     record_count: int
     kind: str
     """`file`, or for the lines that the user chose `line` or `lines`."""
+    file: str
+    """The file as the user named it."""
+
+
+def _names_commits(repository: Repository, text: str) -> bool:
+    """Return whether a text names a commit or a range of commits."""
+    try:
+        repository.resolve_range(text) if ".." in text else repository.resolve_commit(text)
+    except (UnreadableInput, UsageError):
+        return False
+    return True
 
 
 def _choose_form(porcelain: bool, line_porcelain: bool, incremental: bool) -> str | None:
@@ -479,6 +495,9 @@ def _show_file_blame(
             for text in facts:
                 voice.prose(text)
             voice.result(next_step)  # In one line, so that the command can be copied.
+        elif not voice.json:
+            number = next(line.line for line in lines if line.blame is not None)
+            voice.tip(f"To see why a line is there: vacr blame {compared.file}:{number}")
         return 0
     return _report_nothing_known(voice, compared.record_count, compared.kind, len(lines))
 
@@ -555,5 +574,5 @@ def _report_nothing_known(voice: Voice, record_count: int, kind: str, lines: int
     else:
         records = format_count(record_count, "record")
         subject = subjects.get(kind, f"No line of this {kind} is")
-        voice.notice(f"{subject} proven by {records}. To find the sessions of a folder: vacr list")
+        voice.notice(f"{subject} proven by {records}. To find sessions: vacr list --project .")
     return _EXIT_NOTHING_KNOWN

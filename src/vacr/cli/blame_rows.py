@@ -1,12 +1,13 @@
 """The text output of `vacr blame`: a row for each line, and with -v the calls behind them.
 
 >>> from vacr.cli.blame_rows import _shorten_model
->>> _shorten_model("anthropic/claude-sonnet-4-5")
+>>> _shorten_model("anthropic/claude-sonnet-4-5-20250929")
 'claude-sonnet-4-5'
 """
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ _MIN_PROMPT_WIDTH = 12
 _MIN_TEXT_WIDTH = 40
 _MIN_TEXT_WIDTH_WITH_SESSION = 30
 _MAX_MODEL_WIDTH = 24
+_MODEL_DATE = re.compile(r"-20[0-9]{6}$")
 _COLUMN_COMMIT_LENGTH = 8
 _SESSION_COLUMN, _PROMPT_COLUMN = 1, 3  # among those of _format_contributor_columns
 _DEFAULT_DATE_FORMAT = "iso"
@@ -104,8 +106,8 @@ def _fit_contributor_columns(rows: list[list[str]], space: int) -> list[list[str
 
 
 def _shorten_model(name: str) -> str:
-    """Return the name of a model without its vendor (`vendor/model`), cut if it is long."""
-    return cut_to_width(name.rpartition("/")[2] or name, _MAX_MODEL_WIDTH)
+    """Return the name of a model without its vendor and its date, cut if it is long."""
+    return cut_to_width(_MODEL_DATE.sub("", name.rpartition("/")[2] or name), _MAX_MODEL_WIDTH)
 
 
 def _format_contributor_columns(blame: LineBlame | None) -> list[str]:

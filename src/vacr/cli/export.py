@@ -65,9 +65,23 @@ _COMMIT_PATTERN = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _WRITABLE_FORMATS = [name for name, format_ in EXCHANGE_FORMATS.items() if format_.writer]
 
 
+class _FormatName(click.Choice[str]):
+    """The name of a format; `md` means Markdown, and Parquet leads to the verb that writes it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name of the format.
+
+        Raises:
+            click.BadParameter: no format has this name.
+        """
+        if value == "parquet":
+            self.fail("for tables of all sessions: vacr sql --to parquet -o tables/", param, ctx)
+        return super().convert("markdown" if value == "md" else value, param, ctx)
+
+
 @click.command(no_args_is_help=True, cls=Verb)
 @click.argument("paths", nargs=-1, metavar="[RECORD|SESSION|FOLDER]...", type=PATH)
-@click.option("--to", type=click.Choice(_WRITABLE_FORMATS), required=True, help="Format to write.")
+@click.option("--to", type=_FormatName(_WRITABLE_FORMATS), required=True, help="Format to write.")
 @click.option(
     "--atif-version",
     type=click.Choice(ATIF_VERSIONS),
@@ -145,6 +159,7 @@ def command(
     run = _ExportRun(
         EXCHANGE_FORMATS[to], request, output, paths, voice, overwrite=overwrite, force=force
     )
+    check_single_output(paths, output)
     for path in paths:
         run.export_path(path)
     return run.finish()
@@ -223,7 +238,7 @@ class _ExportRun:
                     continue
                 self.count += 1
                 try:
-                    self._export_record(item, level=1 if is_folder else 0)
+                    self._export_record(item, level=1 if is_folder or len(self.paths) > 1 else 0)
                 except VacrError as error:
                     self._fail(item.path, error)
         except VacrError as error:
@@ -242,8 +257,7 @@ class _ExportRun:
         # Two records are enough to refuse a single output file.
         first = list(islice(items, 2))
         check_single_output(
-            [*self.paths[1:], *(item.path for item in first if isinstance(item, InputRecord))],
-            self.output,
+            [item.path for item in first if isinstance(item, InputRecord)], self.output
         )
         return iter(first)
 

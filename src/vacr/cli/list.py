@@ -35,7 +35,13 @@ from vacr.cli.selection import (
     list_newest_sessions,
     selection_options,
 )
-from vacr.console import Voice, align_columns, get_terminal_width, truncate_path
+from vacr.console import (
+    Voice,
+    align_columns,
+    get_terminal_width,
+    join_escaped_lines,
+    truncate_path,
+)
 from vacr.discovery import SessionSummary, list_store_roots
 from vacr.errors import UnreadableInput, UsageError, escape_unprintable
 from vacr.files import find_index_file, find_state_folder
@@ -212,7 +218,7 @@ def format_session_table(sessions: list[SessionWithSubAgents], width: int | None
         size = _UNKNOWN if session.size is None else format_size(session.size)
         shown_sizes = [size] if is_wide else []
         copied = "(also by vacr acp) " if session.copies else ""
-        title = f"{more}{copied}{session.title}" or _UNKNOWN
+        title = f"{more}{copied}{join_escaped_lines(session.title)}" or _UNKNOWN
         shown_id = short_ids[session.session_id]
         shown_times = [_format_local_time(time) for time in times]
         if is_narrow:

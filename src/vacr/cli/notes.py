@@ -166,10 +166,16 @@ def show(revision: str, ref: str, repository: str, format: str, quiet: bool, ver
         _print_note(document, voice)
     voice.data({"notes": documents, "errors": errors})
     if documents:
-        voice.notice("Notes are not signed. To prove a line: vacr blame FILE --records RECORDS")
+        voice.notice("Notes are not signed. To prove a line: vacr blame FILE")
         return 0
     if not errors:
-        voice.notice(f"No notes in {ref}. To get those of a remote: vacr notes fetch")
+        subject = f"commit {commits[0][:_SHORT_COMMIT_LENGTH]} has no note"
+        if len(commits) != 1:
+            subject = f"none of {len(commits)} commits has a note"
+        voice.notice(
+            f"vacr: {subject} in {ref}. For others: vacr notes show A..B. To get notes of a "
+            "remote: vacr notes fetch"
+        )
     return _EXIT_NO_NOTE
 
 

@@ -21,6 +21,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -90,9 +91,10 @@ class Verb(click.Command):
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             has_format = any(param.name == "format" for param in self.params)
-            if error.option_name != "--json" or not has_format:
-                raise
-            raise click.NoSuchOption("--json", None, ["--format json"], ctx) from error
+            near = ["--format json"] if error.option_name == "--json" and has_format else None
+            names = [name for param in self.params for name in param.opts]
+            near = near or get_close_matches(error.option_name, names, 1)
+            raise click.NoSuchOption(error.option_name, None, near, ctx) from error
         except click.MissingParameter as error:
             if error.param is None or error.param.name != "key":
                 raise

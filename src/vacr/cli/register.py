@@ -232,8 +232,11 @@ def report_registration(
     if outcome.logged is not None:
         state = "already has a receipt" if outcome.state == STATE_UNCHANGED else "registered"
         whose = "; log key not pinned, add --log-key" if outcome.has_unpinned_key else ""
-        position = f"{outcome.logged.position} (the receipt does not sign this position)"
-        voice.result(f"{name}: {state}, {outcome.logged}, {position}{whose}")
+        # The name that a log gives itself proves nothing: it is for those who ask for details.
+        log = outcome.logged if voice.verbose else replace(outcome.logged, issuer=None)
+        # The receipt does not sign the position.
+        position = f"; the log calls it {log.position}" if log.position else ""
+        voice.prose(f"{name}: {state}, {log}{position}{whose}")
     if outcome.witnesses is not None:
         voice.result(f"{name}: witnesses: {outcome.witnesses}")
     if outcome.error is not None:

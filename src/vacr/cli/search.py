@@ -41,6 +41,7 @@ from vacr.console import (
     Voice,
     cut_to_width,
     get_terminal_width,
+    join_escaped_lines,
     print_text,
     truncate_start,
 )
@@ -192,6 +193,8 @@ def _report(
             voice.line(document)
             if not number:
                 voice.result(_cut_line(_format_conversation(hit, short_ids[hit.session])))
+                if voice.verbose:
+                    voice.result(f"  {abbreviate_home(hit.path)}")
             _print_hit(hit, around, voice)
         voice.result("")
     voice.data({"hits": documents, "count": result.count, "conversations": result.record_count})
@@ -199,12 +202,16 @@ def _report(
         return  # The caller reports that there are no sessions.
     if not result.count:
         words = " ".join(query.words)
-        voice.notice(f"vacr: no entries match: {words}. Fewer words or options find more.")
+        advice = "Fewer words or options find more."
+        if len(query.words) == 1:
+            advice = "Words are found whole: check the spelling, or use fewer options."
+        voice.notice(f"vacr: no entries match: {words}. {advice}")
         return
     hits_text = format_count(result.count, "hit")
     found = f"{hits_text} in {format_count(result.record_count, 'conversation')}"
     more = f"; the newest {len(result.hits)} are shown" if result.count > len(result.hits) else ""
     voice.result(f"{found}{more}")
+    voice.tip(f"To read one: vacr show {short_ids[result.hits[0].session]}")
 
 
 def _shorten_ids(sessions: list[tuple[str, str]]) -> dict[str, str]:
@@ -248,7 +255,7 @@ def _split(hit: SearchHit) -> Iterator[tuple[str, bool]]:
 def _format_conversation(hit: SearchHit, short_id: str) -> str:
     """Return the line above the hits of a conversation: id, agent, project, title."""
     project = abbreviate_home(hit.project) or hit.repo
-    shown = (short_id, hit.agent, project, hit.title)
+    shown = (short_id, hit.agent, project, join_escaped_lines(hit.title))
     return "  ".join(filter(None, shown))
 
 
@@ -279,7 +286,7 @@ def _print_hit(hit: SearchHit, around: list[ContextEntry], voice: Voice) -> None
     head = "  ".join(filter(None, (when, f"{mark}{hit.tool or _name_author(hit)}")))
     print_text(_format_hit_line(f"  {escape_unprintable(head)}  ", hit))
     if voice.verbose:
-        voice.result(f"    {hit.path}  {hit.place}")
+        voice.result(f"    --entry {hit.place}")
     for entry in around:
         if entry.n > hit.n:
             voice.result(_cut_line(f"      {entry.tool or entry.kind}: {_shorten(entry.text)}"))
@@ -294,7 +301,7 @@ def _format_hit_line(head: str, hit: SearchHit) -> str:
     line, left = head, width - cell_len(head)
     if pieces and not pieces[0][1] and sum(cell_len(text) for text, _ in pieces) > left:
         # The found word must be on the screen, not only the text before it.
-        pieces[0] = (truncate_start(pieces[0][0], max(left // 3, 1)), False)
+        pieces[0] = (_keep_last_words(pieces[0][0], max(left // 3, 1)), False)
     for text, is_word in pieces:
         shown = cut_to_width(text, max(left, 1))
         line += f"{_BOLD}{shown}{_PLAIN}" if is_word else shown
@@ -302,6 +309,15 @@ def _format_hit_line(head: str, hit: SearchHit) -> str:
         if left <= 0 or shown != text:
             break
     return line
+
+
+def _keep_last_words(text: str, width: int) -> str:
+    """Return a text, or `…` and the words at its end that fit; a part of a word if none fits."""
+    end = truncate_start(text, width)
+    if end == text or text.endswith(f" {end[1:]}"):
+        return end
+    words = end.partition(" ")[2]
+    return f"…{words}" if words.strip() else end
 
 
 def _shorten(text: str) -> str:

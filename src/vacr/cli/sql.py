@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import sys
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,7 @@ from vacr.errors import UsageError
 from vacr.workflows import format_count
 
 _EXAMPLE = 'For example: vacr sql "select agent, count(*) from records group by agent"'
+_UNKNOWN_NAME = re.compile(r"no such (table|column): (\S+)")
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -114,14 +117,33 @@ def command(
         raise UsageError("no query", hint=_EXAMPLE)
     else:
         statement = query
-        answer = answer_from_index(
-            lambda index: run_select(index.path, statement, seconds=timeout), voice, path
-        )
+        try:
+            answer = answer_from_index(
+                lambda index: run_select(index.path, statement, seconds=timeout), voice, path
+            )
+        except UsageError as error:
+            error.hint = _suggest_name(error.message) or error.hint
+            raise
     if target is not None:
         voice.result(f"{output}: {format_count(write_answer(target, answer), 'row')}")
     else:
         _print_answer(answer, format, voice)
     return 0
+
+
+def _suggest_name(message: str) -> str:
+    """Return a hint about the tables or columns for an error of SQLite; empty for other errors."""
+    found = _UNKNOWN_NAME.search(message)
+    if found is None:
+        return ""
+    tables = {**TABLES, **VIEW_COLUMNS}
+    columns = {column for columns in tables.values() for column in columns}
+    kind, name = found[1], found[2].rpartition(".")[2]
+    near = get_close_matches(name, tables if kind == "table" else sorted(columns), 1)
+    guess = f"Did you mean {near[0]}? " if near else ""
+    if kind == "table":
+        return f"{guess}The tables are {', '.join(tables)}."
+    return f"{guess}For all columns: vacr sql --tables"
 
 
 def _check_target(

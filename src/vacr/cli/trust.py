@@ -33,7 +33,7 @@ from vacr.cli.settings import check_settings
 from vacr.cli.verbs import OrderedVerbGroup
 from vacr.console import Voice, write_bytes
 from vacr.errors import UnreadableInput, UsageError, escape_unprintable
-from vacr.files import STDIN, write_file_atomically
+from vacr.files import STDIN, is_file, write_file_atomically
 from vacr.signing import (
     compute_thumbprint,
     compute_thumbprint_uri,
@@ -180,10 +180,12 @@ def add(
     voice = Voice(format, quiet, verbose)
     names = {"email": email, "uri": uri, "dns": dns}
     if not key and authority is None and note_key is None and not any(names.values()):
-        raise UsageError(
-            f"{name}: no key or certificate given",
-            hint="Add --key FILE, or --authority FILE with --email, --uri or --dns.",
-        )
+        hint = "Add --key FILE, or --authority FILE with --email, --uri or --dns."
+        if is_file(name):
+            hint = f"A name comes first: vacr trust add NAME --key {name}"
+            if name.endswith(".toml"):
+                hint = f"To verify with a trust store: vacr verify FILE --trust-store {name}"
+        raise UsageError(f"{name}: no key or certificate given", hint=hint)
     party = TrustedParty(
         name,
         role or (ROLE_SIGNER,),
@@ -535,6 +537,7 @@ def export(
         return 0
     write_file_atomically(Path(output), [data])
     voice.result(f"{output}: {', '.join(party.name for party in store.parties)}")
+    voice.tip(f"To verify with it: vacr verify FILE --trust-store {output}")
     voice.data({"output": output, "trusted": [party.name for party in store.parties]})
     return 0
 

@@ -39,6 +39,7 @@ class LazyVerbGroup(click.Group):
         modules: Mapping[str, str] | None = None,
         headings: Mapping[str, str] | None = None,
         moved: Mapping[str, str] | None = None,
+        meanings: Mapping[str, str] | None = None,
         **settings: Any,
     ) -> None:
         """Take the package, and its verbs with their descriptions, in the order of the help.
@@ -46,7 +47,8 @@ class LazyVerbGroup(click.Group):
         `headings` maps each heading of the help to the names of its verbs. Verbs under no heading
         are listed last, by name only.
         `modules` names the module of a verb where it differs. `moved` maps verbs that are now in
-        another group to that group; they still work here, but no help lists them.
+        another group to that group; they still work here, but no help lists them. `meanings` maps
+        verbs to other words for them, for the error about an unknown verb.
         """
         super().__init__(*args, **settings)
         self.package = package
@@ -54,6 +56,9 @@ class LazyVerbGroup(click.Group):
         self.modules = modules or {}
         self.headings = headings or {}
         self.moved = moved or {}
+        self.meant = {
+            word: verb for verb, words in (meanings or {}).items() for word in words.split()
+        }
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; `help` and `help VERB` mean `--help` and `VERB --help`."""
@@ -101,9 +106,10 @@ class LazyVerbGroup(click.Group):
         For an unknown verb, click prints an error that suggests a similar one, and exits.
         """
         if args[0] not in self.verbs and args[0] not in self.moved:
-            close = get_close_matches(args[0], self.verbs, 1)
+            meant = self.meant.get(args[0])
+            close = [meant] if meant else get_close_matches(args[0], self.verbs, 1)
             if close:
-                ctx.fail(f"No such command {args[0]!r}. Did you mean {close[0]!r}?")
+                ctx.fail(f"No such command {args[0]!r}. Did you mean 'vacr {close[0]}'?")
         return super().resolve_command(ctx, args)
 
 

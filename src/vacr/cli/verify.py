@@ -307,3 +307,5 @@ def _report_verdicts(verdicts: list[dict[str, Any]], voice: Voice) -> None:
         if verdict.get("message"):
             voice.prose(f"   {escape_verdict_marks(verdict['message'])}")
     voice.result(format_verdict_totals(verdicts))
+    for hint in dict.fromkeys(verdict["hint"] for verdict in verdicts if verdict.get("hint")):
+        voice.notice(f"  {hint}")

@@ -45,7 +45,7 @@ from vacr.workflows import (
     PageRun,
     VerificationOptions,
     build_statistics_page,
-    find_sealed_record,
+    find_sealed_page_record,
     format_count,
 )
 
@@ -203,7 +203,7 @@ def _point_to_sealed_record(run: PageRun, voice: Voice) -> None:
     """Print where the sealed record of the shown session is, if it is next to it or here."""
     if run.is_archive or len(run.pages) != 1:
         return
-    record = find_sealed_record(run.pages[0].conversation)
+    record = find_sealed_page_record(run.pages[0].conversation)
     if record is not None:
         voice.notice(
             f"vacr: this session has a sealed record. To show it with its signature: vacr view "

@@ -181,7 +181,8 @@ def list_candidate_signers(message: Sign1, algorithm: int, policy: Policy) -> li
         raise InvalidStatement(
             "no trusted key given",
             reason="no-trust",
-            hint="Add --trust KEY, or trust a person: vacr trust add NAME --key KEY",
+            hint="Add --trust KEY or --trust-store FILE, or trust a person: vacr trust add NAME "
+            "--key KEY",
         )
     chain = _parse_certificate_chain(message)
     certified_key = chain[0].public_key() if chain else None

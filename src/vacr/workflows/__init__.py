@@ -212,7 +212,7 @@ if TYPE_CHECKING:
     from vacr.workflows.verify import load_verification_policy as load_verification_policy
     from vacr.workflows.view import PageRun as PageRun
     from vacr.workflows.view import WrittenPage as WrittenPage
-    from vacr.workflows.view import find_sealed_record as find_sealed_record
+    from vacr.workflows.view import find_sealed_page_record as find_sealed_page_record
     from vacr.workflows.view import load_app_page as load_app_page
     from vacr.workflows.watch import SealedCopy as SealedCopy
     from vacr.workflows.watch import make_copy_sealer as make_copy_sealer
@@ -474,7 +474,7 @@ __getattr__, __dir__, __all__ = export_lazily(
         "view": (
             "PageRun",
             "WrittenPage",
-            "find_sealed_record",
+            "find_sealed_page_record",
             "load_app_page",
         ),
         "watch": (

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -25,9 +26,17 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from vacr.agents import find_agent, load_agents
-from vacr.discovery import SessionPlace, SessionSummary, list_sessions
+from vacr.discovery import (
+    NAME_JOINT,
+    SessionPlace,
+    SessionSummary,
+    derive_record_name,
+    list_sessions,
+    make_record_name,
+)
 from vacr.errors import UnreadableInput, UsageError
-from vacr.files import find_state_folder, make_absolute
+from vacr.files import find_state_folder, is_folder, make_absolute
+from vacr.workflows.statement_files import STATEMENT_SUFFIX, find_sealed_record
 
 LATEST = "latest"
 _LIST_HINT = "To list sessions with their ids: vacr list"
@@ -82,11 +91,26 @@ def find_unsealed_session_error(
     needed, made = "a sealed record", "sealed/"
     if verb == "inspect":
         needed, made = "a signed statement", "sealed/*.cose"
-    return UnreadableInput(
-        f"this names a session; {verb} takes {needed}",
-        where=name,
-        hint=f"Seal it first: vacr seal {name} -o sealed/, then vacr {verb} {made}",
-    )
+    hint = f"Seal it first: vacr seal {name} -o sealed/, then vacr {verb} {made}"
+    if record := _find_record_of_session(name, environment):
+        file = shlex.quote(f"{record}{STATEMENT_SUFFIX}" if verb == "inspect" else str(record))
+        hint = f"It has a sealed record: vacr {verb} {file}"
+    return UnreadableInput(f"this names a session; {verb} takes {needed}", where=name, hint=hint)
+
+
+def _find_record_of_session(name: str, environment: Mapping[str, str]) -> Path | None:
+    """Return the sealed record of the session with this name, if it is near; see the callee."""
+    try:
+        summary = _find_summary(name, environment)
+    except (UsageError, UnreadableInput):
+        return None
+    if summary is None:
+        return None
+    stem = derive_record_name(summary.path)
+    if summary.session:
+        is_store = is_folder(summary.path)
+        stem = summary.session if is_store else make_record_name(stem, NAME_JOINT, summary.session)
+    return find_sealed_record(summary.path, stem, summary.session_id)
 
 
 def _is_session_name(name: str, environment: Mapping[str, str]) -> bool:
@@ -226,11 +250,10 @@ def _find_session_by_id(name: str, environment: Mapping[str, str]) -> SessionSum
     roots = [summary for summary in found if summary.parent is None]
     candidates = _drop_repeated(exact or roots or found)
     if not candidates:
-        raise UnreadableInput(
-            f"{_NO_FILE}, and no session with this id",
-            where=name,
-            hint=_choose_hint(environment),
-        )
+        hint = _choose_hint(environment)
+        if get_close_matches(name, [LATEST]):
+            hint = f"Did you mean {LATEST}? {hint}"
+        raise UnreadableInput(f"{_NO_FILE}, and no session with this id", where=name, hint=hint)
     if len(candidates) > 1:
         ids = ", ".join(summary.session_id for summary in candidates[:_MAX_CANDIDATES])
         raise UsageError(

@@ -13,11 +13,14 @@ The statement about a file has the name of that file and the ending `.cose`. A u
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from vacr.errors import UnreadableInput
-from vacr.files import describe_file_error, is_file, is_folder, walk_files
+from vacr.errors import UnreadableInput, VacrError
+from vacr.files import describe_file_error, is_file, is_folder, read_bytes, walk_files
+from vacr.record import detect_and_decode
 
 STATEMENT_SUFFIX = ".cose"
 RECORD_SUFFIXES = (".acr.json", ".acr.cbor")
@@ -76,3 +79,26 @@ def _find_statement_pair(path: str) -> StatementPair:
     candidates = (path + STATEMENT_SUFFIX, Path(path).name + STATEMENT_SUFFIX)
     statement = next((name for name in candidates if is_file(name)), None)
     return StatementPair(statement, path)
+
+
+def find_sealed_record(path: str, stem: str, session_id: Any) -> Path | None:
+    """Return the sealed record of a session: next to its path, here, or in a folder that is here.
+
+    It has the name that `vacr seal` makes of the `stem`, a statement, and the id of the session.
+    """
+    here = Path()
+    with suppress(OSError):
+        below = sorted(folder for folder in here.iterdir() if folder.is_dir())
+        for folder in dict.fromkeys((Path(path).parent, here, *below)):
+            for record in (folder / f"{stem}{suffix}" for suffix in RECORD_SUFFIXES):
+                if is_file(f"{record}{STATEMENT_SUFFIX}") and _is_about(record, session_id):
+                    return record
+    return None
+
+
+def _is_about(record: Path, session_id: Any) -> bool:
+    """Return whether a record is about the session with this id; False if it is unreadable."""
+    with suppress(VacrError, ValueError, TypeError, KeyError):
+        value, _ = detect_and_decode(read_bytes(record))
+        return bool(value["session"]["session-id"] == session_id)
+    return False

@@ -35,7 +35,7 @@ from vacr.viewer import (
     render_site_index,
 )
 from vacr.workflows.conversations import Conversation, read_conversations
-from vacr.workflows.inputs import InputRecord, read_input_records
+from vacr.workflows.inputs import InputRecord
 from vacr.workflows.output_files import (
     format_size,
     is_output_folder,
@@ -43,7 +43,7 @@ from vacr.workflows.output_files import (
     write_output_file,
 )
 from vacr.workflows.page_trust import build_page_trust
-from vacr.workflows.statement_files import RECORD_SUFFIXES, STATEMENT_SUFFIX
+from vacr.workflows.statement_files import find_sealed_record
 from vacr.workflows.verify import (
     EXIT_NOT_VERIFIED,
     VerificationOptions,
@@ -335,27 +335,13 @@ def load_page_template() -> str:
         ) from error
 
 
-def find_sealed_record(conversation: Conversation) -> Path | None:
-    """Return the sealed record of an unsigned session, in its folder or in the current one.
-
-    It has the name that `vacr seal` chooses, a statement, and the id of the session.
-    """
+def find_sealed_page_record(conversation: Conversation) -> Path | None:
+    """Return the sealed record of an unsigned session, in its folder or below the current one."""
     part = conversation.parts[0]
     if part.stored:
         return None
-    session_id = part.record["session"]["session-id"]
     stem = Path(conversation.stem).name
-    for folder in dict.fromkeys((Path(part.path).parent, Path())):
-        for record in (folder / f"{stem}{suffix}" for suffix in RECORD_SUFFIXES):
-            if not record.with_name(f"{record.name}{STATEMENT_SUFFIX}").is_file():
-                continue
-            try:
-                [sealed] = read_input_records(str(record), changed=True)
-            except (VacrError, ValueError):
-                continue
-            if sealed.record["session"]["session-id"] == session_id:
-                return record
-    return None
+    return find_sealed_record(part.path, stem, part.record["session"]["session-id"])
 
 
 def _is_own_page(target: Path, marker: bytes = _PAGE_MARKER) -> bool:
