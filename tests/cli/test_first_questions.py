@@ -327,3 +327,35 @@ def test_commit_without_a_note_does_not_hide_those_of_others(vacr, project):
     done = vacr("notes", "show", "HEAD~1", cwd=project)
     assert done.returncode == 1
     assert re.search(r"commit [0-9a-f]{12} has no note in refs/notes/ai", done.err)
+
+
+@pytest.mark.parametrize(
+    ("verb", "code", "step"),
+    [
+        ("validate", 3, "vacr record latest -o records/"),
+        ("sign --key k.pem", 3, "vacr seal latest -o sealed/"),
+    ],
+)
+def test_verb_that_takes_no_session_says_how_to_make_its_file(vacr, project, verb, code, step):
+    assert vacr("key", "generate", "-o", ".", "-q", cwd=project).returncode == 0
+    (project / "signing.pem").rename(project / "k.pem")
+    name, *options = verb.split()
+    done = vacr(name, "latest", *options, cwd=project)
+    assert (done.returncode, step in done.err) == (code, True)
+    assert vacr(*shlex.split(step)[1:], "-q", *options, cwd=project).returncode == 0
+
+
+def test_days_of_stats_are_named_as_utc_elsewhere(vacr, project):
+    assert "days: in UTC" in vacr("stats", "--by", "day", cwd=project, TZ="Asia/Tokyo").out
+    assert "days:" not in vacr("stats", "--by", "day", cwd=project, TZ="UTC").out
+
+
+@pytest.mark.parametrize(("verb", "shown"), [("acp", "VACR_ACP_QUIET"), ("lsp", "")])
+def test_help_names_only_variables_that_exist(vacr, verb, shown):
+    found = re.findall(r"VACR_\w+", vacr(verb, "--help").out)
+    assert found == ([shown] if shown else [])
+
+
+def test_nothing_named_leads_to_all_sessions(vacr, project):
+    done = vacr("export", "--to", "atif", "-o", "atif/", cwd=project)
+    assert (done.returncode, "--since 7d" in done.err) == (2, True)

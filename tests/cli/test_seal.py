@@ -352,3 +352,13 @@ def test_record_without_attribution_is_named_as_such(vacr, home):
     done = vacr("seal", "a.jsonl", "b.jsonl", *KEY)
     assert (done.returncode, "exists with different content" in done.err) == (2, True)
     assert "Not registered" in done.err
+
+
+def test_sessions_that_wait_for_the_log_are_sealed_and_the_reason_is_given_once(vacr, home):
+    reach = ("--service", NOBODY, "--patience", "0", "-o", "sealed/")
+    done = vacr("seal", "a.jsonl", "b.jsonl", *KEY, *reach)
+    assert (done.returncode, len(list_outbox(home))) == (4, 2)
+    last = done.out.splitlines()[-1]
+    assert last == ("2 sessions: 2 sealed, 0 failed; 2 not registered yet: vacr register --pending")
+    assert done.err.count("cannot reach the transparency service") == 1
+    assert done.err.count("not registered, for the same reason") == 1

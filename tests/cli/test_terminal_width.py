@@ -184,3 +184,12 @@ def test_progress_bar_leaves_the_lines_of_results_alone(tmp_path):
     rows = [row for row in replay_screen(output) if row]
     assert [row for row in rows if row.startswith("sealed/")]
     assert [row for row in rows if "sealing" in row] == []
+
+
+def test_results_on_a_terminal_name_the_next_command(screen, tmp_path):
+    sealed = screen(200, "seal", "6f0d1c52", "-o", f"{tmp_path}/sealed/")
+    assert any(line.startswith("To verify: vacr verify /") for line in sealed)
+    assert any(line.startswith("To read one: vacr show ") for line in screen(80, "search", "cent"))
+    assert "To verify" not in "".join(screen(80, "search", "cent", "-q"))
+    shown = screen(80, "show", "6f0d1c52")
+    assert shown[-1] != ""

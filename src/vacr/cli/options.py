@@ -104,7 +104,7 @@ class Verb(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write where the options can also be set."""
         words = ctx.command_path.split()[1:]
-        if self.uses_settings and words and self.params:
+        if self.uses_settings and words and _pick_name(self):
             variable = "_".join(["VACR", *(word.upper().replace("-", "_") for word in words)])
             formatter.write_paragraph()
             formatter.write_text(
@@ -138,13 +138,14 @@ class Verb(click.Command):
 
 
 def _pick_name(verb: click.Command) -> str:
-    """Return the name of the first option of a verb in capitals."""
+    """Return the name of the first option of a verb in capitals; empty if the help lists none."""
     names = [
         str(param.name).upper()
         for param in verb.params
-        if isinstance(param, click.Option) and param.name not in _GENERAL_NAMES
+        if isinstance(param, click.Option) and not param.hidden and param.expose_value
     ]
-    return names[0] if names else "FORMAT"
+    special = [name for name in names if name.lower() not in _GENERAL_NAMES]
+    return next(iter([*special, *names]), "")
 
 
 class SetupVerb(Verb):

@@ -225,9 +225,16 @@ class _RegistrationRun:
 
 
 def report_registration(
-    outcome: RegistrationOutcome, document: dict[str, Any], voice: Voice
+    outcome: RegistrationOutcome,
+    document: dict[str, Any],
+    voice: Voice,
+    reasons: set[str] | None = None,
 ) -> None:
-    """Print a line about a registration, or its error; `document` is its JSON output."""
+    """Print a line about a registration, or its error; `document` is its JSON output.
+
+    `reasons` are the errors that were printed before; of the same error, only the first is printed
+    in full.
+    """
     name = document["statement"]
     if outcome.logged is not None:
         state = "already has a receipt" if outcome.state == STATE_UNCHANGED else "registered"
@@ -242,7 +249,13 @@ def report_registration(
     if outcome.error is not None:
         where = "" if name in str(outcome.error) else f"{name}: "
         result = "not witnessed yet" if outcome.state == STATE_UNWITNESSED else "not registered"
+        reason = f"{outcome.error}{document['hint']}"
+        if reasons is not None and reason in reasons:
+            voice.error(f"vacr: {name}: {result}, for the same reason")
+            return
         voice.error(f"vacr: {where}{result}: {outcome.error}", document["hint"])
+        if reasons is not None:
+            reasons.add(reason)
 
 
 def _register_pending(

@@ -13,6 +13,8 @@ The work is in `vacr.workflows.seal`; this module parses options and prints resu
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -41,6 +43,7 @@ from vacr.cli.selection import Selection, asks_for_latest, selection_options
 from vacr.console import Voice, show_progress
 from vacr.errors import UsageError, VacrError
 from vacr.files import STDIN, is_folder, path_exists
+from vacr.registration import STATE_PENDING
 from vacr.workflows import (
     PlannedSession,
     RecordingOptions,
@@ -110,12 +113,11 @@ def command(
 
     \b
     Example:
+      vacr seal latest -o sealed/     # after vacr init
+      vacr seal --project . --since 7d -o sealed/
       vacr seal abc.jsonl --key keys/signing.pem \\
         --service https://log.example.org -o sealed/
-      vacr seal ~/.codex/sessions --key keys/signing.pem \\
-        --service https://log.example.org -o sealed/
-      vacr seal latest
-      vacr seal --project . --since 7d -o sealed/
+      vacr seal ~/.codex/sessions --key keys/signing.pem -o sealed/
       vacr seal abc.jsonl --key keys/signing.pem --base ~/repo@HEAD~3
     """
     voice = Voice(format, quiet, verbose)
@@ -154,9 +156,10 @@ def command(
     report = RecordingReport(voice, folder=len(named) < len(paths))
     groups = plan_sealing(paths, Path(output), recording, report.add)
     documents: list[dict[str, Any]] = []
+    reasons: set[str] = set()
     with show_progress(lambda: len(groups), voice, "sealing") as advance:
         for group, result in sealer.seal_planned(groups):
-            documents += _report_group(group, result, service, voice)
+            documents += _report_group(group, result, service, voice, reasons)
             advance()
     if not documents and not report.failed:
         voice.error(
@@ -186,10 +189,12 @@ def _report_group(
     result: list[SealResult] | VacrError,
     service: str | None,
     voice: Voice,
+    reasons: set[str],
 ) -> list[dict[str, Any]]:
     """Print the results of a session and its sub-agents, and return them for JSON output.
 
-    `result` is an error if the session was not sealed. `service` is the URL of the log, if any.
+    `result` is an error if the session was not sealed. `service` is the URL of the log, if any, and
+    `reasons` are the reasons against registering that were printed before.
     """
     if isinstance(result, VacrError):
         voice.error(f"vacr: {group[0].task.path}: not sealed: {result}", result.hint)
@@ -199,7 +204,7 @@ def _report_group(
         voice.prose(sealed.describe())
         document = sealed.build_document(service)
         if sealed.outcome is not None and service is not None:
-            report_registration(sealed.outcome, document, voice)
+            report_registration(sealed.outcome, document, voice, reasons)
         documents.append(document)
     return documents
 
@@ -215,8 +220,15 @@ def _report_run(
     if service is None and len(exit_codes) < len(documents):
         voice.notice("Not registered in a log. To register: vacr register FILE --service URL")
     if len(documents) > 1:
-        sealed, failed = len(documents) - len(exit_codes), len(exit_codes)
-        voice.result(f"{format_count(len(documents), 'session')}: {sealed} sealed, {failed} failed")
+        waiting = sum(document.get("state") == STATE_PENDING for document in documents)
+        failed = len(exit_codes) - waiting
+        sealed = len(documents) - failed
+        more = f"; {waiting} not registered yet: vacr register --pending" if waiting else ""
+        sessions = format_count(len(documents), "session")
+        voice.result(f"{sessions}: {sealed} sealed, {failed} failed{more}")
+    if documents and not exit_codes:
+        common = os.path.commonpath([document["record"] for document in documents])
+        voice.tip(f"To verify: vacr verify {shlex.quote(common) if common else '*.acr.json'}")
     report.print_remarks()
     skipped = {"skipped": report.skipped} if report.folder else {}
     voice.data({"sealed": documents, "errors": report.errors, **skipped})

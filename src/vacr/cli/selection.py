@@ -39,7 +39,7 @@ SessionWithSubAgents = tuple[SessionSummary, list[SessionSummary]]
 EXIT_NO_SELECTION = 1
 _NO_MATCH = "no sessions match"
 _LIST_HINT = "To list sessions: vacr list"
-_TIME_FORMS = "a date, `yesterday`, or `3d` ago"
+_TIME_FORMS = "a date, `yesterday`, `last-week`, or `3d` ago"
 
 
 def selection_options(function: F, *, times: bool = True, agent: bool = True) -> F:
@@ -124,7 +124,9 @@ class Selection:
         if self.is_empty:
             if not paths:
                 raise UsageError(
-                    "no session is named", hint="For example: latest, an id of vacr list, or a path"
+                    "no session is named",
+                    hint="Name one: latest, an id of vacr list, or a path. Or choose among all: "
+                    "--agent NAME, --project FOLDER, --since 7d",
                 )
             return tuple(paths)
         query = self.build_query()

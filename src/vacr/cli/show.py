@@ -297,7 +297,16 @@ def _print_paged(text: Iterator[str], *, coloured: bool, paged: bool) -> None:
         return
     # As in git: less shows colours, quits if one screen is enough, and leaves the text there.
     os.environ.setdefault("LESS", "-FRX")
-    click.echo_via_pager(text, color=None if coloured else False)
+    click.echo_via_pager(_drop_last_line_end(text), color=None if coloured else False)
+
+
+def _drop_last_line_end(pieces: Iterator[str]) -> Iterator[str]:
+    """Yield the pieces of a text without the line end of the last one, which click adds."""
+    held = ""
+    for piece in pieces:
+        yield held
+        held = piece
+    yield held.removesuffix("\n")
 
 
 def _style_lines(lines: Iterable[TerminalLine], *, coloured: bool, width: int | None) -> str:

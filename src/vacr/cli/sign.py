@@ -32,6 +32,7 @@ from vacr.workflows import (
     RECORD_SUFFIXES,
     STATEMENT_SUFFIX,
     check_single_output,
+    find_unsealed_session_error,
     format_size,
     is_output_folder,
     make_modified_error,
@@ -91,6 +92,8 @@ def command(
     modified = ModifiedRecords(voice, in_results=output != STDIN)
     documents = []
     for path in files:
+        if error := find_unsealed_session_error(path, "sign"):
+            raise error
         file = read_signable_file(path, whole=signing.profile != HASH_ENVELOPE)
         if file.data is None:
             voice.notice(

@@ -69,6 +69,7 @@ from vacr.files import make_absolute
 from vacr.record import has_labels
 from vacr.viewer import (
     BY_AGENT,
+    BY_DAY,
     BY_MODEL,
     COUNTED_TOKENS,
     GROUPINGS,
@@ -545,6 +546,8 @@ def _print_totals(
     voice.results(lines)
     if left_out:
         voice.prose(f"left out: {', '.join(left_out)}; for all columns, add --wide")
+    if by == BY_DAY and datetime.now().astimezone().utcoffset():
+        voice.prose("days: in UTC, not in your time zone")
     marks = list_cost_marks(totals.cost for _, totals in shown)
     for fact in _list_total_facts(by, total, price_date, marks):
         voice.prose(fact)

@@ -191,6 +191,7 @@ def command(
     \b
     Example:
       vacr verify abc.acr.json
+      vacr verify sealed/
       vacr verify abc.acr.json --trust keys/signing.pub.pem
       vacr verify abc.acr.json --trust-store team.toml --require-receipt
       vacr verify abc.acr.json --trust ca.pem --issuer https://example.org \\

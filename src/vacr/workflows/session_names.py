@@ -46,6 +46,22 @@ _MIN_SHOWN_LENGTH = 8
 _MIN_ID_LENGTH = 4
 _ID_PATTERN = re.compile(rf"[0-9A-Za-z_-]{{{_MIN_ID_LENGTH},100}}")
 _SHORT_ID_PATTERN = re.compile(rf"[0-9A-Za-z_-]{{1,{_MIN_ID_LENGTH - 1}}}")
+_FILES_NEEDED = {
+    "verify": (
+        "a sealed record",
+        "Seal it first: vacr seal {} -o sealed/, then vacr verify sealed/",
+    ),
+    "inspect": (
+        "a signed statement",
+        "Seal it first: vacr seal {} -o sealed/, then vacr inspect sealed/*.cose",
+    ),
+    "sign": ("a file", "To record and sign it: vacr seal {} -o sealed/"),
+    "validate": (
+        "a record",
+        "Record it first: vacr record {} -o records/, then vacr validate records/",
+    ),
+}
+"""What verbs take that take no session, and how to make it of one."""
 _NO_FILE = "there is no such file or folder"
 
 
@@ -82,17 +98,16 @@ def describe_missing_input(name: str) -> str:
 def find_unsealed_session_error(
     name: str, verb: str, environment: Mapping[str, str] = os.environ
 ) -> UnreadableInput | None:
-    """Return the error for a session in place of a sealed record or of its statement.
+    """Return the error for a session in place of a file that a verb needs.
 
-    `verb` is `verify` or `inspect`. Return `None` if a file has this name, or no session.
+    `verb` is `verify`, `inspect`, `sign` or `validate`. Return `None` if a file has this name, or
+    no session.
     """
     if os.path.lexists(name) or not _is_session_name(name, environment):
         return None
-    needed, made = "a sealed record", "sealed/"
-    if verb == "inspect":
-        needed, made = "a signed statement", "sealed/*.cose"
-    hint = f"Seal it first: vacr seal {name} -o sealed/, then vacr {verb} {made}"
-    if record := _find_record_of_session(name, environment):
+    needed, first_step = _FILES_NEEDED[verb]
+    hint = first_step.format(name)
+    if verb in ("verify", "inspect") and (record := _find_record_of_session(name, environment)):
         file = shlex.quote(f"{record}{STATEMENT_SUFFIX}" if verb == "inspect" else str(record))
         hint = f"It has a sealed record: vacr {verb} {file}"
     return UnreadableInput(f"this names a session; {verb} takes {needed}", where=name, hint=hint)

@@ -40,6 +40,7 @@ from vacr.record import (
     shorten_value,
 )
 from vacr.workflows.inputs import find_modification_of_invalid, read_json_or_cbor
+from vacr.workflows.session_names import find_unsealed_session_error
 
 EXIT_INVALID = 1
 SIGNED_RECORD_RULE = "signed-agent-record"
@@ -155,7 +156,7 @@ def _validate_file(path: str, rule: str | None, schema: Schema | None) -> FileVe
                 findings = [_describe_modification(modification), *report.findings]
                 report = replace(report, findings=findings)
     except VacrError as error:
-        return FileVerdict(path, error)
+        return FileVerdict(path, find_unsealed_session_error(path, "validate") or error)
     return FileVerdict(
         path,
         None,

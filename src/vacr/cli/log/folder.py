@@ -12,6 +12,7 @@ A log is stored in a folder, or in a PostgreSQL database.
 
 from __future__ import annotations
 
+import shlex
 from contextlib import closing
 from typing import Any
 
@@ -75,6 +76,8 @@ def init_command(
         document = build_log_document(log, storage)
     voice.result(f"{folder}: new log created")
     print_log_summary(document, voice)
+    more = f" --database {shlex.quote(database)}" if database is not None else ""
+    voice.tip(f"To serve it: vacr log serve {shlex.quote(folder)}{more} --port 8080")
     voice.data(document)
     return 0
 
