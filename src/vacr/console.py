@@ -325,8 +325,8 @@ def align_columns(
 
     There must be at least one row, and all rows have the same number of cells. `right` contains the
     indexes of columns that are aligned to the right. With a `width`, the column `paths` is cut at
-    its start to at least 12 columns, and then the last column at its end to at least 20, so that
-    lines fit.
+    its start to at least 12 columns, a long file name in its middle, and then the last column at
+    its end to at least 20, so that lines fit.
     """
     cells = [[escape_unprintable(text) for text in row] for row in rows]
     widths = [max(map(measure_width, column)) for column in zip(*cells, strict=True)]
@@ -335,7 +335,7 @@ def align_columns(
         if over > 0:
             widths[paths] = max(_MIN_PATH_WIDTH, widths[paths] - over)
             for row in cells:
-                row[paths] = truncate_start(row[paths], widths[paths])
+                row[paths] = truncate_file(row[paths], widths[paths])
     if width is not None:
         space_left = width - sum(widths[:-1]) - 2 * (len(widths) - 1)
         widths[-1] = min(widths[-1], max(_MIN_LAST_COLUMN_WIDTH, space_left))
@@ -384,6 +384,20 @@ def truncate_start(text: str, width: int) -> str:
     if 0 < part < len(end) // 2 and not text.endswith(f"/{end}"):
         end = end[part:]
     return f"…{end}"
+
+
+def truncate_file(path: str, width: int) -> str:
+    """Return the path of a file, or `…` and its end if it is too wide.
+
+    Of a name that is too wide itself, both ends stay: the id of a session, and the ending.
+    """
+    from rich.cells import cell_len, set_cell_size
+
+    name = path.rpartition("/")[2]
+    if cell_len(path) <= width or cell_len(name) < width:
+        return truncate_start(path, width)
+    kept = width // 2
+    return f"{set_cell_size(name, kept)}{truncate_start(name, width - kept)}"
 
 
 def truncate_path(path: str, width: int) -> str:

@@ -302,11 +302,12 @@ def test_sessions_and_prompts_are_listed_with_v(vacr, repo, tmp_path):
     assert listed[0] == "session session-one: lines 7-8", done.err
     report = run_vacr(vacr, repo, "-L", "7,8", "app.py", "--format", "json")
     line = json.loads(report)["lines"][0]
-    assert listed[1:4] == [f"  {name}: {line[name]}" for name in ("prompt", "evidence", "entry")]
+    assert listed[1].startswith("  by: claude-code, 2026-03-1")
+    assert listed[2:5] == [f"  {name}: {line[name]}" for name in ("prompt", "evidence", "entry")]
     shown = vacr("show", tmp_path / "records/session-one.jsonl", "--entry", line["entry"])
     assert shown.returncode == 0, shown.err
     command = shlex.join(["vacr", "show", str(tmp_path / "records"), "--entry", line["entry"]])
-    assert listed[4:] == [f"To read a call: {command}"]
+    assert listed[5:] == [f"To read a call: {command}"]
     done = vacr("blame", "-v", "app.py", *records, *records, cwd=repo)
     assert done.out.splitlines()[-1].startswith("To read a call: vacr show SESSION --entry ")
 

@@ -83,6 +83,11 @@ def test_help_has_examples_and_fits_into_80_columns():
         assert "Example:" in shown, context.command_path
         long = [line for line in shown.splitlines() if cell_len(line) > 80]
         assert not long, (context.command_path, long)
+        purpose = shown.split("\n\n")[1]
+        assert "\n" not in purpose, (context.command_path, purpose)
+        _, found, options = shown.partition("\nOptions:\n")
+        ungrouped = [line for line in options.split("\n\n")[0].splitlines() if line[2:3] == "-"]
+        assert len(ungrouped) <= 10, (context.command_path, found, ungrouped)
 
 
 def test_help_lists_the_verbs(vacr):

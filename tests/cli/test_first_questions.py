@@ -89,7 +89,8 @@ def test_line_leads_to_its_session_and_prompt_in_one_command(vacr, project):
     row, *facts = done.out.splitlines()
     assert "subtotal = sum" in row
     assert facts[0] == f"session {SESSION}: line 2"
-    assert facts[1] == "  prompt: Multiply by the count, and round the total to cents."
+    assert re.fullmatch(r"  by: claude-code, 20\d\d-\d\d-\d\d \d\d:\d\d", facts[1])
+    assert facts[2] == "  prompt: Multiply by the count, and round the total to cents."
     assert "return round" not in done.out
     assert not done.err
 

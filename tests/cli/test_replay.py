@@ -251,6 +251,18 @@ def test_session_without_changes_is_reported(vacr, repo, tmp_path):
     assert (done.returncode, "changed no file" in done.err) == (0, True)
 
 
+def test_base_with_the_changes_is_named_as_the_reason_for_no_file(vacr, repo, tmp_path):
+    (repo / "a.py").write_text("one\ntwo\n")
+    commit(repo)
+    agent = Agent(repo).asked("Count").read("a.py")
+    agent.edit("a.py", "two", "2")
+    agent.save(tmp_path / "records")
+    commit(repo)
+    done = vacr("replay", "records", "--base", "repo")
+    assert (done.out, "the revision before them" in done.err) == ("", True)
+    assert "a.py: complete" in vacr("replay", "records", "--base", "repo@HEAD~1").out
+
+
 def test_sessions_of_two_machines_do_not_overwrite_each_other(vacr, tmp_path):
     paths = [
         Agent(repository(tmp_path / name), name).write("a.py", f"# {name}\n").save(tmp_path / "s")

@@ -6,6 +6,7 @@ from vacr.console import (
     align_columns,
     get_terminal_width,
     join_escaped_lines,
+    truncate_file,
     truncate_path,
     truncate_start,
     wrap_to_width,
@@ -81,6 +82,18 @@ def test_lines_are_broken_between_words(text, lines):
     assert wrap_to_width(text, 10) == lines
     assert wrap_to_width(text, None) == [text]
     assert wrap_to_width(text, 10, hanging=0)[1].startswith(" ") == text.startswith(" ")
+
+
+@pytest.mark.parametrize(
+    ("path", "width", "shown"),
+    [
+        ("sealed/a.acr.json", 20, "sealed/a.acr.json"),
+        ("sealed-by-us/abc.acr.json", 16, "…/abc.acr.json"),
+        ("sealed/bb7b0be9-8ba8-46a0.acr.json", 20, "bb7b0be9-8….acr.json"),
+    ],
+)
+def test_long_names_of_files_keep_both_ends(path, width, shown):
+    assert truncate_file(path, width) == shown
 
 
 @pytest.mark.parametrize(

@@ -351,3 +351,10 @@ def test_parent_in_a_record_can_have_any_type(vacr, tmp_path):
         (tmp_path / "records" / f"odd-{number}.acr.json").write_bytes(data)
     assert vacr("view", "records", "-o", "site/").returncode == 0
     assert len(list((tmp_path / "site").iterdir())) == 7
+
+
+def test_line_about_a_page_says_first_that_it_was_written(vacr):
+    done = vacr("view", str(CLAUDE), "-o", "a.html")
+    assert re.fullmatch(r"a\.html: written, [0-9.]+ kB, not signed\n", done.out)
+    done = vacr("view", str(CLAUDE), "-o", "a.html")
+    assert re.fullmatch(r"a\.html: unchanged, [0-9.]+ kB, not signed\n", done.out)

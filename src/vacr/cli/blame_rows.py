@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from vacr.blame import BlamedLine, LineBlame, LineClaim, Repository, read_commit_authors
 from vacr.console import align_columns, cut_to_width
@@ -153,11 +155,25 @@ def describe_calls(lines: Sequence[BlamedLine], records: Sequence[str] = ()) -> 
         numbers = format_line_numbers([line.line for line in own])
         texts.append(f"session {session or 'unknown'}: {numbers}")
         claim = next(line.blame.claim for line in own if line.blame is not None)
+        texts += [f"  by: {made}"] if (made := _describe_origin(claim)) else []
         texts += [f"  prompt: {shorten_prompt(claim)}"] if claim.prompt.strip() else []
         texts.append(f"  evidence: {_format_evidence(claim)}")
         texts += [f"  entry: {entry}"] if entry else []
     texts.append(f"To read a call: {_format_show_command(list(calls), records)}")
     return texts
+
+
+def _describe_origin(claim: LineClaim) -> str:
+    """Return the agent that made a call, and when; empty if neither is known.
+
+    The time is that of this time zone, or of an unknown one if the session states none.
+    """
+    when = ""
+    if claim.time is not None:
+        with suppress(OverflowError, ValueError, OSError):
+            moment = datetime.fromtimestamp(claim.time, UTC)
+            when = f"{moment if claim.zoneless else moment.astimezone():%Y-%m-%d %H:%M}"
+    return ", ".join(filter(None, (claim.agent, when)))
 
 
 def _format_show_command(calls: Sequence[tuple[str, str]], records: Sequence[str]) -> str:

@@ -54,10 +54,11 @@ _MARKS = {OK: "✓", NOTE: "·", WARNING: "!", PROBLEM: "✗"}
 @click.option("--strict", is_flag=True, help="Exit with 5 if there is a problem or a warning.")
 @voice_options
 def command(strict: bool, format: str, quiet: bool, verbose: int) -> int:
-    """Check this machine: installed parts, settings, keys, hooks, sessions at risk, the index.
+    """Find what is wrong or at risk on this machine, with the fixes.
 
-    The check changes no file. ✓ is in order, ! a warning, ✗ a problem, and · a suggestion. Below
-    each finding is the command that fixes it.
+    Checks installed parts, settings, keys, hooks, sessions at risk and the index. The check changes
+    no file. ✓ is in order, ! a warning, ✗ a problem, and · a suggestion. Below each finding is the
+    command that fixes it.
 
     \b
     Example:

@@ -105,11 +105,12 @@ def command(
     verbose: int,
     **certificates: Any,
 ) -> int:
-    """Set up vacr: a key, a trust store and a log. Then seal and verify need no options.
+    """Set up a key, a trust store and a log, once.
 
-    Asks for your key and name, a trust store and a log, and writes the answers to vacr.toml in your
-    configuration folder. Your own key goes into your trust store, under your name. With a log, its
-    keys go there, too: compare their thumbprints with the published ones.
+    Then `vacr seal` and `vacr verify` need no options. Asks for your key and name, a trust store
+    and a log, and writes the answers to vacr.toml in your configuration folder. Your own key goes
+    into your trust store, under your name. With a log, its keys go there, too: compare their
+    thumbprints with the published ones.
 
     \b
     Example:

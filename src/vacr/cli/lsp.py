@@ -21,12 +21,12 @@ from vacr.files import find_state_folder
     help="Accepted, because editors pass it to servers; changes nothing.",
 )
 def command() -> int:
-    """Show in an editor which agent wrote a line, and why, by the Language Server Protocol.
+    """Show in an editor which agent wrote a line, and why.
 
-    The server runs on standard input and output until the editor ends it. It gives hovers, code
-    lenses and inlay hints with the agent, the model, the prompt and the evidence, for each line
-    that a recorded session on this machine proves. It changes nothing. It needs the packages of
-    vacr[lsp].
+    This is a server of the Language Server Protocol. The server runs on standard input and output
+    until the editor ends it. It gives hovers, code lenses and inlay hints with the agent, the
+    model, the prompt and the evidence, for each line that a recorded session on this machine
+    proves. It changes nothing. It needs the packages of vacr[lsp].
 
     \b
     Example:

@@ -51,10 +51,11 @@ from vacr.files import STATE_VARIABLE, find_state_folder
 @click.group(cls=OrderedVerbGroup, invoke_without_command=True)
 @click.pass_context
 def command(context: click.Context) -> int:
-    """Let agents search and check past conversations, by the Model Context Protocol.
+    """Let agents search and check past conversations.
 
-    Without a verb, the server runs on standard input and output until the agent closes them. An
-    agent starts it by itself, after `vacr mcp install`. It needs the packages of vacr[mcp].
+    This is a server of the Model Context Protocol (MCP). Without a verb, the server runs on
+    standard input and output until the agent closes them. An agent starts it by itself, after `vacr
+    mcp install`. It needs the packages of vacr[mcp].
 
     All tools only read: search_conversations, get_conversation, why_line, who_touched, usage,
     verify. Answers mark the text of conversations as data.
@@ -128,7 +129,7 @@ def install(
 @agent_option(load_agent_servers())
 @voice_options
 def status(agent: str, format: str, quiet: bool, verbose: int) -> int:
-    """Show which agents have the MCP server in their settings, and whether it can start.
+    """Show which agents have the MCP server, and whether it starts.
 
     The settings of the project in this folder are listed if they have the server. The exit code is
     1 if the server cannot start or is outdated, or if no agent was found.

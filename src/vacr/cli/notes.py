@@ -138,11 +138,11 @@ def write(
 @click.argument("revision", metavar="[COMMIT|A..B]", default="HEAD")
 @_notes_options
 def show(revision: str, ref: str, repository: str, format: str, quiet: bool, verbose: int) -> int:
-    """Show the notes of commits: lines by file and type, and the records behind them.
+    """Show the notes of commits: who wrote their lines.
 
-    Anyone who can push can write a note, and other tools may write wrong ones. So vacr counts only
-    lines that the commit added, and says how much it ignored. The exit code is 1 if there is no
-    note.
+    Lists lines by file and type, and the records behind them. Anyone who can push can write a note,
+    and other tools may write wrong ones. So vacr counts only lines that the commit added, and says
+    how much it ignored. The exit code is 1 if there is no note.
 
     \b
     Example:
@@ -276,12 +276,12 @@ def rewrite(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Carry notes to commits that were rewritten: rebased, squashed, amended or picked.
+    """Carry notes to rewritten commits.
 
-    Lines are found by their content, and a line gets a claim only if an old note has that claim
-    about the same line. With --stdin, git states which commits replace which. Otherwise, vacr looks
-    in commits without a note for the lines of noted commits, by default in all commits of HEAD that
-    may be new. Notes of old commits stay.
+    They follow a rebase, squash, amend or cherry-pick. Lines are found by their content, and a line
+    gets a claim only if an old note has that claim about the same line. With --stdin, git states
+    which commits replace which. Otherwise, vacr looks in commits without a note for the lines of
+    noted commits, by default in all commits of HEAD that may be new. Notes of old commits stay.
 
     \b
     Example:

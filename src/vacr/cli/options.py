@@ -51,6 +51,8 @@ _FORCE_HELP = "Accept a key that other users of this machine can read."
 _OPTION_GROUPS = {
     "Sessions": "agent project repo since until",
     "Filters": "entry only tool grep errors",
+    "Like git blame": "L w M C since ignore-rev ignore-revs-file contents root porcelain "
+    "line-porcelain incremental l s show-email date",
     "Signature": "key alg x5chain issuer subject profile timestamp passphrase-file force trust "
     "trust-store eku timestamp-trust require-timestamp",
     "Log": "service log log-key require-receipt entry-rule patience token-file ca client-cert "

@@ -154,7 +154,12 @@ def command(
         voice.result(_format_rebuilt_file(file))
     document = build_replay_document(rebuilt, replay_base, errors)
     if not rebuilt:
-        voice.notice("The sessions changed no files.")
+        voice.notice(
+            "The sessions changed no files."
+            if replay_base.before is None
+            else "The sessions change no file of the base; it may have their changes already. Name "
+            "the revision before them: --base REPOSITORY@REVISION"
+        )
     if document.get("not-replayed"):
         voice.notice(_format_missing_files(document["not-replayed"], shows_all=verbose > 0))
     voice.data(document)

@@ -203,7 +203,7 @@ def command(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Add up the tokens, cost, models, tools, errors and time of sessions, or lines of commits.
+    """Add up tokens, cost, tools and time, or the lines of commits.
 
     Without arguments, all sessions on this machine count, from the index of `vacr search`; --since
     and --until choose a time: `7d` is the last seven days, and `last-week` begins on Monday of last

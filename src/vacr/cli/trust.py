@@ -505,9 +505,10 @@ def export(
     quiet: bool,
     verbose: int,
 ) -> int:
-    """Write the parties that count here, or those with the given NAMEs, as one trust store.
+    """Write the trusted parties as one file.
 
-    It contains no secrets: you can share it with your team. It requires as many witnesses as the
+    Writes the parties that count here, or those with the given NAMEs, as one trust store. It
+    contains no secrets: you can share it with your team. It requires as many witnesses as the
     stores do, if it lists so many.
 
     \b

@@ -2,7 +2,7 @@
 
 >>> from vacr.cli import run_command_line
 >>> run_command_line(["view", "examples/codex-cli.jsonl", "-o", "page.html"])
-page.html: not signed (... kB, written)
+page.html: written, ... kB, not signed
 0
 """
 

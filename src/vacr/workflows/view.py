@@ -76,15 +76,16 @@ class WrittenPage:
     """The picture next to the page, if one was written."""
 
     def describe(self) -> str:
-        """Return a line for the terminal: the file, the verdict, the size and the state."""
+        """Return a line for the terminal: the file, the state, the size and the verdict."""
         conversation = self.conversation
         is_modified = conversation.failure in [part.modified for part in conversation.parts]
         # The warning about a modified record is printed before, with the reason.
         reason = "modified" if is_modified else conversation.failure
         failure = f": {reason}" if conversation.failure else ""
         label = _VERDICT_LABELS[conversation.verdict]
-        line = f"{self.target}: {label}{failure} ({format_size(self.size)}, {self.state})"
-        return line if self.picture is None else f"{line}, with a picture in {self.picture}"
+        picture = f", with a picture in {self.picture}" if self.picture is not None else ""
+        done = f"{self.state}, {format_size(self.size)}{picture}"
+        return f"{self.target}: {done}, {label}{failure}"
 
     def build_document(self) -> dict[str, Any]:
         """Return the facts about a written page for JSON output."""
