@@ -54,6 +54,7 @@ _TERMINAL_CONTROL_PATTERN = re.compile(
     "[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]"
 )
 _ESCAPED_LINE_ENDS = re.compile(r"(?:\\[nr]){2,}|(?<![\w:\\/])\\n(?=[^a-z]|$)")
+_UNBROKEN_WORDS = re.compile(r"(\s*)((?<!\S)vacr [a-z-]+\S*|\S+)")
 _SURROGATE_PATTERN = re.compile("[\ud800-\udfff]")
 
 
@@ -351,7 +352,7 @@ def wrap_to_width(text: str, width: int | None, *, hanging: int = 2) -> list[str
     """Return a text as lines that fit a width, broken between words; one line without a width.
 
     Further lines are indented by `hanging` blanks more than the first one. A longer word stays
-    whole.
+    whole, and so does `vacr` with its verb.
     """
     from rich.cells import cell_len
 
@@ -359,7 +360,7 @@ def wrap_to_width(text: str, width: int | None, *, hanging: int = 2) -> list[str
         return [text]
     indent = " " * (len(text) - len(text.lstrip()))
     lines, line = [], indent
-    for blanks, word in re.findall(r"(\s*)(\S+)", text.lstrip()):
+    for blanks, word in _UNBROKEN_WORDS.findall(text.lstrip()):
         begun = line.strip() != ""
         if begun and cell_len(line) + len(blanks) + cell_len(word) > width:
             lines.append(line)

@@ -244,3 +244,20 @@ def test_trust_of_a_file_without_a_name_is_explained(vacr):
     assert vacr("trust", "export", "-o", "team.toml").returncode == 0
     done = vacr("trust", "add", "team.toml")
     assert (done.returncode, "vacr verify FILE --trust-store team.toml" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "verb",
+    ["show --only prompt", "export --to markdown -o notes/", "view -o site/", "seal -o sealed/"],
+)
+def test_sessions_of_a_database_in_a_named_folder_are_chosen(vacr, tmp_path, verb):
+    homes.hermes(tmp_path / "elsewhere")
+    assert vacr("init", "--yes").returncode == 0
+    done = vacr(*verb.split(), "elsewhere", "--agent", "hermes")
+    assert done.returncode == 0, done.err
+    assert not list((tmp_path / "home").rglob("state.db"))
+    if verb.startswith("show"):
+        assert done.out.count("\nUser ") > 1
+    else:
+        folder = next(path for path in tmp_path.iterdir() if path.name in verb.replace("/", ""))
+        assert len(list(folder.iterdir())) > 1

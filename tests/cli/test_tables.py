@@ -108,3 +108,8 @@ def test_long_names_of_files_keep_both_ends(path, width, shown):
 )
 def test_titles_have_no_escaped_line_ends(title, shown):
     assert join_escaped_lines(title) == shown
+
+
+def test_a_command_stays_with_its_verb():
+    lines = wrap_to_width("none of them matches. To see all of them: vacr list -v", 48)
+    assert lines == ["none of them matches. To see all of them:", "  vacr list -v"]

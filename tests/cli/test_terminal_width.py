@@ -190,6 +190,9 @@ def test_results_on_a_terminal_name_the_next_command(screen, tmp_path):
     sealed = screen(200, "seal", "6f0d1c52", "-o", f"{tmp_path}/sealed/")
     assert any(line.startswith("To verify: vacr verify /") for line in sealed)
     assert any(line.startswith("To read one: vacr show ") for line in screen(80, "search", "cent"))
+    at_path = screen(200, "search", "--path", "examples/codex-cli.jsonl", "hints")
+    assert at_path[-1].startswith("To read one: vacr show /")
+    assert at_path[-1].endswith("/examples/codex-cli.jsonl")
     assert "To verify" not in "".join(screen(80, "search", "cent", "-q"))
     shown = screen(80, "show", "6f0d1c52")
     assert shown[-1] != ""

@@ -18,6 +18,7 @@ from tests.discovery.test_cursor_editor import CID, FORMS
 from tests.discovery.test_databases import bound_by_permissions
 from vacr.agents import Agent
 from vacr.agents.registry import load_agents
+from vacr.discovery import opening
 from vacr.discovery.opening import find_sub_agent_files
 from vacr.discovery.sessions import (
     LinkResolver,
@@ -541,3 +542,17 @@ def test_unless_an_agent_states_it_no_file_next_to_a_session_is_its_sub_agent(tm
     agent = Agent()
     agent.sub_sessions = Parrot.sub_sessions
     assert list(find_sub_agent_files(tmp_path / "c-7.jsonl", agent, {"c-7"})) == []
+
+
+def test_named_files_are_resolved_once_for_all_sessions(tmp_path):
+    folder = shutil.copytree(FIXTURES / "claude/project", tmp_path / "project")
+    session = folder / f"{homes.CLAUDE}.jsonl"
+    others = tuple(str(tmp_path / f"{number}.jsonl") for number in range(3))
+    opening._resolve_paths.cache_clear()
+    counts = {len(list(opening.read_sessions(session, named=others))) for _ in range(5)}
+    assert max(counts) > 1
+    assert opening._resolve_paths.cache_info().misses == 1
+    sub_agent = next(path for path in folder.rglob("*.jsonl") if path != session)
+    (tmp_path / "link.jsonl").symlink_to(sub_agent)
+    named = (str(tmp_path / "link.jsonl"),)
+    assert len(list(opening.read_sessions(session, named=named))) == max(counts) - 1

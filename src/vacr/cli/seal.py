@@ -13,6 +13,7 @@ The work is in `vacr.workflows.seal`; this module parses options and prints resu
 
 from __future__ import annotations
 
+import itertools
 import os
 import shlex
 from collections.abc import Sequence
@@ -40,13 +41,14 @@ from vacr.cli.options import (
 from vacr.cli.register import report_registration
 from vacr.cli.report import RecordingReport
 from vacr.cli.selection import Selection, asks_for_latest, selection_options
-from vacr.console import Voice, show_progress
+from vacr.console import Voice, show_job_progress, show_progress
 from vacr.errors import UsageError, VacrError
 from vacr.files import STDIN, is_folder, path_exists
 from vacr.registration import STATE_PENDING
 from vacr.workflows import (
     PlannedSession,
     RecordingOptions,
+    RecordingOutcome,
     Sealer,
     SealResult,
     build_failure_documents,
@@ -154,7 +156,15 @@ def command(
         map_file=load_map_file(map),
     )
     report = RecordingReport(voice, folder=len(named) < len(paths))
-    groups = plan_sealing(paths, Path(output), recording, report.add)
+    with show_job_progress("reading sessions", voice) as progress:
+        count = itertools.count(1)
+
+        def add_outcome(outcome: RecordingOutcome) -> None:
+            """Report what was read, and how much."""
+            report.add(outcome)
+            progress(next(count), 0 if report.folder else len(named))
+
+        groups = plan_sealing(paths, Path(output), recording, add_outcome)
     documents: list[dict[str, Any]] = []
     reasons: set[str] = set()
     with show_progress(lambda: len(groups), voice, "sealing") as advance:

@@ -14,6 +14,7 @@ The first search reads all sessions, and shows its progress. Later ones read onl
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -169,7 +170,7 @@ def command(
         return result, around, sessions.fetchall()
 
     result, contexts, sessions = answer_from_index(find_hits, voice, path)
-    _report(result, query, contexts, _shorten_ids(sessions), voice)
+    _report(result, query, contexts, _shorten_ids(sessions), voice, is_at_path=bool(path))
     if path and not sessions:
         where = ", ".join(path)
         voice.notice(f"vacr: no sessions found in {where}. Check the paths after --path.")
@@ -182,8 +183,13 @@ def _report(
     contexts: list[list[ContextEntry]],
     short_ids: dict[str, str],
     voice: Voice,
+    *,
+    is_at_path: bool,
 ) -> None:
-    """Print the hits with their contexts, grouped by conversation, and how many there are."""
+    """Print the hits with their contexts, grouped by conversation, and how many there are.
+
+    `is_at_path` says that they are in files that the user named, and not in this machine's stores.
+    """
     documents = []
     pairs = zip(result.hits, contexts, strict=True)
     for _, hits in groupby(pairs, key=lambda pair: pair[0].record):
@@ -211,7 +217,9 @@ def _report(
     found = f"{hits_text} in {format_count(result.record_count, 'conversation')}"
     more = f"; the newest {len(result.hits)} are shown" if result.count > len(result.hits) else ""
     voice.result(f"{found}{more}")
-    voice.tip(f"To read one: vacr show {short_ids[result.hits[0].session]}")
+    first = result.hits[0]
+    named = shlex.quote(first.path) if is_at_path else short_ids[first.session]
+    voice.tip(f"To read one: vacr show {named}")
 
 
 def _shorten_ids(sessions: list[tuple[str, str]]) -> dict[str, str]:

@@ -29,7 +29,13 @@ from vacr.console import Voice, show_job_progress
 from vacr.discovery import SessionSummary, list_sessions
 from vacr.errors import UnreadableInput, UsageError
 from vacr.files import make_absolute
-from vacr.workflows import LATEST, complete_agent_name, join_relayed_sessions, parse_moment
+from vacr.workflows import (
+    LATEST,
+    complete_agent_name,
+    join_relayed_sessions,
+    parse_moment,
+    remember_chosen_sessions,
+)
 
 if TYPE_CHECKING:
     from vacr.archive import SourceQuery
@@ -147,6 +153,7 @@ class Selection:
         if not sources:
             raise _NoSelection(_NO_MATCH, hint=_LIST_HINT)
         # A path with several sessions does not name one of them, but its id does.
+        remember_chosen_sessions(sources)
         return tuple(dict.fromkeys(session or path for path, session in sources))
 
     def select_sessions(

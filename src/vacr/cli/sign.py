@@ -1,4 +1,12 @@
-"""`vacr sign`: records and native sessions → signed statements."""
+"""`vacr sign`: records and native sessions → signed statements.
+
+>>> from vacr.cli import run_command_line
+>>> run_command_line(["key", "generate", "-o", "keys/", "-q"])
+0
+>>> run_command_line(["sign", "examples/codex-cli.jsonl", "--key", "keys/signing.pem"])
+codex-cli.jsonl.cose: signed with EdDSA by urn:ietf:params:oauth:ckt:sha-256:...
+0
+"""
 
 from __future__ import annotations
 

@@ -21,6 +21,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -146,9 +147,9 @@ def read_sessions(
             copy.write_bytes(data)
             yield from _read_database(copy, session, options)
         return
-    named_paths = {os.path.realpath(other) for other in named}
+    named_files = tuple(map(str, named))
     is_found = session is None
-    for opened in _read_session_file(Path(path), data, options, named_paths):
+    for opened in _read_session_file(Path(path), data, options, named_files):
         if isinstance(opened, UnreadableInput):
             yield opened
         elif session in (None, opened.reading.record["session"]["session-id"]):
@@ -301,11 +302,11 @@ def _read_store_session(
 
 
 def _read_session_file(
-    path: Path, data: bytes, options: _ReadOptions, named_paths: set[str]
+    path: Path, data: bytes, options: _ReadOptions, named_files: tuple[str, ...]
 ) -> Iterator[OpenedSession | UnreadableInput]:
     """Yield the sessions in a transcript whose bytes are `data`, and then its sub-agents' sessions.
 
-    Sub-agents in `named_paths` (real paths) are skipped; one that cannot be read is yielded as its
+    Sub-agents in `named_files` are skipped; one that cannot be read is yielded as its
     error.
 
     Raises:
@@ -359,7 +360,16 @@ def _read_session_file(
             tuple(files),
         )
     if on_disk and options.sub_agents:
-        yield from _read_sub_agents(path, agent, session_ids, options, named_paths)
+        yield from _read_sub_agents(path, agent, session_ids, options, named_files)
+
+
+@lru_cache(maxsize=1)
+def _resolve_paths(files: tuple[str, ...], folder: Path) -> frozenset[str]:
+    """Return the real paths of files, which may be relative to a folder.
+
+    Each session of a run has the same files, and a run may have thousands.
+    """
+    return frozenset(os.path.realpath(folder / file) for file in files)
 
 
 def _read_sub_agents(
@@ -367,15 +377,15 @@ def _read_sub_agents(
     agent: Agent,
     session_ids: set[Any],
     options: _ReadOptions,
-    named_paths: set[str],
+    named_files: tuple[str, ...],
 ) -> Iterator[OpenedSession | UnreadableInput]:
     """Yield the sessions of sub-agents in files around a transcript, or the errors of reading them.
 
-    `session_ids` are the ids of the sessions in the transcript at `path`. Files whose real path is
-    in `named_paths` are skipped.
+    `session_ids` are the ids of the sessions in the transcript at `path`. The
+    `named_files` are skipped, also if they are links.
     """
     for file in find_sub_agent_files(path, agent, session_ids):
-        if os.path.realpath(file) in named_paths:
+        if named_files and os.path.realpath(file) in _resolve_paths(named_files, Path.cwd()):
             continue
         try:
             data = read_companion_file(file, path)

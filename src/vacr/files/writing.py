@@ -209,9 +209,13 @@ def check_not_input(path: Path, files: tuple[str, ...]) -> None:
     Raises:
         UsageError: the output would overwrite an input.
     """
+    try:
+        target = path.stat()
+    except (OSError, ValueError):
+        return  # There is nothing to overwrite.
     for name in files:
         with suppress(OSError, ValueError):
-            if name != STDIN and path.exists() and path.samefile(name):
+            if name != STDIN and os.path.samestat(os.stat(name), target):  # noqa: PTH116 - faster
                 hint = "Write to another file or folder with -o."
                 raise UsageError(f"the output {path} would overwrite the input", hint=hint)
 

@@ -143,6 +143,9 @@ if TYPE_CHECKING:
         find_unsealed_session_error as find_unsealed_session_error,
     )
     from vacr.workflows.session_names import join_relayed_sessions as join_relayed_sessions
+    from vacr.workflows.session_names import (
+        remember_chosen_sessions as remember_chosen_sessions,
+    )
     from vacr.workflows.session_names import shorten_session_ids as shorten_session_ids
     from vacr.workflows.settings_files import PROJECT_SETTINGS as PROJECT_SETTINGS
     from vacr.workflows.settings_files import SETTINGS_NAME as SETTINGS_NAME
@@ -389,6 +392,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "find_session_id",
             "find_unsealed_session_error",
             "join_relayed_sessions",
+            "remember_chosen_sessions",
             "shorten_session_ids",
         ),
         "settings_files": (

@@ -62,6 +62,8 @@ _FILES_NEEDED = {
     ),
 }
 """What verbs take that take no session, and how to make it of one."""
+_chosen_paths: dict[str, str] = {}
+"""The paths of sessions that options chose in this process, by id."""
 _NO_FILE = "there is no such file or folder"
 
 
@@ -77,10 +79,21 @@ def find_named_session(
         UnreadableInput: no session has that name.
         UsageError: several sessions have it, or no agent has that name.
     """
+    if os.path.lexists(path := _chosen_paths.get(name, "")):
+        return SessionPlace(path, Path(path).name, name)
     summary = _find_summary(name, environment)
     if summary is None:
         return None
     return SessionPlace(summary.path, Path(summary.path).name, summary.session)
+
+
+def remember_chosen_sessions(sessions: Iterable[tuple[str, str | None]]) -> None:
+    """Remember the path of each chosen session, so that its id names it in this process.
+
+    A database may lie in a folder that the user named, where no search by id would look; and one
+    search for each of its sessions would take long. Sessions with a path of their own have no id.
+    """
+    _chosen_paths.update({session: path for path, session in sessions if session})
 
 
 def is_too_short_id(name: str) -> bool:
