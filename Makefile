@@ -16,12 +16,13 @@ define npm-ci
 	@! command -v npm >/dev/null || { cd $(1) && npm ci --silent --no-audit --no-fund --ignore-scripts && touch node_modules/.stamp; }
 endef
 
-.PHONY: help demo test quick check coverage test-unprivileged not-root faults bench docs site api web prices peers receiver lock clean
+.PHONY: help demo test quick check properties coverage test-unprivileged not-root faults bench docs site api web prices peers receiver lock clean
 
 help:
 	@echo "make demo               record, seal, verify, show and capture sample sessions, step by step"
 	@echo "make test               run every check: ruff, mypy, import contracts, docs, pytest"
 	@echo "make quick              run the tests that need no other program: the loop to work in"
+	@echo "make properties         try each property with ten times as many examples, chosen at random"
 	@echo "make coverage           run the tests and list the lines that none of them runs"
 	@echo "make test-unprivileged  run the permission tests, which root skips"
 	@echo "make faults             run all faults that a log and a journal survive; make test runs some of each kind"
@@ -122,6 +123,11 @@ check: $(VENV)/dev.stamp $(LOWEST)/stamp $(SITE)/stamp peers web/node_modules/.s
 	$(BIN)/python docs/spec-coverage/generate.py --check
 	$(BIN)/python docs/man/generate.py --check
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal
+
+# make test tries the same examples every time. This searches for others that break a property.
+properties: $(VENV)/dev.stamp
+	VACR_TESTS=search $(BIN)/pytest -q -n $(WORKERS) --dist worksteal \
+		$$(grep -rl --include='test_*.py' --exclude-dir='.venv*' '^from hypothesis' tests)
 
 # Which lines of the source no test runs. Child processes are measured too.
 coverage: $(VENV)/dev.stamp $(LOWEST)/stamp peers web/node_modules/.stamp

@@ -1,4 +1,4 @@
-"""Shared by all tests: fixtures, real sessions, a clean environment, and the mode of make quick."""
+"""Shared by all tests: fixtures, real sessions, a clean environment, and the modes of a run."""
 
 import json
 import os
@@ -20,6 +20,9 @@ EXAMPLES = ROOT / "examples"
 QUICK = os.environ.get("VACR_TESTS") == "quick"
 """Whether to run few examples of each property, and no real sessions: make quick."""
 QUICK_EXAMPLES = 5
+SEARCHING = os.environ.get("VACR_TESTS") == "search"
+"""Whether to search for new examples that break a property: make properties."""
+SEARCH_FACTOR = 10
 CORPUS = ROOT.parent / "shared" / ("no-corpus" if QUICK else "corpus")
 slow = pytest.mark.skipif(QUICK, reason="takes long: make test runs it")
 COMPONENT_FOLDERS = ("app", "docs", "faults", "interop", "log")
@@ -74,15 +77,20 @@ os.environ["VACR_CONFIG"] = str(Path(tempfile.gettempdir()).resolve() / f"vacr-t
 # A shell starts background jobs with SIGINT ignored, and their child processes inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-settings.register_profile("default", deadline=None, max_examples=200)
-settings.register_profile("quick", deadline=None, max_examples=QUICK_EXAMPLES)
-settings.load_profile("quick" if QUICK else "default")
+# A run tries the same examples on every machine, so that a change that breaks a test is the reason
+# for its failure. `make properties` searches for examples that nobody has tried yet.
+settings.register_profile("default", deadline=None, derandomize=True, max_examples=200)
+settings.register_profile("quick", settings.get_profile("default"), max_examples=QUICK_EXAMPLES)
+settings.register_profile("search", deadline=None, max_examples=200 * SEARCH_FACTOR)
+settings.load_profile("quick" if QUICK else "search" if SEARCHING else "default")
 if QUICK:
     os.environ.setdefault("VACR_FUZZ_SEEDS", "10")
 
 
 def limit_examples(count: int) -> int:
-    """Return how many examples a property tries: `count`, or a few for make quick."""
+    """Return how many examples a property tries: `count`, fewer for make quick, or many more."""
+    if SEARCHING:
+        return count * SEARCH_FACTOR
     return min(count, QUICK_EXAMPLES) if QUICK else count
 
 
@@ -94,18 +102,19 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def pytest_collection_modifyitems(items):
-    """Mark the tests of whole folders that need components, and limit properties for make quick."""
+    """Mark the tests of whole folders that need components, and set the number of examples."""
     folders = [ROOT / "tests" / name for name in COMPONENT_FOLDERS]
     for item in items:
         if any(item.path.is_relative_to(folder) for folder in folders):
             item.add_marker(pytest.mark.component)
         function = getattr(item, "function", None)
-        if QUICK and is_hypothesis_test(function):
+        if (QUICK or SEARCHING) and is_hypothesis_test(function):
             # `@settings(max_examples=...)` on a test overrides the profile. There is no public way
             # to override it in turn.
             own = function._hypothesis_internal_use_settings
-            limited = settings(own, max_examples=limit_examples(own.max_examples))
-            function._hypothesis_internal_use_settings = limited
+            if own.max_examples != settings.default.max_examples:
+                limited = settings(own, max_examples=limit_examples(own.max_examples))
+                function._hypothesis_internal_use_settings = limited
 
 
 def pytest_runtest_setup(item):

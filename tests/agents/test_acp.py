@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.agents import rebuild
 from tests.agents.natives import EXTRA
-from tests.conftest import FIXTURES, limit_examples, records_of
+from tests.conftest import FIXTURES, records_of
 from tests.record.value_strategies import OPAQUE_JSON as JSON
 from tests.record.value_strategies import TEXT
 from vacr import attribute, validate
@@ -252,7 +252,7 @@ LINES = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=limit_examples(300))
+@settings(deadline=None, max_examples=300)
 @given(LINES)
 def test_any_messages_come_back(lines):
     records = records_of(encode(lines), "acp")
