@@ -1,5 +1,6 @@
 """Shared by all tests: fixtures, real sessions, a clean environment, and the modes of a run."""
 
+import gc
 import json
 import os
 import signal
@@ -265,3 +266,15 @@ def _corpus_notice(request):
     if not CORPUS.is_dir():
         print(f"\nno real sessions at {CORPUS.name}: tests run on the project's own fixtures alone")
     del request
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection():
+    """Collect no garbage while thousands of tests are collected, which all stay."""
+    gc.disable()
+
+
+def pytest_collection_finish():
+    """Leave the collected tests out of all later garbage collections."""
+    gc.freeze()
+    gc.enable()

@@ -251,14 +251,26 @@ def _end_process(code, connection=None):
     os._exit(code or 0)
 
 
-if __name__ == "__main__":
-    from vacr.__main__ import main
+def _load_command():
+    """Load the verbs, and what every process would compute again: schemas, prices, patterns."""
+    import vacr
     from vacr.cli import group
+    from vacr.viewer import load_price_table
 
     for verb in group.verbs:
         command = group.get_command(None, verb)
         for subverb in getattr(command, "verbs", ()):
             command.get_command(None, subverb)
+    load_price_table()
+    for path in sorted((_ROOT / "examples").iterdir()):
+        for record in vacr.read(path):
+            vacr.validate(record)
+
+
+if __name__ == "__main__":
+    from vacr.__main__ import main
+
+    _load_command()
     # A garbage collection in a fork would copy every page of memory that the fork shares.
     gc.collect()
     gc.freeze()

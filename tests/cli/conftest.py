@@ -1,6 +1,7 @@
 """Run the command as a user does."""
 
 import os
+import shutil
 
 import pytest
 
@@ -12,12 +13,18 @@ from tests.cli.every_verb import folder, material  # noqa: F401 - fixtures
 @pytest.fixture
 def vacr(tmp_path):
     """Return a function that runs the command in an empty folder."""
+    return make_runner(tmp_path)
 
-    def run(*arguments, stdin=b"", cwd=tmp_path, **variables):
+
+def make_runner(cwd):
+    """Return a function that runs the command in a folder, with a home in it."""
+    home = cwd / "home"
+
+    def run(*arguments, stdin=b"", cwd=cwd, **variables):
         environment = {
             name: value for name, value in os.environ.items() if not name.startswith("VACR_")
         }
-        environment |= {"HOME": str(tmp_path / "home"), **variables}
+        environment |= {"HOME": str(home), **variables}
         done = forking.run(arguments, cwd, environment, stdin)
         done.out, done.err = (
             done.stdout.decode("utf-8", "replace"),
@@ -27,6 +34,27 @@ def vacr(tmp_path):
         return done
 
     return run
+
+
+_prepared_folders = {}
+
+
+@pytest.fixture
+def prepare(tmp_path, tmp_path_factory):
+    """Return a function that fills the folder of the test with the results of some steps.
+
+    The steps run once, in a folder of their own; each test gets a copy.
+    """
+
+    def fill(steps, *values):
+        if (steps, values) not in _prepared_folders:
+            made = tmp_path_factory.mktemp(steps.__name__)
+            steps(make_runner(made), made, *values)
+            _prepared_folders[steps, values] = made
+        shutil.copytree(_prepared_folders[steps, values], tmp_path, dirs_exist_ok=True)
+        return tmp_path
+
+    return fill
 
 
 @pytest.fixture

@@ -34,27 +34,39 @@ def modify(path):
 
 
 @pytest.fixture(params=FORMS)
-def modified(request, vacr, tmp_path):
+def modified(request, prepare):
     """Return the path of a modified record: in JSON, in CBOR, and of version 2."""
-    vacr("record", CLAUDE, "-o", "good.acr.json")
     name = "bad.acr.cbor" if request.param == "cbor" else "bad.acr.json"
-    vacr("convert", "good.acr.json", "--to", FORMS[request.param], "-o", name)
-    (tmp_path / "good.acr.json").unlink()
-    return modify(tmp_path / name)
+    return prepare(make_modified, request.param, name) / name
+
+
+def make_modified(vacr, folder, form, name):
+    vacr("record", CLAUDE, "-o", "good.acr.json")
+    vacr("convert", "good.acr.json", "--to", FORMS[form], "-o", name)
+    (folder / "good.acr.json").unlink()
+    modify(folder / name)
 
 
 @pytest.fixture
-def bad(vacr, tmp_path):
+def bad(prepare):
     """Return the path of a modified record in JSON."""
+    return prepare(make_bad) / "bad.acr.json"
+
+
+def make_bad(vacr, folder):
     vacr("record", CLAUDE, "-o", "bad.acr.json")
-    return modify(tmp_path / "bad.acr.json")
+    modify(folder / "bad.acr.json")
 
 
 @pytest.fixture
-def key(vacr):
+def key(prepare):
     """Return the path of a signing key."""
-    vacr("key", "generate", "-o", "keys/", "-q")
+    prepare(make_key)
     return "keys/signing.pem"
+
+
+def make_key(vacr, _):
+    vacr("key", "generate", "-o", "keys/", "-q")
 
 
 def run_on_both_streams(folder, *arguments):

@@ -13,6 +13,7 @@ import cbor2
 import pytest
 from cryptography import x509
 
+from tests.conftest import EXAMPLES
 from tests.secret_files import write_secret
 from tests.transparency.ccf_ledger import CcfLedger
 from tests.transparency.logs import Log
@@ -28,17 +29,18 @@ from vacr.signing.keys import (
 )
 from vacr.transparency.receipt import add_receipt
 
-EXAMPLE = "examples/claude-code.jsonl"
-
 
 @pytest.fixture
-def signed_folder(vacr, tmp_path, request):
+def signed_folder(prepare):
     """Return a folder with a record, a key and a statement."""
-    shutil.copy(request.config.rootpath / EXAMPLE, tmp_path / "s.jsonl")
+    return prepare(make_signed_folder)
+
+
+def make_signed_folder(vacr, folder):
+    shutil.copy(EXAMPLES / "claude-code.jsonl", folder / "s.jsonl")
     assert vacr("record", "s.jsonl").returncode == 0
     assert vacr("key", "generate", "-o", "keys/").returncode == 0
     assert vacr("sign", "s.acr.json", "--key", "keys/signing.pem").returncode == 0
-    return tmp_path
 
 
 TRUST = ("--trust", "keys/signing.pub.pem")

@@ -31,14 +31,17 @@ ALICE, BOB = "https://example.org/alice", "https://example.org/bob"
 
 
 @pytest.fixture
-def people(vacr, tmp_path):
-    """Return a folder with the keys of Alice and Bob, and a record that Alice signed as Bob."""
+def people(prepare):
+    """Return a folder with the keys of Alice and Bob, and a record that Alice signed as Alice."""
+    return prepare(make_people)
+
+
+def make_people(vacr, folder):
     for name in ("alice", "bob", "mallory"):
         assert vacr("key", "generate", "-o", name).returncode == 0
-    shutil.copy(EXAMPLES / "claude-code.jsonl", tmp_path / "s.jsonl")
+    shutil.copy(EXAMPLES / "claude-code.jsonl", folder / "s.jsonl")
     assert vacr("record", "s.jsonl").returncode == 0
     sign(vacr, "alice", ALICE)
-    return tmp_path
 
 
 def sign(vacr, who, issuer=None):
