@@ -44,6 +44,14 @@ def _read_tree(path):
     return ast.parse(path.read_text("utf-8"))
 
 
+def walk_statements(node):
+    """Yield all statements in a tree: imports are statements, and most nodes are not."""
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for statement in getattr(node, name, ()):
+            yield statement
+            yield from walk_statements(statement)
+
+
 def _is_type_checking(node):
     return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
 
@@ -75,7 +83,7 @@ def test_no_public_name_is_also_a_module(package):
 def find_inside_imports(tree, own):
     """Return the modules inside other packages that a module of the package `own` imports."""
     imported = []
-    for node in ast.walk(tree):
+    for node in walk_statements(tree):
         if isinstance(node, ast.Import):
             imported += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -132,10 +140,13 @@ def _list_modules():
 def find_imports(tree, modules):
     """Return the modules that a module imports: when it runs, not for type checkers alone."""
     for_types = {
-        id(node) for block in ast.walk(tree) if _is_type_checking(block) for node in ast.walk(block)
+        id(node)
+        for block in walk_statements(tree)
+        if _is_type_checking(block)
+        for node in walk_statements(block)
     }
     imported = set()
-    for node in ast.walk(tree):
+    for node in walk_statements(tree):
         if id(node) in for_types:
             continue
         if isinstance(node, ast.Import):
