@@ -1,5 +1,6 @@
 """Shared by all tests: fixtures, real sessions, a clean environment, and the modes of a run."""
 
+import functools
 import gc
 import json
 import os
@@ -102,11 +103,16 @@ def pytest_ignore_collect(collection_path, config):
     return None
 
 
+@functools.cache
+def _needs_components(path):
+    """Return whether a test module is in a folder whose tests all need other programs."""
+    return path.relative_to(ROOT / "tests").parts[0] in COMPONENT_FOLDERS
+
+
 def pytest_collection_modifyitems(items):
     """Mark the tests of whole folders that need components, and set the number of examples."""
-    folders = [ROOT / "tests" / name for name in COMPONENT_FOLDERS]
     for item in items:
-        if any(item.path.is_relative_to(folder) for folder in folders):
+        if _needs_components(item.path):
             item.add_marker(pytest.mark.component)
         function = getattr(item, "function", None)
         if (QUICK or SEARCHING) and is_hypothesis_test(function):
