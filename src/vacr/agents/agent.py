@@ -53,8 +53,7 @@ if TYPE_CHECKING:
 def pause_garbage_collector() -> Iterator[None]:
     """Pause the garbage collector while many values are made and none is released.
 
-    It stays off if it was off before. The values count as old afterwards, because JSON has no
-    cycles: otherwise the next collection would search all of them.
+    It stays off if it was off before.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -62,9 +61,6 @@ def pause_garbage_collector() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
-            if not gc.get_freeze_count():
-                gc.freeze()
-                gc.unfreeze()
             gc.enable()
 
 
