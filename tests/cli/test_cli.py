@@ -285,6 +285,19 @@ def test_restore_never_leaves_its_folder(vacr, tmp_path, name):
     assert not (tmp_path / "deep").exists()
 
 
+@pytest.mark.parametrize("name", [".git/config", "a/.GIT/hooks/x", "git~1/config"])
+def test_restore_writes_into_no_git_folder(vacr, tmp_path, name):
+    vacr("record", CLAUDE, "--seal-source")
+    record = json.loads((tmp_path / "claude-code.acr.json").read_bytes())
+    record["vacr"]["source"]["parts"][0]["name"] = name
+    record["id"] = compute_record_id(record)
+    (tmp_path / "claude-code.acr.json").write_text(json.dumps(record))
+    rezip(tmp_path / "claude-code.acr.source.zip", name, CLAUDE.read_bytes())
+    done = vacr("restore", "claude-code.acr.json", "-o", "back/")
+    assert (done.returncode, "lies in a .git folder" in done.err) == (1, True)
+    assert not (tmp_path / "back").exists()
+
+
 def test_restore_compares_names_once_each(tmp_path):
     class Walked(list):
         begun = 0

@@ -35,6 +35,29 @@ def test_session_from_a_pipe_is_written_to_the_chosen_folder(vacr, tmp_path, ver
     assert {path.parent for path in written} == {tmp_path / "a" / "b" / "c" / "d"}
 
 
+MODEL = "x\x1b[2J\x1b]0;owned\x07\n<script>alert(1)</script>\n# Verified by Alice ✓"
+
+
+def test_name_of_a_model_writes_neither_to_the_terminal_nor_into_markdown(vacr, tmp_path):
+    lines = [json.loads(line) for line in (EXAMPLES / "claude-code.jsonl").read_text().splitlines()]
+    for line in lines:
+        if "model" in line.get("message", {}):
+            line["message"]["model"] = MODEL
+    (tmp_path / "s.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    done = vacr("show", "s.jsonl")
+    assert "not priced: x\\x1b[2J" in done.out
+    for text in ("\x1b", "\x07", "\n<script>", "\n# Verified"):
+        assert text not in done.out
+    first, *_, last = done.out.splitlines()
+    assert "✓" not in first + last
+    assert vacr("export", "s.jsonl", "--to", "markdown", "-o", "s.md").returncode == 0
+    written = (tmp_path / "s.md").read_text()
+    (cost,) = (line for line in written.splitlines() if line.startswith("- cost: not priced: x"))
+    assert "<" not in cost
+    for text in ("\x1b", "\x07", "\n<script>", "\n# Verified"):
+        assert text not in written
+
+
 @pytest.mark.parametrize("options", [[], ["--overwrite"]])
 def test_sessions_of_one_file_are_exported_under_their_own_names(vacr, tmp_path, options):
     (tmp_path / "both.jsonl").write_bytes(build_two_sessions("other"))

@@ -191,6 +191,13 @@ def test_damaged_database_is_reported(store, damage, message):
     assert state(store.parent) == before
 
 
+def test_computed_columns_are_refused(store):
+    with closing(sqlite3.connect(store)) as connection:
+        connection.execute("ALTER TABLE session ADD COLUMN big TEXT AS (hex(zeroblob(99999999)))")
+    with pytest.raises(UnreadableInput, match="a table has computed columns"):
+        list(read_sessions(store))
+
+
 def test_wrong_header_is_not_called_another_kind_of_file(store):
     overwrite(store, 16, 4096)
     with pytest.raises(UnreadableInput, match="a damaged database: its header is invalid"):

@@ -35,9 +35,11 @@ REGULAR_FILE_MODES = ("100644", "100755", "100664")
 _GIT_SETTINGS = (
     "core.quotepath=off",
     "core.fsmonitor=false",
+    "core.commitGraph=false",  # A forged one could give a commit other parents.
     "color.ui=false",
     "blame.ignoreRevsFile=",
 )
+_MAX_TIME_DIGITS = 15
 # Variables of the user that may stay; all other GIT_ variables are dropped.
 _KEPT_VARIABLES = (
     "GIT_CONFIG",
@@ -306,8 +308,8 @@ class Repository:
         for line in self.describe_commits(commits, "%H %at %ct %an"):
             commit, authored, committed, author = line.split(" ", 3)
             times[commit] = CommitTimes(
-                int(authored or committed or 0),
-                int(committed or 0),
+                parse_commit_time(authored or committed),
+                parse_commit_time(committed),
                 is_update=_UPDATER.fullmatch(author) is not None,
             )
         return times
@@ -458,6 +460,14 @@ class _ObjectReader:
             where=str(self._path),
             hint="Check the repository with: git fsck",
         )
+
+
+def parse_commit_time(text: str) -> int:
+    """Return the seconds that git prints for a commit; 0 for a malformed or absurd time."""
+    try:
+        return int(text) if len(text) <= _MAX_TIME_DIGITS else 0
+    except ValueError:
+        return 0
 
 
 def _close_process(process: subprocess.Popen[bytes]) -> None:

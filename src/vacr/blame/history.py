@@ -45,7 +45,7 @@ from vacr.blame.file_blame import (
     gather_placed_claims,
     read_added_files,
 )
-from vacr.blame.git import Repository
+from vacr.blame.git import Repository, parse_commit_time
 from vacr.errors import UnreadableInput
 
 # Git gets this many commits at once: few processes, and a patch that fits into memory.
@@ -92,7 +92,7 @@ def list_range_commits(repository: Repository, text: str) -> list[Commit]:
     for line in output.decode("utf-8", "surrogateescape").split("\n"):
         if line:
             name, parents, time, author = line.split("\0")
-            commits.append(Commit(name, tuple(parents.split()), int(time or 0), author))
+            commits.append(Commit(name, tuple(parents.split()), parse_commit_time(time), author))
     return commits
 
 

@@ -42,7 +42,12 @@ _LOCAL_VARIABLES = re.compile(
     r"GIT_(?:DIR|WORK_TREE|INDEX_FILE|PREFIX|COMMON_DIR|OBJECT_DIRECTORY|NAMESPACE|GRAFT_FILE"
     r"|ALTERNATE_OBJECT_DIRECTORIES|SHALLOW_FILE|NOTES_\w+|REPLACE_REF_BASE|LITERAL_PATHSPECS)"
 )
-_SETTINGS = ("-c", f"core.hooksPath={os.devnull}", "-c", "gc.auto=0", "-c", "core.quotepath=off")
+_SETTINGS = (
+    *("-c", f"core.hooksPath={os.devnull}"),
+    *("-c", "core.commitGraph=false"),
+    *("-c", "gc.auto=0"),
+    *("-c", "core.quotepath=off"),
+)
 _REJECTED = ("[rejected]", "[remote rejected]")
 
 

@@ -9,8 +9,6 @@ total.py: complete, recorded
 from __future__ import annotations
 
 import os
-import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -28,6 +26,7 @@ from vacr.blame import (
 )
 from vacr.cli.options import PATH, Verb, voice_options
 from vacr.console import Voice, show_job_progress
+from vacr.edits import is_inside_git_folder
 from vacr.errors import UsageError, VacrError
 from vacr.files import OutputFile, has_same_bytes, write_files_atomically
 from vacr.workflows import (
@@ -139,7 +138,7 @@ def command(
         for file in rebuilt
         if file.data is not None
         and file.path not in clashing
-        and not _is_inside_git_folder(file.path)
+        and not is_inside_git_folder(file.path)
     }
     if out is not None:
         _write_replayed_files(Path(out), known, overwrite=overwrite)
@@ -149,7 +148,7 @@ def command(
                 f"{file.path}: sessions in several folders left different versions, so none is "
                 "written. Replay the sessions of each folder separately."
             )
-        elif out is not None and _is_inside_git_folder(file.path):
+        elif out is not None and is_inside_git_folder(file.path):
             voice.notice(f"{file.path}: not written: vacr writes no files into a .git folder")
         voice.result(_format_rebuilt_file(file))
     document = build_replay_document(rebuilt, replay_base, errors)
@@ -218,16 +217,6 @@ def _find_clashing_paths(files: Iterable[RebuiltFile]) -> set[str]:
     return {file.path for file in files if first_seen.setdefault(file.path, file.data) != file.data}
 
 
-def _is_inside_git_folder(path: str) -> bool:
-    """Return whether a path leads into a `.git` folder: files there can make git run commands."""
-    # Some file systems ignore format characters.
-    seen = "".join(char for char in path if unicodedata.category(char) != "Cf")
-    return any(
-        part.partition(":")[0].rstrip(". ").casefold() in (".git", "git~1")
-        for part in re.split(r"[/\\]", seen)
-    )
-
-
 _LINK_HINT = "Remove the link, or write into an empty folder: --out FOLDER"
 
 
@@ -249,7 +238,7 @@ def _write_replayed_files(folder: Path, files: dict[str, bytes], *, overwrite: b
                 f"{target} leads out of the folder {folder} through a symbolic link",
                 hint=_LINK_HINT,
             )
-        if _is_inside_git_folder(str(real_path.relative_to(root))):
+        if is_inside_git_folder(str(real_path.relative_to(root))):
             raise UsageError(
                 f"{target} leads into a .git folder through a symbolic link", hint=_LINK_HINT
             )

@@ -41,6 +41,7 @@ from vacr.cli.selection import Selection, selection_options
 from vacr.console import Voice, get_terminal_width, print_text, wrap_to_width
 from vacr.errors import VacrError
 from vacr.record import format_timestamp, get_epoch_milliseconds
+from vacr.verification import escape_verdict_marks
 from vacr.viewer import (
     ASSISTANT_ROW,
     DETAIL_LEVELS,
@@ -337,19 +338,19 @@ def _format_session_head(
         yield TerminalLine(make_visible_line(abbreviate_home(recording.path)), "dim")
     title = format_record_title(recording.record, "")
     if title and not " ".join(asked.split()).startswith(title.removesuffix("…")):
-        yield TerminalLine(title, "head")
+        yield TerminalLine(escape_verdict_marks(title), "head")
     session = recording.record["session"]
     meta = session.get("agent-meta", {})
     agent = " ".join(str(meta[name]) for name in ("cli-name", "cli-version") if name in meta)
     models = map(str, meta.get("models") or [meta.get("model-id", "")])
     where = session.get("environment", {}).get("working-dir", "")
     known = ", ".join(name for name in (agent, *models) if name not in ("", "unknown"))
-    yield TerminalLine(make_visible_line(known))
+    yield TerminalLine(escape_verdict_marks(make_visible_line(known)))
     session_id = session.get("session-id", "")
     shown_id = session_id.hex() if isinstance(session_id, bytes) else session_id
     shown_start = _format_local_time(session["session-start"]) if "session-start" in session else ""
     facts = " · ".join(str(fact) for fact in (shown_id, where, shown_start) if fact)
-    yield TerminalLine(make_visible_line(facts), "dim")
+    yield TerminalLine(escape_verdict_marks(make_visible_line(facts)), "dim")
 
 
 def _format_local_time(time: str | float) -> str:
@@ -384,7 +385,7 @@ def _format_totals(totals: Totals, price_date: str) -> str:
     elif made:
         parts.append(f"{made:,} tokens out")
     if cost := list_cost_facts(totals.cost, price_date):
-        parts.append("; ".join(cost))
+        parts.append(escape_verdict_marks("; ".join(cost)))
     return ", ".join(parts)
 
 

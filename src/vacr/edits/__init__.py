@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from vacr.edits.patch import parse_diff_hunks as parse_diff_hunks
     from vacr.edits.patch import parse_new_blobs as parse_new_blobs
     from vacr.edits.patch import parse_unified_diff as parse_unified_diff
+    from vacr.edits.paths import is_inside_git_folder as is_inside_git_folder
     from vacr.edits.paths import make_absolute_path as make_absolute_path
     from vacr.edits.paths import make_path_key as make_path_key
     from vacr.edits.paths import make_relative_path as make_relative_path
@@ -114,6 +115,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "parse_unified_diff",
         ),
         "paths": (
+            "is_inside_git_folder",
             "make_absolute_path",
             "make_path_key",
             "make_relative_path",

@@ -14,6 +14,7 @@ system is consulted, and Unicode is not normalized, because file systems differ.
 
 import posixpath
 import re
+import unicodedata
 from functools import lru_cache
 
 _DRIVE_PREFIX = re.compile(r"([A-Za-z]):(?=[\\/]|$)")
@@ -110,6 +111,16 @@ def make_relative_path(path: str, root: str) -> str | None:
     if make_path_key(path).split("/")[:depth] != root_key:
         return None
     return "/".join(parts[depth:])
+
+
+def is_inside_git_folder(path: str) -> bool:
+    """Return whether a path leads into a `.git` folder: files there can make git run commands."""
+    # Some file systems ignore format characters.
+    seen = "".join(char for char in path if unicodedata.category(char) != "Cf")
+    return any(
+        part.partition(":")[0].rstrip(". ").casefold() in (".git", "git~1")
+        for part in re.split(r"[/\\]", seen)
+    )
 
 
 def _is_possible_path(path: str) -> bool:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from html import escape
 from typing import Any
@@ -59,6 +59,7 @@ from vacr.viewer import (
     list_cost_facts,
     load_price_table,
     make_visible,
+    make_visible_line,
 )
 
 _SHOWN_SESSION_MEMBERS = frozenset(
@@ -174,7 +175,8 @@ def export_markdown(record: JsonObject, request: ExportRequest) -> ExportedDocum
         in_list = is_item
         previous = row if row.kind != EVENT_ROW else previous
     lines += ["", "---", ""]
-    lines += [f"- {name}: {value}" for name, value in _list_totals(record, kept, request)]
+    totals = _list_totals(record, kept, request, escape_markdown)
+    lines += [f"- {name}: {value}" for name, value in totals]
     lines += [f"- {name}: {format_code(value)}" for name, value in _list_ids(record, request)]
     return ExportedDocument(("\n".join(lines) + "\n").encode(), losses, left_out)
 
@@ -382,7 +384,7 @@ def export_html(record: JsonObject, request: ExportRequest) -> ExportedDocument:
     title = _escape_html(format_record_title(record, _name_agent(record)))
     facts = [
         *_list_session_facts(record, left_out),
-        *_list_totals(record, kept, request),
+        *_list_totals(record, kept, request, make_visible_line),
         *_list_ids(record, request),
     ]
     about = "".join(
@@ -580,9 +582,15 @@ def _format_time(time: Timestamp | None) -> str:
 
 
 def _list_totals(
-    record: JsonObject, kept: list[Row], request: ExportRequest
+    record: JsonObject,
+    kept: list[Row],
+    request: ExportRequest,
+    format_model: Callable[[str], str],
 ) -> list[tuple[str, str]]:
-    """Return the totals of a conversation, as (name, value); files, tokens and cost if known."""
+    """Return the totals of a conversation, as (name, value); files, tokens and cost if known.
+
+    `format_model` escapes the names of models, which are the only texts of the agent in them.
+    """
     prices = request.prices or load_price_table()
     totals = count_totals(record, kept, prices)
     facts = [
@@ -598,7 +606,7 @@ def _list_totals(
     used, made = totals.tokens["input"], totals.tokens["output"]
     if used or made:
         facts.append(("tokens", f"{used:,} in, {made:,} out" if used else f"{made:,} out"))
-    if cost := list_cost_facts(totals.cost, prices.date):
+    if cost := list_cost_facts(totals.cost, prices.date, format_model):
         facts.append(("cost", "; ".join(cost)))
     return facts
 

@@ -59,6 +59,13 @@ _CHANGING_MESSAGE = "it keeps changing while it is read"
 _RETRY_HINT = "Try again when the agent has finished writing."
 
 _MAX_READ_ATTEMPTS = 5
+_MAX_VALUE_BYTES = 1 << 28
+# Columns with computed values; a virtual table would need its module here.
+_COMPUTED_COLUMNS = """
+SELECT 1 FROM sqlite_master AS tables, pragma_table_xinfo(tables.name) AS columns
+WHERE tables.type = 'table' AND tables.sql NOT LIKE 'CREATE VIRTUAL%' AND columns.hidden IN (2, 3)
+LIMIT 1
+"""
 _CLOCK_TICK_NANOSECONDS = 20_000_000
 """The file system's clock may not distinguish two changes that are closer than this."""
 _LOCK_TIMEOUT_SECONDS = 10.0
@@ -393,6 +400,11 @@ def _prepare_connection(connection: sqlite3.Connection, resources: ExitStack) ->
     """
     resources.callback(connection.close)
     connection.execute("PRAGMA query_only = ON")
+    connection.execute("PRAGMA trusted_schema = OFF")
+    # A small file can compute huge values.
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_VALUE_BYTES)
+    if connection.execute(_COMPUTED_COLUMNS).fetchone():
+        raise sqlite3.NotSupportedError("a table has computed columns")
     connection.execute("SELECT name FROM sqlite_master LIMIT 1").fetchall()
     return connection
 

@@ -38,6 +38,7 @@ from vacr.agents import NO_CACHE_WRITES, CacheWrites, find_record_agent, get_cou
 from vacr.errors import UnreadableInput
 from vacr.model import JsonObject
 from vacr.record import get_epoch_milliseconds, walk_entries
+from vacr.viewer.content import make_visible_line
 
 _MILLION = 1_000_000
 # A larger cost counts as this one, so that the sum stays a finite number.
@@ -292,12 +293,15 @@ def format_cost(cost: Cost) -> str:
     return f"{marks}{_format_dollars(cost.total)}"
 
 
-def list_cost_facts(cost: Cost, date: str) -> list[str]:
+def list_cost_facts(
+    cost: Cost, date: str, format_model: Callable[[str], str] = make_visible_line
+) -> list[str]:
     """Return what a reader must know about a cost, each in one line; empty if there is none.
 
     That is the stated amount, the estimate, the calls that are stated as free and their list price,
     the models whose prices were used under another name, and the models without a price. No amount
-    is part of two facts. `date` is the date of the price table.
+    is part of two facts. `date` is the date of the price table. `format_model` escapes the
+    names of models, which the agent wrote.
     """
     facts = []
     if cost.stated:
@@ -310,13 +314,18 @@ def list_cost_facts(cost: Cost, date: str) -> list[str]:
         worth = f", ~{_format_dollars(cost.free_estimated)} by list prices of {date}"
         facts.append(f"{calls} stated as free{worth if cost.free_estimated_calls else ''}")
     renamed = sorted(
-        f"{model} as {priced}" for model, priced in cost.priced_as.items() if model != priced
+        f"{format_model(model)} as {format_model(priced)}"
+        for model, priced in cost.priced_as.items()
+        if model != priced
     )
     if renamed:
         facts.append(f"priced: {', '.join(renamed)}")
     if cost.unpriced:
         ranked = cost.unpriced.most_common()
-        models = [f"{model} ({tokens:,} tokens)" for model, tokens in ranked[:_MAX_UNPRICED_SHOWN]]
+        models = [
+            f"{format_model(model)} ({tokens:,} tokens)"
+            for model, tokens in ranked[:_MAX_UNPRICED_SHOWN]
+        ]
         if others := ranked[_MAX_UNPRICED_SHOWN:]:
             rest = sum(tokens for _, tokens in others)
             models.append(f"and {len(others):,} more ({rest:,} tokens)")

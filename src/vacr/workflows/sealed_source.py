@@ -19,10 +19,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from vacr.edits import is_inside_git_folder
 from vacr.errors import InvalidRecord, UnreadableInput, VacrError
 from vacr.files import describe_file_error
 
@@ -115,10 +117,10 @@ def is_sealed_source(path: Path, record: Any) -> bool:
             has_only_parts = sorted(archive.namelist()) == sorted(part["name"] for part in manifest)
             file.seek(0)
             starts_with_part = file.read(len(_ZIP_PART_START)) == _ZIP_PART_START
-        parts = list(unseal_source(path, manifest))
+        count = sum(1 for _ in unseal_source(path, manifest))
     except (OSError, VacrError, zipfile.BadZipFile, ValueError, EOFError, NotImplementedError):
         return False
-    return has_only_parts and starts_with_part and len(parts) == len(manifest)
+    return has_only_parts and starts_with_part and count == len(manifest)
 
 
 def unseal_source(
@@ -133,10 +135,14 @@ def unseal_source(
     import zipfile
     import zlib
 
+    names = [_check_part_name(part["name"]) for part in manifest]
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise InvalidRecord(f"the record names {name} twice", where="/vacr/source/parts")
     try:
         with zipfile.ZipFile(path) as archive:
-            for part in manifest:
-                yield _check_part_name(part["name"]), _read_checked_part(archive, part, path)
+            for name, part in zip(names, manifest, strict=True):
+                yield name, _read_checked_part(archive, part, path)
     except FileNotFoundError as error:
         hint = (
             "If it is elsewhere, name it with --source. Otherwise record the session again with "
@@ -167,7 +173,8 @@ def _read_checked_part(archive: ZipFile, part: dict[str, Any], path: Path) -> by
 
     name, where = part["name"], str(path)
     try:
-        if archive.getinfo(name).compress_type not in (ZIP_STORED, ZIP_DEFLATED):
+        packed = archive.getinfo(name)
+        if packed.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
             raise InvalidRecord(
                 f"{name} is compressed by a method vacr never uses",
                 where=where,
@@ -175,7 +182,7 @@ def _read_checked_part(archive: ZipFile, part: dict[str, Any], path: Path) -> by
             )
         with archive.open(name) as opened:
             # One byte more shows that a part is too long, without unpacking all of it.
-            data = opened.read(part["size"] + 1)
+            data = opened.read(part["size"] + 1) if packed.file_size == part["size"] else b""
     except KeyError as error:
         raise InvalidRecord(
             f"the sealed source does not contain {name}, which the record lists",
@@ -209,5 +216,11 @@ def _check_part_name(name: Any) -> PurePosixPath:
             f"the name of the part {name!r} leads out of the folder",
             where="/vacr/source/parts",
             hint="Do not restore this record: it could overwrite other files of yours.",
+        )
+    if is_inside_git_folder(str(name)):
+        raise InvalidRecord(
+            f"the part {name!r} lies in a .git folder",
+            where="/vacr/source/parts",
+            hint="Do not restore this record: files there can make git run commands.",
         )
     return path
