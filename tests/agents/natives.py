@@ -1292,13 +1292,23 @@ WIRE_PAYLOAD = (
 WIRE_MESSAGE = st.fixed_dictionaries(
     {
         "type": some(
-            "TurnBegin", "ContentPart", "ToolCall", "ToolCallPart", "ToolResult", "Odd", None, 7
+            "TurnBegin",
+            "ContentPart",
+            "ToolCall",
+            "ToolCallPart",
+            "ToolResult",
+            "metadata",
+            "unknown",
+            "Odd",
+            None,
+            7,
         ),
         "payload": WIRE_PAYLOAD,
     }
 )
 WIRE_LINE = objects(
-    extra=st.dictionaries(some("mood", "id", "type", "data") | TEXT, JSON, max_size=1),
+    extra=st.dictionaries(some("mood", "id", "type", "data", "payload") | TEXT, JSON, max_size=1),
+    type=some("metadata", "unknown"),
     timestamp=some(1770000000.25, 1770000000, -1, 2**60, "soon", None, True),
     message=WIRE_MESSAGE
     | st.fixed_dictionaries(

@@ -4,7 +4,7 @@ import pytest
 
 from tests.agents.entries import list_typed
 from tests.attribution.sessions import list_changes
-from tests.conftest import FIXTURES, record_of
+from tests.conftest import FIXTURES, jsonl, record_of
 from vacr.agents.kimi_cli.tools import build_hunk
 from vacr.agents.registry import find_agent
 from vacr.record import walk_entries
@@ -39,6 +39,15 @@ def test_seconds_become_milliseconds_and_are_kept():
     assert entry["timestamp"] == 1770000000250
     assert entry["vacr"]["native"] == {"timestamp": 1770000000.25}
     assert WIRE["session"]["entries"][-2]["vacr"]["native"] == {"timestamp": "soon"}
+
+
+@pytest.mark.parametrize("kind", ["metadata", "unknown"])
+def test_message_named_like_a_plain_line_stays_in_its_line(kind):
+    wrapped = {"message": {"type": kind, "payload": 7}}
+    plain = {"type": kind, "payload": 7}
+    first = {"type": "metadata", "protocol_version": "1.3"}
+    record = record_of(jsonl(first, wrapped, plain), "kimi-cli")
+    assert [entry["data"] for entry in record["session"]["entries"]] == [first, wrapped, plain]
 
 
 def test_pieces_of_arguments_are_joined():

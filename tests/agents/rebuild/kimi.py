@@ -57,9 +57,8 @@ def wire_line(entry: dict) -> dict:
         child.pop("children", None)
         child.pop("vacr", None)
         data["payload"]["event"] = take_message(child, child.pop("type"))
-    is_plain = event_type in ("metadata", "unknown") and data.get("type") != event_type
-    if is_plain or (event_type == "metadata" and "payload" not in data):
-        return entry | data | rest
+    if event_type in ("metadata", "unknown"):
+        return data
     return entry | {"message": data} | rest
 
 

@@ -54,6 +54,8 @@ KIMI_WIRE_EVENT_TYPES = parse_names(
     ToolCallRequest TurnEnd
     """
 )
+_PLAIN_TYPES = frozenset(("metadata", "unknown"))
+"""Types of events that keep a whole line; a message with such a type stays in its line."""
 KIMI_PROMPT_TYPES = frozenset(("TurnBegin", "SteerInput"))
 """Types of messages that hold a prompt."""
 KIMI_WIRE_PROMPT_MOVES = Lift(Move("user_input", "content", None))
@@ -103,6 +105,8 @@ class _WireReader:
         """Turn one line into one entry, an event if its message is of no other kind."""
         message = line.get("message")
         if type(message) is not dict or type(message.get("type")) is not str:
+            return self.make_plain_event(line)
+        if message["type"] in _PLAIN_TYPES:
             return self.make_plain_event(line)
         entry = self.make_message_entry(message, None)
         if entry is None:
