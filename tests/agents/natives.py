@@ -140,6 +140,12 @@ LOG = st.builds(
     st.lists(MESSAGE | MESSAGE | PATCH | HEADER | TURN | JSON, max_size=6),
 )
 HEADLESS_LOG = st.lists(MESSAGE | PATCH | TURN, min_size=1, max_size=5)
+LATE_HEADER_LOG = st.builds(
+    lambda lines, head, more: [*lines, head, *more],
+    st.lists(MESSAGE | PATCH | TURN | JSON, max_size=3),
+    HEADER,
+    st.lists(MESSAGE | PATCH | HEADER | TURN, max_size=3),
+)
 SAVED_CHAT = st.builds(
     lambda turns, session, more: [[turn | session for turn in turns], *more],
     st.lists(TURN, min_size=1, max_size=4),

@@ -353,6 +353,18 @@ def test_several_sessions_in_a_file_are_several_records():
         assert [len(record["session"]["entries"]) for record in records] == [1, 2]
 
 
+def test_place_of_a_header_that_does_not_come_first_is_marked():
+    header = {"sessionId": "s1", "projectHash": "ab", "kind": "main"}
+    message = {"id": "m1", "timestamp": "2026-05-02T08:15:02.000Z", "type": "user", "content": "hi"}
+    first, late = (record_of(jsonl(*lines)) for lines in [(header, message), (message, header)])
+    assert [entry["type"] for entry in first["session"]["entries"]] == ["user"]
+    place = late["session"]["entries"][1]
+    assert (place["event-type"], place["vacr"]) == ("session-metadata", {"from": "session"})
+    assert "data" not in place
+    for name in ("session-id", "projectHash", "kind"):
+        assert late["session"][name] == first["session"][name]
+
+
 def test_repeated_header_changes_its_session():
     event, entry = log(HEADER | {"summary": "x"}, line("a"))
     assert event["event-type"] == "session-metadata"

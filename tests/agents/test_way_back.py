@@ -234,8 +234,8 @@ def check_all(native, agent, layout) -> None:
 
 @pytest.mark.parametrize(
     "strategy",
-    [natives.LOG, natives.HEADLESS_LOG, natives.SAVED_CHAT],
-    ids=["log", "headless", "saved"],
+    [natives.LOG, natives.HEADLESS_LOG, natives.LATE_HEADER_LOG, natives.SAVED_CHAT],
+    ids=["log", "headless", "late header", "saved"],
 )
 def test_gemini_cli_values_come_back(strategy):
     @settings(max_examples=limit_examples(200))

@@ -36,6 +36,7 @@ from vacr.agents.gemini.messages import (
 )
 from vacr.agents.gemini.reader import (
     GEMINI_EVENT_NAMES,
+    GEMINI_FROM_SESSION,
     GEMINI_HEADER_EVENT,
     GEMINI_HISTORY_MEMBERS,
 )
@@ -87,8 +88,10 @@ def render_page() -> str:
             "are marked `vacr.repeats` with the id of the call, and do not count.\n",
             "## The log (since 0.39)\n",
             f"Lines that change earlier lines become events: {events}. A second header becomes "
-            f"{quote(GEMINI_HEADER_EVENT)}. All messages stay, in the order they were written. "
-            "Messages that Gemini would no longer show are marked `vacr.superseded`:\n",
+            f"{quote(GEMINI_HEADER_EVENT)}; so does the place of a first header that follows other "
+            f"lines, with {quote('vacr.from')} {quote(GEMINI_FROM_SESSION)}. All messages stay, in "
+            "the order they were written. Messages that Gemini would no longer show are marked "
+            "`vacr.superseded`:\n",
             render_table(
                 ("mark", "meaning"),
                 [

@@ -22,7 +22,10 @@ TURNS = ("line", "[]", "history", "clientHistory")
 
 
 def values(record: dict) -> list:
-    """Return the values of a file in order; the object that describes the session comes first."""
+    """Return the values of a file in order.
+
+    The object that describes the session comes first, unless an event marks its place.
+    """
     session, is_log = record["session"], record["vacr"]["source"]["format"] in LOGS
     header = {name: value for name, value in session.items() if name not in SESSION}
     header |= header.pop("vacr", {}).get("native", {})
@@ -35,12 +38,15 @@ def values(record: dict) -> list:
     if session["session-id"] != record["vacr"]["source"]["parts"][0]["sha-256"] and not from_turn:
         header["sessionId"] = session["session-id"]
     has_header = bool(header)
-    holder, found, turns = header, [], []
+    holder, found, turns, is_placed = header, [], [], False
     for entry in session["entries"]:
         ours = entry.get("vacr", {})
         origin = ours.get("from")
         if entry.get("event-type") == "undecodable" and ours.get("encoding") == "base64":
             found.append(base64.b64decode(entry["data"]["bytes"]))
+        elif origin == "session":
+            is_placed = True
+            found.append(header)
         elif origin == "$set":
             found[-1]["$set"].setdefault("messages", []).append(message(entry))
         elif origin in HOLDERS:
@@ -57,7 +63,7 @@ def values(record: dict) -> list:
             holder = found[-1] if is_header else holder
         else:
             header.setdefault("messages", []).append(message(entry))
-    back = ([turns] if turns else []) + ([header] if header else []) + found
+    back = ([turns] if turns else []) + ([header] if header and not is_placed else []) + found
     # A record leaves out nulls, so one without entries is of an object with nothing but nulls.
     is_empty_file = record["vacr"]["source"]["parts"][0]["size"] == 0
     return back or [{}] * (not is_empty_file)

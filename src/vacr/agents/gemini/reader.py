@@ -71,6 +71,8 @@ GEMINI_HISTORY_MEMBERS = ("history", "clientHistory")
 """The members of saved chats and checkpoints that hold turns."""
 GEMINI_FROM_ARRAY, GEMINI_FROM_LINE, GEMINI_FROM_MESSAGES = "[]", "line", "messages"
 """Values of `vacr.from`: the place of a turn or a message, where its format has several."""
+GEMINI_FROM_SESSION = "session"
+"""The value of `vacr.from` for the place of a session's description that did not come first."""
 
 
 @dataclass(frozen=True)
@@ -271,6 +273,8 @@ class _ChatReader:
             self.steps.append((self.make_patch_event, (header,)))
         else:
             self.has_header = True
+            if self.steps:
+                self.steps.append((self.make_header_place, ()))
             self.learn_session(header)
         for member in GEMINI_HISTORY_MEMBERS:
             if _is_history(header.get(member)):
@@ -329,6 +333,14 @@ class _ChatReader:
         ):
             get_writable_marks(entry)["from"] = origin
         return entry
+
+    def make_header_place(self) -> JsonObject:
+        """Make the event at the place of the description; its members are in the session."""
+        return {
+            "type": "system-event",
+            "event-type": GEMINI_HEADER_EVENT,
+            "vacr": {"from": GEMINI_FROM_SESSION},
+        }
 
     def make_patch_event(self, line: JsonObject) -> JsonObject:
         """Make the event of a line that changes the session or its messages."""
