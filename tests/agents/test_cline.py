@@ -59,6 +59,13 @@ def test_manifest_alone_is_a_session_with_a_notice():
     assert "messages.json" in reading.notices[0].message
 
 
+def test_object_with_nulls_for_the_marks_of_a_manifest_is_not_one():
+    value = {"session_id": SESSION, "enable_spawn": None, "cwd": "/home/nora/till"}
+    record = record_of(json.dumps(value).encode(), "cline")
+    assert [entry["data"] for entry in record["session"]["entries"]] == [value]
+    assert record["session"]["session-id"] != SESSION
+
+
 def test_messages_that_a_fork_copied_are_inherited():
     (record,) = read_place(sdk_file(FORK))
     messages = [entry for entry in record["session"]["entries"] if "data" not in entry]

@@ -235,7 +235,7 @@ def is_session(value: JsonObject) -> bool:
 
 def is_manifest(value: JsonObject) -> bool:
     """Return whether an object is the manifest of a session."""
-    return "enable_spawn" in value and type(value.get("session_id")) is str
+    return value.get("enable_spawn") is not None and type(value.get("session_id")) is str
 
 
 def is_task(value: Any) -> bool:
