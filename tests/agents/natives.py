@@ -1076,8 +1076,8 @@ CONTINUE_ITEM = objects(
         usage=st.dictionaries(some("prompt_tokens", "completion_tokens", "model"), COUNTS) | JSON,
     )
     | JSON,
-    toolCallStates=st.lists(CONTINUE_STATE, max_size=2) | JSON,
-    toolCallState=CONTINUE_STATE | JSON,
+    toolCallStates=st.lists(CONTINUE_STATE, max_size=2) | CONTINUE_STATE | JSON,
+    toolCallState=CONTINUE_STATE | st.lists(CONTINUE_STATE, max_size=2) | JSON,
     reasoning=some({"text": "hm", "startAt": 5}, {"text": None}, None, {"text": "x", "endAt": 1}),
     promptLogs=st.lists(JSON, max_size=1),
 )

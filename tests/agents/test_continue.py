@@ -60,6 +60,17 @@ def test_a_command_without_a_word_about_its_exit_code_has_no_outcome(output, sta
     assert result.get("status") == status
 
 
+def test_list_in_the_member_for_one_call_stays_in_its_item():
+    call = {"id": "c", "function": {"name": "Bash", "arguments": "{}"}}
+    message = {"role": "assistant", "content": ""}
+    item = {"message": message, "toolCallState": [{"toolCall": call, "status": "done"}]}
+    session = {"sessionId": "s", "workspaceDirectory": "/w", "history": [item]}
+    data = json.dumps(session).encode()
+    (entry,) = record_of(data)["session"]["entries"]
+    assert entry["toolCallState"] == item["toolCallState"]
+    assert "children" not in entry
+
+
 def test_a_placeholder_is_not_a_title():
     item = {"message": {"role": "user", "content": "Round the total."}}
     session = {"sessionId": "s", "title": "Untitled Session", "workspaceDirectory": "/w"}

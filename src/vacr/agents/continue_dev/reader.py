@@ -89,7 +89,8 @@ CONTINUE_ROLES = {
     "tool": "tool-result",
 }
 """The role of a message → the type of its entry; other roles are events."""
-CONTINUE_STATE_LISTS = ("toolCallStates", "toolCallState")
+CONTINUE_SINGLE_STATE = "toolCallState"
+CONTINUE_STATE_LISTS = ("toolCallStates", CONTINUE_SINGLE_STATE)
 """The members with the calls of a message; earlier versions had one call."""
 CONTINUE_USAGE_SUMS = UsageSums(("input", ("prompt_tokens",)), ("output", ("completion_tokens",)))
 CONTINUE_CACHE_COUNTERS = ("cache_read_tokens", "cache_write_tokens")
@@ -243,7 +244,7 @@ class _Session(JsonSession):
         """
         for member in CONTINUE_STATE_LISTS:
             states = item.get(member)
-            if member == CONTINUE_STATE_LISTS[1] and type(states) is dict:
+            if member == CONTINUE_SINGLE_STATE:
                 states = [states]
             if type(states) is list and states and all(map(_is_state, states)):
                 del item[member]
