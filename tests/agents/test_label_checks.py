@@ -109,6 +109,28 @@ def test_number_of_more_than_32_bits_is_not_an_exit_code(code, is_kept):
     assert result.get("vacr", {}).get("exit-code") == (code if is_kept else None)
 
 
+@pytest.mark.parametrize(
+    ("members", "status"),
+    [
+        ({"is-error": True}, "error"),
+        ({"status": "failed"}, "error"),
+        ({"status": "cancelled"}, "interrupted"),
+        ({"status": "rejected", "is-error": True}, "denied"),
+        ({"status": "done", "is-error": True}, "error"),
+        ({"status": "odd"}, "success"),
+        ({"status": ["error"]}, "success"),
+        ({"status": "running"}, "success"),
+        ({"is-error": False}, "success"),
+        ({"is-error": "yes"}, "success"),
+    ],
+)
+def test_success_does_not_stand_against_a_stated_failure(members, status):
+    result = make_result(**members)
+    label(Parrot(outcome=Outcome("success", 0)), make_call(), result)
+    assert (result["status"], result["is-error"]) == (status, status != "success")
+    assert result["vacr"]["exit-code"] == 0
+
+
 class Echo(Agent):
     """An agent that notes which call each result has."""
 

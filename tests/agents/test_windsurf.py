@@ -50,6 +50,17 @@ def test_outcomes():
     ]
 
 
+def test_failed_command_with_exit_code_0_is_not_a_success():
+    data = TRANSCRIPT.replace(b'"exit_code":2', b'"exit_code":0')
+    (line,) = [
+        line for line in data.splitlines() if b'"exit_code":0' in line and b"make test" in line
+    ]
+    assert b'"status":"done"' in line
+    record = record_of(data.replace(line, line.replace(b'"status":"done"', b'"status":"error"')))
+    result = list_typed(record, "tool-call")[4]["children"][0]
+    assert (result["status"], result["vacr"]["exit-code"]) == ("error", 0)
+
+
 def test_drift_is_counted():
     assert WINDSURF["vacr"]["drift"] == {
         "members": {"line.content": 1, "line.mood": 1, "user_input.images": 1},

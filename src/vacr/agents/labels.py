@@ -522,9 +522,13 @@ def _label_speaker(entry: dict[str, Any], speaker: Speaker) -> None:
 def _label_outcome(entry: dict[str, Any], outcome: Outcome) -> None:
     """Write how a call ended; the agent's own status moves to `vacr.native`.
 
-    An exit code that no system has is left out. An unknown outcome leaves no status.
+    An exit code that no system has is left out. An unknown outcome leaves no status. A success does
+    not stand against a failure that the entry itself states.
     """
     status, exit_code, _, _ = outcome
+    if status == SUCCESS and ("status" in entry or entry.get("is-error") is True):
+        stated = parse_stated_outcome(entry).status
+        status = stated if stated in FAILED_STATUSES else status
     if exit_code is not None and not _LOWEST_EXIT_CODE <= exit_code <= _HIGHEST_EXIT_CODE:
         exit_code = None
     native = {"status": entry.pop("status")} if "status" in entry else {}
