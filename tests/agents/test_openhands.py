@@ -119,6 +119,16 @@ def test_each_task_of_an_output_is_a_session():
     assert first["session"]["entries"][0]["vacr"]["speaker"] == "unknown"
 
 
+@pytest.mark.parametrize("others", [{}, {"instance_id": "t1"}], ids=["alone", "with others"])
+def test_message_of_a_history_that_stands_alone_comes_back(others):
+    task = others | {"history": [{"action": "message", "args": {"content": "Go."}}]}
+    record = record_of(json.dumps(task).encode(), "openhands")
+    (entry,) = record["session"]["entries"]
+    assert entry["vacr"]["from"] == "args"
+    assert entry["vacr"].get("in") == (None if others else "member")
+    rebuild.assert_same([record], [task])
+
+
 def test_observation_belongs_to_the_action_that_it_names():
     record = read("hands-list.json")
     assert list_results(record) == {"event-1": ("error", 1)}

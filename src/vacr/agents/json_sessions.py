@@ -37,7 +37,10 @@ from vacr.model import JsonObject
 from vacr.record import encode_decoded_json
 
 FROM_MEMBER = "member"
-"""The value of `vacr.from` for the first message of an object that has no other members."""
+"""The value of `vacr.from` for the first message of an object that has no other members.
+
+A message that has a `vacr.from` of its own gets it as `vacr.in`.
+"""
 FROM_LINE = "line"
 """The value of `vacr.from` for a value outside the session, where entries come from a list."""
 
@@ -184,7 +187,8 @@ def _split_sessions(
                 session.add_header(header)
                 session.add_messages(messages)
                 if is_bare_object and messages:
-                    get_writable_marks(session.session.entries[0])["from"] = FROM_MEMBER
+                    marks = get_writable_marks(session.session.entries[0])
+                    marks["in" if "from" in marks else "from"] = FROM_MEMBER
                 sessions.append(session)
             elif sessions:
                 sessions[-1].add_other_value(number, value)

@@ -23,7 +23,7 @@ def values(record: dict, list_member: str, id_member: str, message) -> list:
     header |= header.pop("vacr", {}).get("native", {})
     if session["session-id"] != source["parts"][0]["sha-256"] and id_member:
         header[id_member] = session["session-id"]
-    marks = [entry.get("vacr", {}).get("from") for entry in session["entries"][:1]]
+    is_member = "member" in member_marks(session["entries"][:1])
     found, messages = [], []
     for entry in session["entries"]:
         ours = entry.get("vacr", {})
@@ -36,9 +36,14 @@ def values(record: dict, list_member: str, id_member: str, message) -> list:
             messages.append(entry["data"]["value"])
         else:
             messages.append(message(entry))
-    if (header or marks == ["member"]) and messages:
+    if (header or is_member) and messages:
         header[list_member] = messages
     return [header or messages] * bool(header or messages) + found
+
+
+def member_marks(entries: list) -> list:
+    """Return the marks of entries that may say that an object held nothing but its messages."""
+    return [entry.get("vacr", {}).get(name) for entry in entries for name in ("from", "in")]
 
 
 def restore_names(entry: dict, names: dict) -> dict:

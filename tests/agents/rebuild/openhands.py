@@ -4,6 +4,7 @@ import base64
 
 from tests.agents.rebuild.chat_documents import SESSION
 from tests.agents.rebuild.comparing import dropped
+from tests.agents.rebuild.json_sessions import member_marks
 from vacr.record import build_child_entries
 
 OUTPUTS = {"UserRejectObservation": "rejection_reason", "AgentErrorEvent": "error"}
@@ -26,6 +27,7 @@ def history(record: dict) -> list:
     session = record["session"]
     header = {name: value for name, value in session.items() if name not in SESSION}
     header |= header.pop("vacr", {}).get("native", {})
+    is_member = "member" in member_marks(session["entries"][:1])
     found, listed = [], []
     for entry in session["entries"]:
         ours = entry.get("vacr", {})
@@ -35,7 +37,7 @@ def history(record: dict) -> list:
             found.append(entry["data"]["value"] if "not-an-object" in ours else entry["data"])
         else:
             listed.append(entry["data"]["value"] if "not-an-object" in ours else event(entry))
-    if header and listed:
+    if (header or is_member) and listed:
         header["history"] = listed
     return [header or listed] * bool(header or listed) + found
 
