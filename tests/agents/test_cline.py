@@ -66,6 +66,12 @@ def test_object_with_nulls_for_the_marks_of_a_manifest_is_not_one():
     assert record["session"]["session-id"] != SESSION
 
 
+def test_empty_id_of_a_manifest_stays():
+    record = record_of(json.dumps({"session_id": "", "enable_spawn": True}).encode(), "cline")
+    assert record["session"]["session_id"] == ""
+    assert record["session"]["session-id"] == record["vacr"]["source"]["parts"][0]["sha-256"]
+
+
 def test_messages_that_a_fork_copied_are_inherited():
     (record,) = read_place(sdk_file(FORK))
     messages = [entry for entry in record["session"]["entries"] if "data" not in entry]

@@ -333,7 +333,8 @@ class _Session(JsonSession):
         if is_manifest(header):
             session.drift.count_members("manifest", header, CLINE_MANIFEST_MEMBERS)
             self.learn_manifest(header)
-            session.session_id = header.pop("session_id")
+            if header["session_id"]:
+                session.session_id = header.pop("session_id")
             self.is_manifest = True
             return
         self.is_manifest = False
