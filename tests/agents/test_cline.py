@@ -5,9 +5,10 @@ import shutil
 
 import pytest
 
-from tests.agents import independent
+from tests.agents import independent, rebuild
 from tests.agents.entries import list_typed, read_place
 from tests.conftest import CORPUS, FIXTURES, read_one, record_of
+from vacr import validate
 from vacr.agents.agent import Source, SourcePart
 from vacr.agents.cline.outcomes import classify_outcome
 from vacr.agents.labels import CallResult
@@ -138,6 +139,18 @@ def test_words_of_the_person_are_told_from_the_hosts():
         "Also round the tax.",
     ]
     assert labels.speakers == {"human": 4, "host": 6}
+
+
+def test_text_of_the_screen_that_is_not_a_text_is_an_event():
+    call = {"type": "tool_use", "id": "t1", "name": "Read", "input": {}}
+    shown = [
+        {"ts": 1, "type": "say", "say": "task", "text": "Go."},
+        {"ts": 2, "type": "say", "say": "text", "text": [call]},
+    ]
+    record = record_of(json.dumps(shown).encode(), "cline", "ui_messages.json")
+    assert validate(record).findings == []
+    assert [entry["type"] for entry in record["session"]["entries"]] == ["user", "system-event"]
+    rebuild.assert_same([record], [shown])
 
 
 def test_times_and_tokens_of_the_screen_are_joined():

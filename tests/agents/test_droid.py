@@ -6,6 +6,7 @@ from tests.agents import independent, rebuild
 from tests.agents.entries import list_typed, read_place
 from tests.attribution.sessions import list_changes
 from tests.conftest import CORPUS, FIXTURES, jsonl, record_of
+from vacr import validate
 from vacr.agents.agent import Source, SourcePart
 from vacr.agents.registry import load_agents, recognise_agent
 
@@ -30,6 +31,19 @@ def test_outcomes_follow_from_the_words_of_results():
         "c6": ("success", 0),
         "c7": ("denied", None),
     }
+
+
+def test_text_of_a_stream_that_is_not_a_text_stays_under_its_name():
+    call = {"type": "tool_use", "id": "t1", "name": "Read", "input": {}}
+    first = {"type": "message", "session_id": "s1", "role": "user", "text": "Go."}
+    odd = {"type": "message", "session_id": "s1", "role": "user", "text": [call]}
+    record = record_of(jsonl(first, odd), "droid")
+    assert validate(record).findings == []
+    entries = record["session"]["entries"]
+    assert [(entry.get("content"), entry.get("text")) for entry in entries] == [
+        ("Go.", None),
+        (None, [call]),
+    ]
 
 
 @pytest.mark.parametrize(

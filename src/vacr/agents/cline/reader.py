@@ -148,7 +148,7 @@ _MESSAGE_MOVES = (
 )
 CLINE_MESSAGE_SHAPE = NativeShape(CLINE_MESSAGE_MEMBERS, *_MESSAGE_MOVES)
 CLINE_TASK_MESSAGE_SHAPE = NativeShape(CLINE_TASK_MESSAGE_MEMBERS, *_MESSAGE_MOVES)
-CLINE_UI_SHAPE = NativeShape(CLINE_UI_MEMBERS, Move("text", "content", None))
+CLINE_UI_SHAPE = NativeShape(CLINE_UI_MEMBERS, Move("text", "content"))
 CLINE_TIME_MEMBER = "ts"
 """The member with a time in milliseconds; it becomes `timestamp`."""
 CLINE_UI_SAYS = {
@@ -624,7 +624,7 @@ class _Screen(JsonSession):
         session = self.session
         said = message.get("say")
         kind = CLINE_UI_SAYS.get(said) if type(said) is str else None
-        if kind is None or message.get("type") != "say" or "text" not in message:
+        if kind is None or message.get("type") != "say" or type(message.get("text")) is not str:
             asked = message.get("ask")
             event_type = said if type(said) is str else asked if type(asked) is str else UNKNOWN
             session.drift.count_members("screen", message, CLINE_UI_MEMBERS | {"type"})

@@ -86,7 +86,7 @@ DROID_STREAM_MESSAGE_SHAPE = NativeShape(
     DROID_STREAM_MEMBERS,
     Move("id", "id"),
     Move("timestamp", "timestamp", None),
-    Move("text", "content", None),
+    Move("text", "content"),
 )
 DROID_STREAM_CALL_SHAPE = NativeShape(
     DROID_STREAM_MEMBERS,
