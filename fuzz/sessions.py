@@ -29,8 +29,7 @@ from vacr.model import CANONICAL_ENTRY_MEMBERS
 from vacr.record import walk_entries
 
 MAX_SESSION_BYTES = 2_000_000
-MAX_VALUES = 40
-"""Of a longer session, an input takes the first value and a part."""
+MAX_VALUES = 40  # Of a longer session, an input takes the first value and a part.
 MAX_COPY_CHARACTERS = 5_000
 ODD_VALUES = (
     *(None, True, False, 0, -1, 7, 1.5, -0.0, 1e300, 2**53 + 1, 2**64, 2**70),
@@ -38,6 +37,7 @@ ODD_VALUES = (
     *("2026-01-01T00:00:00Z", "{", "[1]", '{"a": 1}', '{ "a":1.0}', '{"a":1,"a":2}'),
     *([], {}, [None], [[]], ["x", 5], {"": ""}, {"type": "x"}, {"type": ["x"]}, {"text": 1}),
     *({"content": None}, {"type": "text", "text": "hi"}, [{"type": "text", "text": "hi"}]),
+    [{"type": "tool_use", "id": "t1", "name": "Read", "input": {}}, {"type": "thinking"}],
 )
 NATIVE_NAMES = "message payload role uuid usage text summary state parts error native from repeats"
 NAMES = (*sorted(CANONICAL_ENTRY_MEMBERS), *NATIVE_NAMES.split(), "not-an-object", "")
