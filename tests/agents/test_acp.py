@@ -57,6 +57,16 @@ def test_chunks_are_one_text():
     assert texts[2][0]["type"] == "image"
 
 
+def test_call_in_a_prompt_is_a_child_of_it():
+    call = {"type": "tool_use", "id": "t1", "name": "Read", "input": {}}
+    params = {"sessionId": "s", "prompt": [call]}
+    lines = [message("client", {"id": 1, "method": "session/prompt", "params": params})]
+    (record,) = records_of(encode(lines), "acp")
+    assert validate(record).findings == []
+    (prompt,) = find(record, "user")
+    assert [child["call-id"] for child in prompt["children"]] == ["t1"]
+
+
 def test_late_arguments_complete_a_call():
     first, _ = read_fixture()
     inputs = [call["input"] for call in find(first, "tool-call")]
@@ -176,7 +186,15 @@ def encode(lines):
 IDS = st.sampled_from([0, 1, 2, "1", None, 1.5, {}])
 SESSIONS = st.sampled_from(["s", "t", None, 5])
 CONTENTS = st.sampled_from(
-    [{"type": "text", "text": "hi"}, {"type": "text"}, {"type": "image", "data": "AA"}, "x", None]
+    [
+        {"type": "text", "text": "hi"},
+        {"type": "text"},
+        {"type": "image", "data": "AA"},
+        {"type": "tool_use", "id": "t1", "name": "Read", "input": {}},
+        {"type": "thinking", "thinking": "hm"},
+        "x",
+        None,
+    ]
 )
 UPDATES = st.builds(
     lambda base, more: {**more, **base},
@@ -225,7 +243,13 @@ MESSAGES = st.fixed_dictionaries(
             ]
         ),
         "params": st.fixed_dictionaries(
-            {}, optional={"sessionId": SESSIONS, "update": UPDATES, "prompt": JSON, "cwd": TEXT}
+            {},
+            optional={
+                "sessionId": SESSIONS,
+                "update": UPDATES,
+                "prompt": JSON | st.lists(CONTENTS, max_size=2),
+                "cwd": TEXT,
+            },
         )
         | JSON,
         "result": st.fixed_dictionaries({}, optional={"sessionId": SESSIONS, "usage": JSON}) | JSON,

@@ -25,6 +25,7 @@ def _list_values(record):
 def _rebuild_line(entry):
     """Return the line of a message, a call or a result."""
     own = {"type", "timestamp", "vacr", "content", "input", "output", "call-id", "name", "status"}
+    own.add("children")
     line = {name: value for name, value in entry.items() if name not in own}
     native = entry.get("vacr", {}).get("native", {})
     # The agent's own status of a result is in its update as well.

@@ -44,7 +44,7 @@ from vacr.agents.lift import (
 )
 from vacr.agents.tool_calls import dict_or_empty
 from vacr.model import JsonObject
-from vacr.record import is_timestamp
+from vacr.record import build_child_entries, is_timestamp
 
 NumberedValue = tuple[int, Any]
 """The number of a line, and the value in it."""
@@ -337,6 +337,7 @@ class _Talk:
         if method == "session/prompt" and "prompt" in params:
             entry = _make_entry("user", line)
             entry["content"] = params.pop("prompt")
+            _add_views(entry)
             self._add(entry)
         elif method == "session/update":
             self._add_update(line, dict_or_empty(params.get("update")))
@@ -420,6 +421,7 @@ class _Talk:
         if content.get("type") != "text" or type(text) is not str:
             entry = _make_entry(entry_type, line)
             entry["content"] = [update.pop("content")] if "content" in update else []
+            _add_views(entry)
             self._add(entry)
             return
         entry = self.open_text or {}
@@ -485,6 +487,13 @@ class _Talk:
         """Add an entry, and let the next chunk begin a new text."""
         self.open_text = None
         self.builder.entries.append(entry)
+
+
+def _add_views(entry: JsonObject) -> None:
+    """Add the calls, results and thoughts in a message's content as its children."""
+    children = build_child_entries(entry["content"]) if entry["type"] != "reasoning" else []
+    if children:
+        entry["children"] = children
 
 
 def _make_entry(entry_type: str, line: JsonObject) -> JsonObject:
