@@ -238,7 +238,8 @@ PART_IDS = st.fixed_dictionaries(
     optional={"sessionID": some("ses_1", "ses_2", 7, None)},
 )
 SESSION_IDS = st.fixed_dictionaries(
-    {"id": some("ses_1", "ses_2"), "directory": some("/w", 7)}, optional={"projectID": some("p1")}
+    {"id": some("ses_1", "ses_2"), "directory": some("/w", 7, None)},
+    optional={"projectID": some("p1")},
 )
 PROJECT = objects({"id": some("p1", "p2"), "worktree": TEXT}, sandboxes=some(["/w", 3], None, 5))
 SHARE = st.fixed_dictionaries({"id": some("1", "2", "", "9"), "secret": JSON, "url": JSON})

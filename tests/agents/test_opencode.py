@@ -3,6 +3,7 @@ import json
 
 import pytest
 
+from tests.agents import rebuild
 from tests.conftest import (
     EXAMPLES,
     FIXTURES,
@@ -69,6 +70,13 @@ def test_the_session_is_described():
         "model-provider": "openai",
         "models": ["gpt-5.2-codex"],
     }
+
+
+def test_object_without_a_directory_is_not_a_session():
+    value = {"id": "ses_1", "directory": None, "projectID": "p1"}
+    record = record_of(json.dumps(value).encode(), "opencode")
+    assert record["session"]["session-id"] != "ses_1"
+    rebuild.assert_same([record], [value])
 
 
 def test_times_stay_in_milliseconds():

@@ -289,7 +289,7 @@ def classify_piece(value: Any) -> str:
         return "project"
     if "secret" in value and "url" in value:
         return "session_share"
-    if "directory" in value and (
+    if value.get("directory") is not None and (
         "projectID" in value or "project_id" in value or value["id"].startswith("ses")
     ):
         return "session"
