@@ -238,6 +238,16 @@ def test_any_lines_come_back():
     holds()
 
 
+def test_blocks_and_calls_of_an_old_line_come_back():
+    block = {"type": "tool_use", "id": "t1", "name": "Read", "input": {}}
+    call = {"id": None, "type": "function", "function": {"name": "ls", "arguments": "{}"}}
+    line = {"role": "assistant", "content": [block], "model_id": "m", "tool_calls": [call]}
+    record = record_of(jsonl(line), "grok")
+    (entry,) = record["session"]["entries"]
+    assert [child["name"] for child in entry["children"]] == ["Read", "ls"]
+    rebuild.assert_same([record], [line])
+
+
 @pytest.mark.parametrize("path", [CURRENT, OLD], ids=["current", "old"])
 def test_cut_history_is_valid(path):
     data = path.read_bytes()

@@ -163,6 +163,7 @@ def assert_same(records: list[dict], native: list, *, with_bytes: bool = False) 
 
 NORMAL = {"kimi-code-jsonl": kimi.native, "goose-jsonl": goose.native_line}
 NORMAL |= {"kimi-wire": kimi.native_wire_line, "vibe-jsonl": chat_documents.chat_message}
+NORMAL |= {"grok-jsonl": chat_documents.chat_message}
 """Format of lines → the function that removes the nulls of a native value, if it is special."""
 
 

@@ -1,5 +1,7 @@
 """Lines of Grok's chat histories, back from their entries."""
 
+from vacr.record import build_child_entries
+
 NAMES = {
     "model-id": "model_id",
     "call-id": "tool_call_id",
@@ -33,7 +35,7 @@ def line(entry: dict) -> dict:
     if ours.get("from") != "role":
         return {"type": kind} | entry | native
     calls = []
-    for child in children:
+    for child in children[len(build_child_entries(entry.get("content"))) :]:
         marks = child.pop("vacr", {})
         if "member" in marks:
             entry[marks["member"]] = child["content"]
