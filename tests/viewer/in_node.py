@@ -5,6 +5,7 @@ import gzip
 import json
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
@@ -14,16 +15,18 @@ from vacr.viewer import page
 from vacr.viewer.content import ImagePart, TextPart
 
 PAGE = Path(page.__file__).with_name("page.html")
+LIMIT_CPU_TIME = ["sh", "-c", 'ulimit -t 20; exec "$@"', "sh"]
+"""The words before a command that end it after 20 s of computing."""
 NEEDS_NODE = pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")
 
 
 class Viewer:
     """A Node process that answers one request per line."""
 
-    def __init__(self, now: float = 0, lacking: str = ""):
+    def __init__(self, now: float = 0, lacking: str = "", limits: Sequence[str] = ()):
         script = str(Path(__file__).with_name("in_node.mjs"))
         self.process = subprocess.Popen(
-            ["node", script, str(PAGE), str(int(now * 1000)), lacking],
+            [*limits, "node", script, str(PAGE), str(int(now * 1000)), lacking],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )

@@ -351,6 +351,10 @@ def test_missing_results_of_tests_and_commit_are_not_shown_as_none(browser, tmp_
     page.click(".figures button:has-text('git commit')")
     page.wait_for_selector('.row.selected[data-anchor="c2"]')
     page.close()
+    entries[2:] = call(2, "Bash", {"command": "git commit -m x | tail -1"}, "x")
+    page = open_page(browser, write_page(tmp_path, build_record(*entries)))
+    assert page.locator(".figures li").nth(4).inner_text() == "? git commit (result unknown)"
+    page.close()
 
 
 def test_times_are_those_of_the_reader_and_name_the_recorded_one(browser, address):

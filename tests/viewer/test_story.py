@@ -1,12 +1,17 @@
 """The story of a conversation, which the page tells as well."""
 
+import subprocess
+import sys
+
 import pytest
 
 import vacr
 from tests.conftest import AGENTS, native_files
 from tests.viewer.browser import build_record
-from tests.viewer.in_node import NEEDS_NODE, Viewer
+from tests.viewer.in_node import LIMIT_CPU_TIME, NEEDS_NODE, Viewer
+from tests.viewer.shell_facts import CASES, build_call
 from vacr.record.encoding import encode
+from vacr.viewer import RowFormatter, draw_summary
 from vacr.viewer.story import tell_story
 
 
@@ -70,35 +75,38 @@ def test_calls_after_the_last_answer_are_counted():
 
 
 @pytest.mark.parametrize(
-    ("command", "output", "members", "expected"),
-    [
-        ("cd a && CI=1 uv run pytest -q", "== 2 failed, 1 passed ==", {}, ("pytest", False)),
-        ("npm run test:unit | tail", "4 passing", {}, ("npm run test:unit", True)),
-        ("cargo test", "", {"exit_code": 101, "is_error": True}, ("cargo test", False)),
-        ("go test ./...", "", {"exit_code": 0}, ("go test", True)),
-        ("pytest | tail -1", "", {"exit_code": 0}, ("pytest", None)),
-        ("cat <<EOF\npytest\nEOF", "3 passed", {}, None),
-        ('echo "pytest; make test"', "3 passed", {}, None),
-    ],
+    "case", CASES, ids=lambda case: f"{case['command']} → {case['output']}"[:60]
 )
-def test_last_test_run_is_found(command, output, members, expected):
-    tests = tell_story([build_record(*run_command(command, output, **members))]).tests
-    assert (tests and (tests.program, tests.passed)) == expected
+def test_test_runs_and_commits_of_a_shell_call_are_found(case):
+    story = tell_story([build_record(*build_call(case))])
+    tests = story.tests
+    found = tests and {"program": tests.program, "passed": tests.passed, "line": tests.line}
+    assert found == case["tests"]
+    assert (story.commits, story.has_unclear_commit) == (case["commits"], case["isUnclear"])
+    assert tests is None or tests.has_output == (case["output"] is not None)
 
 
-@pytest.mark.parametrize(
-    ("command", "output", "exit_code", "commits"),
-    [
-        ("git commit -m x", "[main 4f2c1e9] x", None, ["4f2c1e9"]),
-        ("git -C a commit -qm x", "", 0, [""]),
-        ("git commit -qm x", "", 1, []),
-        ("git commit --dry-run", "[main 4f2c1e9] x", 0, []),
-        ("git log", "[main 4f2c1e9] x", 0, []),
-    ],
-)
-def test_commits_are_found(command, output, exit_code, commits):
-    calls = run_command(command, output, exit_code=exit_code, is_error=exit_code == 1)
-    assert tell_story([build_record(*calls)]).commits == commits
+HOSTILE_STORIES = """
+from tests.viewer.browser import build_record
+from tests.viewer.shell_facts import HOSTILE_COMMANDS, HOSTILE_TEXTS, build_call
+from vacr.viewer import draw_summary, tell_story
+from vacr.viewer.exit_codes import explain_exit_code
+
+for text in HOSTILE_TEXTS:
+    said = [{"type": kind, "content": text} for kind in ("user", "assistant")]
+    record = build_record(*build_call({"command": "pytest", "output": text}), *said)
+    draw_summary([record], "Title", "unsigned")
+for command in HOSTILE_COMMANDS:
+    for _ in range(30):
+        tell_story([build_record(*build_call({"command": command, "output": ""}))])
+    explain_exit_code(command * (10_000 // len(command)), 1)
+"""
+
+
+@pytest.mark.component
+def test_hostile_commands_and_texts_are_read_quickly():
+    command = [*LIMIT_CPU_TIME, sys.executable, "-c", HOSTILE_STORIES]
+    assert subprocess.run(command).returncode == 0
 
 
 def test_output_of_a_command_that_ran_on_counts():
@@ -115,71 +123,6 @@ def test_output_of_a_command_that_ran_on_counts():
     assert story.commits == ["4f2c1e9"]
 
 
-SILENT_SCRIPTS = [
-    ("git add . ; git commit -q -m 'a; b || c' && git push", [""]),
-    ("git commit -qF - <<'A B'\ntext\nA B\n", [""]),
-    ("git diff --cached --quiet || git commit -m x", []),
-    ("git diff --cached --quiet || git commit -qm x", []),
-    ("grep -q x a; git commit -m x", []),
-    ("git commit -q -m x || true", []),
-    ("false && git commit -q -m x; true", []),
-    ("git commit --help -q", []),
-    ("if test -e a; then\n  git commit -qm x\nfi", []),
-    ("cat <<'A B'\ngit commit -qm x\nA B\n", []),
-]
-"""Scripts that end with 0 and print nothing → the commits that they surely made."""
-
-
-@pytest.mark.parametrize(("script", "commits"), SILENT_SCRIPTS)
-def test_silence_proves_only_a_commit_that_surely_ran(script, commits):
-    calls = run_command(script, "", exit_code=0)
-    assert tell_story([build_record(*calls)]).commits == commits
-
-
-UNCLEAR_CALLS = [
-    # output (None: no result), status, members of the result, tests (passed, has output), commit
-    (None, "", {}, (None, False), True),
-    (None, "denied", {}, None, False),
-    ("", "interrupted", {"is-error": True}, (None, True), True),
-    ("1 failed", "interrupted", {"is-error": True}, (False, True), True),
-    ("", "", {}, (None, True), True),
-    ("On branch main\nnothing to commit, working tree clean", "", {}, (None, True), False),
-    ("", "error", {"is-error": True, "vacr": {"exit-code": 1}}, (False, True), False),
-    ("[main 4f2c1e9] x", "", {}, (None, True), False),
-]
-"""Calls of `pytest; git commit -m x` whose end may be missing from the record."""
-
-
-def build_unclear_call(output, status, members):
-    call, result = run_command("pytest; git commit -m x", output)
-    if output is None:
-        return [call | ({"vacr": {"status": status}} if status else {})]
-    return [call, result | ({"status": status} if status else {}) | members]
-
-
-@pytest.mark.parametrize(("output", "status", "members", "tests", "is_unclear"), UNCLEAR_CALLS)
-def test_missing_result_is_neither_success_nor_absence(output, status, members, tests, is_unclear):
-    story = tell_story([build_record(*build_unclear_call(output, status, members))])
-    assert (story.tests and (story.tests.passed, story.tests.has_output)) == tests
-    assert story.has_unclear_commit == is_unclear
-
-
-@pytest.mark.component
-@NEEDS_NODE
-def test_page_knows_the_same_unclear_calls():
-    viewer = Viewer()
-    for output, status, members, tests, is_unclear in UNCLEAR_CALLS:
-        record = build_record(*build_unclear_call(output, status, members))
-        replies = viewer.open_records(encode(record))
-        story, row = replies["overview"]["overview"]["story"], replies["rows"][0]
-        assert (row["tests"] and row["tests"]["passed"]) == (tests and tests[0])
-        assert (story["tests"], story["unclearCommit"]) == (
-            0 if tests else -1,
-            0 if is_unclear else -1,
-        )
-    viewer.close()
-
-
 def test_end_of_a_command_that_ran_on_decides_about_its_commit():
     start = run_command("git commit -m x", "Process running")
     start[1] |= {"status": "running", "vacr": {"resolved-by": "y"}}
@@ -188,17 +131,6 @@ def test_end_of_a_command_that_ran_on_decides_about_its_commit():
         {"type": "tool-result", "call-id": "y", "output": "", "is-error": True},
     ]
     assert not tell_story([build_record(*start, *end)]).has_unclear_commit
-
-
-@pytest.mark.component
-@NEEDS_NODE
-def test_page_knows_the_same_silent_commits():
-    viewer = Viewer()
-    for script, commits in SILENT_SCRIPTS:
-        replies = viewer.open_records(encode(build_record(*run_command(script, "", exit_code=0))))
-        found = replies["overview"]["overview"]["story"]["commits"]
-        assert [replies["rows"][at]["commit"]["id"] for at in found] == commits, script
-    viewer.close()
 
 
 @pytest.mark.parametrize(
@@ -301,3 +233,11 @@ def test_outcome_is_the_answer_without_the_thoughts_in_it():
         say("assistant", "<think>So</think>"),
     ]
     assert tell_story([build_record(say("user", "Fix it"), *answers)]).outcome == "Fixed."
+
+
+@pytest.mark.parametrize(("output", "told"), [("x", "unknown"), (None, "not recorded")])
+def test_unclear_commit_is_not_recorded_only_without_an_output(output, told):
+    record = build_record(*build_call({"command": "git commit -m x | tail -1", "output": output}))
+    (line,) = RowFormatter().summarize(tell_story([record]))
+    assert line.text == f"  (git commit: result {told})"
+    assert f">commit: result {told}<" in draw_summary([record], "Title", "unsigned")

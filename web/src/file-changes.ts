@@ -84,7 +84,7 @@ export function nameFile(path: string, record: Value): string {
 /** Return a path without the folder of the session, with slashes between its parts. */
 export function shortenPath(path: string, folder: string): string {
   const whole = path.replace(/^file:\/\/(?=\/)/, "").replaceAll("\\", "/");
-  const base = `${folder.replaceAll("\\", "/").replace(/\/+$/, "")}/`;
+  const base = `${folder.replaceAll("\\", "/").replace(/(?<!\/)\/+$/, "")}/`;
   return base.length > 1 && whole.startsWith(base) ? whole.slice(base.length) : whole.replace(/^\.\//, "");
 }
 

@@ -32,7 +32,8 @@ const WRAPPERS =
 const TEST_COMMANDS: RegExp[] = [
   /^(?:pytest|py\.test|tox|nox|vitest|jest|mocha|ava|rspec|phpunit|pest|ctest|bats|gotestsum)(?=\s|$)/,
   /^python[\d.]*\s+(?:-\S\s+)*-m\s+(?:pytest|unittest|nose2|tox|nox)(?=\s|$)/,
-  /^(?:npm|pnpm|yarn|bun)\s+(?:(?:-\S+|--filter\s+\S+|--prefix\s+\S+|-C\s+\S+|-w\s+\S+)\s+)*(?:run\s+)?(?:t|tests?(?:[:.-][:\w.-]*)?)(?=\s|$)/,
+  // No value starts with a hyphen: two ways to match it would take exponential time.
+  /^(?:npm|pnpm|yarn|bun)\s+(?:(?:-\S+|(?:--filter|--prefix|-C|-w)\s+[^\s-]\S*)\s+)*(?:run\s+)?(?:t|tests?(?:[:.-][:\w.-]*)?)(?=\s|$)/,
   /^(?:cargo|go|dotnet|swift|mix|deno|flutter|dart|composer|rails|zig|bazel|playwright|artisan|forge)\s+(?:\+\S+\s+)?(?:build\s+)?test(?=\s|$)/,
   /^cargo\s+nextest\s+run(?=\s|$)/,
   /^node\s+(?:\S+\s+)*--test(?=\s|$)/,
@@ -42,12 +43,15 @@ const TEST_COMMANDS: RegExp[] = [
 const NO_TEST_RUN = /\s--(?:collect-only|co|help|version|dry-run|listTests)(?=\s|$)/;
 /** Options between a program and the name of its test script, with their values. */
 const OPTIONS = /\s(?:--(?:filter|prefix)\s+\S+|-[Cw]\s+\S+|-j\d*|-[sk]|--silent)(?=\s)/g;
-const COMMIT = /^git\s+(?:(?:-C|-c)\s+(?:"[^"]*"|'[^']*'|\S+)\s+|--\S+\s+)*commit(?=\s|$)(?![^\n]*(?:--dry-run|--help))/;
-const QUIET = /\s(?:-\w*q\w*|--quiet)(?=\s|$)/;
+const COMMIT =
+  /^git\s+(?:(?:-C|-c)\s+(?:"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^\s"'\\])+\s+|--\S+\s+)*commit(?=\s|$)(?![^\n]*(?:--dry-run|--help))/;
+const QUIET = /\s(?:-[^\Wq]*q\w*|--quiet)(?=\s|$)/;
 const PRINTED_COMMIT = /^\[[^\]\n]{1,200}? ([0-9a-f]{7,40})\] (.*)$/;
 /** What git prints if it makes no commit. */
 const NO_COMMIT = /nothing (?:added )?to commit|no changes added to commit|^Aborting commit/i;
 const COLOUR = /\x1b\[[\d;]*m/g;
+/** The start of a heredoc, and the text of the line that ends it. */
+const HEREDOC = /<<-?\s*(?:(['"])([^'"\n]+)\1|(\w+))/g;
 const FAILED_LINES: RegExp[] = [
   /\b[1-9]\d{0,6}\s+(?:tests? |specs? |examples? )?(?:failed|failing|failures?|errors?)\b/i,
   /^test result: FAILED|^FAIL(?:ED)?\b|^--- FAIL|BUILD (?:FAILURE|FAILED)/,
@@ -118,11 +122,7 @@ function listCommands(script: string): string[] {
 
 /** Return the commands of a script, each with what stands before it, such as `&&`. */
 function splitScript(script: string): { join: string; command: string }[] {
-  const text = script
-    .slice(0, MAX_SCRIPT_LENGTH)
-    .replace(/[\n ;]+$/, "")
-    .replace(/<<-?\s*(['"])([^'"\n]+)\1[\s\S]*?^\s*\2\s*$/gm, "")
-    .replace(/<<-?\s*(\w+)[\s\S]*?^\s*\1\s*$/gm, "");
+  const text = removeHeredocs(script.slice(0, MAX_SCRIPT_LENGTH).replace(/(?<![\n ;])[\n ;]+$/, ""));
   const parts: { join: string; command: string }[] = [];
   let end = 0;
   for (const match of text.matchAll(/(?:"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^"'\\;&|\n])+/gs)) {
@@ -133,6 +133,30 @@ function splitScript(script: string): { join: string; command: string }[] {
     end = match.index + match[0].length;
   }
   return parts;
+}
+
+/**
+ * Return a script without its heredocs, each from its `<<` to the line that ends it.
+ *
+ * A pattern for a whole heredoc would search the rest of the script after each `<<`.
+ */
+function removeHeredocs(script: string): string {
+  const lines = script.split("\n");
+  const texts = lines.map((line) => line.trim());
+  const lastPlaces = new Map(texts.map((text, place) => [text, place]));
+  const kept: string[] = [];
+  for (let place = 0; place < lines.length; place += 1) {
+    let line = lines[place];
+    for (const start of line.matchAll(HEREDOC)) {
+      const end = (start[2] ?? start[3]).trim();
+      if ((lastPlaces.get(end) ?? 0) <= place) continue;
+      line = line.slice(0, start.index);
+      place = texts.indexOf(end, place + 1);
+      break;
+    }
+    kept.push(line);
+  }
+  return kept.join("\n");
 }
 
 /** Return the part of a command that names a test program, such as "npm run test:unit"; "" if it runs no tests. */

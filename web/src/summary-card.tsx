@@ -219,7 +219,7 @@ function Figures({ island, state, go, showFiles }: Pick<Props, "island" | "state
             <Commits commits={story.commits} rows={rows} go={go} />
           ) : story.unclearCommit >= 0 ? (
             <button type="button" class="figure" onClick={() => go(story.unclearCommit)}>
-              ? git commit <span class="soft">(result not recorded)</span>
+              ? git commit <span class="soft">({nameUnknownResult(rows[story.unclearCommit])})</span>
             </button>
           ) : (
             <span class="soft">no commit</span>
@@ -230,12 +230,17 @@ function Figures({ island, state, go, showFiles }: Pick<Props, "island" | "state
   );
 }
 
+/** Return what is known of a result that the record does not show. */
+function nameUnknownResult(row: PageRow | undefined): string {
+  return row?.result ? "result unknown" : "result not recorded";
+}
+
 /** The last run of tests with its result; a click goes to it. */
 function LastTests({ row, go }: { row: PageRow | undefined; go: () => void }) {
   if (!row?.tests) return null;
   const { program, passed, line } = row.tests;
   const time = formatTime(row.time).slice(11);
-  const unknown = row.result ? ": result unknown" : ": result not recorded";
+  const unknown = `: ${nameUnknownResult(row)}`;
   const [look, mark, word] = passed === null ? ["", "?", unknown] : passed ? ["plus", "✓", " passed"] : ["minus", "✗", " failed"];
   return (
     <button type="button" class="figure" onClick={go} title={makeVisible(line)}>

@@ -87,15 +87,17 @@ export function quoteWords(text: string): string {
 }
 
 /** Thoughts that some models write into their answer, before its text; the last may be cut off. */
-const WRITTEN_THOUGHT = /^\s*<(think(?:ing)?(?:-content-[0-9a-f]{1,64})?)>([^]*?)(?:<\/\1>|$)/;
+const WRITTEN_THOUGHT = /\s*<(think(?:ing)?(?:-content-[0-9a-f]{1,64})?)>([^]*?)(?:<\/\1>|$)/y;
 
 /** Return the thoughts at the start of an answer, and the rest of it. Mirrors `vacr.viewer.content.split_thoughts`. */
 export function splitThoughts(text: string): [string, string] {
   const thoughts: string[] = [];
+  let end = 0;
   for (;;) {
+    WRITTEN_THOUGHT.lastIndex = end;
     const match = WRITTEN_THOUGHT.exec(text);
-    if (!match) return [thoughts.join("\n\n"), text];
+    if (!match) return [thoughts.join("\n\n"), end ? text.slice(end).trimStart() : text];
     thoughts.push(match[2].trim());
-    text = text.slice(match[0].length).trimStart();
+    end += match[0].length;
   }
 }

@@ -422,8 +422,8 @@ def split_thoughts(text: str) -> tuple[str, str]:
         >>> split_thoughts("<think>A float?</think> Fixed.")
         ('A float?', 'Fixed.')
     """
-    thoughts = []
-    while match := _WRITTEN_THOUGHT.match(text):
+    thoughts, end = [], 0
+    while match := _WRITTEN_THOUGHT.match(text, end):
         thoughts.append(match[2].strip())
-        text = text[match.end() :].lstrip()
-    return "\n\n".join(thoughts), text
+        end = match.end()
+    return "\n\n".join(thoughts), text[end:].lstrip() if thoughts else text

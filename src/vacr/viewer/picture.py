@@ -163,7 +163,9 @@ def _list_figures(totals: Totals, story: Story) -> list[_Figure]:
             None: (f"tests: result {unknown}", _SOFT),
         }[passed]
         tests = [(word, colour), (f" ({story.tests.program})", _SOFT)]
-    commits = "commit: result not recorded" if story.has_unclear_commit else "no commit"
+    commits = "no commit"
+    if story.has_unclear_commit:
+        commits = f"commit: result {'unknown' if story.has_commit_output else 'not recorded'}"
     if story.commits:
         commits = _pluralize(len(story.commits), "commit")
     return [files, calls, tests, [(commits, _INK if story.commits else _SOFT)]]
@@ -177,7 +179,7 @@ def _pluralize(count: int, noun: str) -> str:
 def _strip_markdown(text: str) -> str:
     """Return a text without the marks of Markdown that a reader would stumble over."""
     text = re.sub(r"```[^\n]*\n?", "", text[: 2 * _MAX_TEXT])
-    text = re.sub(r"^#{1,6}\s+|^\s*[-*]\s+(?=\S)", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^#{1,6}\s+|^[^\S\n]*[-*]\s+(?=\S)", "", text, flags=re.MULTILINE)
     text = re.sub(r"\[([^\]\n]{1,200})\]\([^)\n]{1,500}\)", r"\1", text)
     return re.sub(r"\*\*|__|`", "", text)
 

@@ -59,7 +59,8 @@ _TEST_COMMANDS = tuple(
         r"python[0-9.]*\s+(?:-\S\s+)*-m\s+(?:pytest|unittest|nose2|tox|nox)(?=\s|$)",
         (
             r"(?:npm|pnpm|yarn|bun)\s+"
-            r"(?:(?:-\S+|--filter\s+\S+|--prefix\s+\S+|-C\s+\S+|-w\s+\S+)\s+)*"
+            # No value starts with a hyphen: two ways to match it would take exponential time.
+            r"(?:(?:-\S+|(?:--filter|--prefix|-C|-w)\s+[^\s-]\S*)\s+)*"
             r"(?:run\s+)?(?:t|tests?(?:[:.-][:A-Za-z0-9_.-]*)?)(?=\s|$)"
         ),
         (
@@ -79,20 +80,19 @@ _NO_TEST_RUN = re.compile(r"\s--(?:collect-only|co|help|version|dry-run|listTest
 _OPTIONS = re.compile(r"\s(?:--(?:filter|prefix)\s+\S+|-[Cw]\s+\S+|-j[0-9]*|-[sk]|--silent)(?=\s)")
 """Options between a program and the name of its test script, with their values."""
 _COMMIT = re.compile(
-    r"git\s+(?:(?:-C|-c)\s+(?:\"[^\"]*\"|'[^']*'|\S+)\s+|--\S+\s+)*commit(?=\s|$)"
+    r"git\s+(?:(?:-C|-c)\s+(?:\"(?:[^\"\\]|\\.)*\"|'[^']*'|\\.|[^\s\"'\\])+\s+|--\S+\s+)*"
+    r"commit(?=\s|$)"
     r"(?![^\n]*(?:--dry-run|--help))"
 )
-_QUIET = re.compile(r"\s(?:-[A-Za-z0-9_]*q[A-Za-z0-9_]*|--quiet)(?=\s|$)")
+_QUIET = re.compile(r"\s(?:-[A-Za-pr-z0-9_]*q[A-Za-z0-9_]*|--quiet)(?=\s|$)")
 _PRINTED_COMMIT = re.compile(r"\[[^\]\n]{1,200}? ([0-9a-f]{7,40})\] (.*)$")
 _NO_COMMIT = re.compile(
     r"nothing (?:added )?to commit|no changes added to commit|^Aborting commit", re.IGNORECASE
 )
 """What git prints if it makes no commit."""
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-_HEREDOCS = tuple(
-    re.compile(rf"<<-?\s*{delimiter}[\s\S]*?^\s*(?P=end)\s*$", re.MULTILINE)
-    for delimiter in (r"(['\"])(?P<end>[^'\"\n]+)\1", r"(?P<end>[A-Za-z0-9_]+)")
-)
+_HEREDOC = re.compile(r"<<-?\s*(?:(['\"])([^'\"\n]+)\1|([A-Za-z0-9_]+))")
+"""The start of a heredoc, and the text of the line that ends it."""
 _COMMANDS = re.compile(
     r"(?:\"(?:[^\"\\]|\\.)*\"|'[^']*'|\\.|[^\"'\\;&|\n])+",
     re.DOTALL,
@@ -149,6 +149,8 @@ class Story:
     """The ids of the commits, empty where the record lacks what git printed."""
     has_unclear_commit: bool = False
     """Whether a call ran `git commit`, and the record does not show how that ended."""
+    has_commit_output: bool = False
+    """Whether the record has the output of the last such call."""
 
     @property
     def outcome_name(self) -> str:
@@ -213,8 +215,8 @@ def _add_shell_facts(story: Story, row: Row, agent: str, commands_by_end: dict[s
     commit = find_commit(command, row, by_notice=is_resolved and not runs_on)
     if commit is not None:
         story.commits.append(commit)
-    elif not runs_on:
-        story.has_unclear_commit |= may_have_committed(command, row)
+    elif not runs_on and may_have_committed(command, row):
+        story.has_unclear_commit, story.has_commit_output = True, row.result is not None
 
 
 def _find_command(row: Row, agent: str) -> str:
@@ -305,9 +307,7 @@ def _list_commands(script: str) -> list[str]:
 
 def _split_script(script: str) -> tuple[list[str], list[str]]:
     """Return what stands before each command of a script, such as `&&`, and the commands."""
-    text = script[:_MAX_SCRIPT_LENGTH].rstrip("\n ;")
-    for heredoc in _HEREDOCS:
-        text = heredoc.sub("", text)
+    text = _remove_heredocs(script[:_MAX_SCRIPT_LENGTH].rstrip("\n ;"))
     joins, commands, end = [], [], 0
     for match in _COMMANDS.finditer(text):
         if command := match[0].strip()[:_MAX_COMMAND_LENGTH]:
@@ -316,6 +316,28 @@ def _split_script(script: str) -> tuple[list[str], list[str]]:
             commands.append(_remove_wrappers(command))
             end = match.end()
     return joins, commands
+
+
+def _remove_heredocs(script: str) -> str:
+    """Return a script without its heredocs, each from its `<<` to the line that ends it.
+
+    A pattern for a whole heredoc would search the rest of the script after each `<<`.
+    """
+    lines = script.split("\n")
+    texts = [line.strip() for line in lines]
+    last_places = {text: place for place, text in enumerate(texts)}
+    kept, place = [], 0
+    while place < len(lines):
+        line = lines[place]
+        for start in _HEREDOC.finditer(line):
+            end = (start[2] or start[3]).strip()
+            if last_places.get(end, 0) > place:
+                line = line[: start.start()]
+                place = texts.index(end, place + 1)
+                break
+        kept.append(line)
+        place += 1
+    return "\n".join(kept)
 
 
 def _remove_wrappers(command: str) -> str:

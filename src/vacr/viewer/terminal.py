@@ -281,7 +281,7 @@ def _list_checks(story: Story) -> Iterator[str]:
         count = len(story.commits)
         yield f"{count:,} commit{'' if count == 1 else 's'} {ids}".strip()
     elif story.has_unclear_commit:
-        yield "git commit has no recorded result"
+        yield f"git commit: result {'unknown' if story.has_commit_output else 'not recorded'}"
 
 
 def _format_call_line(row: Row) -> TerminalLine:
