@@ -446,11 +446,13 @@ def test_parent_stays_unknown_without_one_clear_note(tmp_path, notes, kind):
     assert "parent" not in record["vacr"]
 
 
-def test_note_behind_a_link_out_of_the_folder_is_left_out(tmp_path):
+@pytest.mark.parametrize("place", ["meta.json", "work/victim/meta.json", "work/child/meta.json"])
+def test_note_behind_a_link_out_of_the_folder_is_left_out(tmp_path, place):
     history = write_sub_agent(tmp_path / "work", {"p-1": NOTE})
     note = tmp_path / "work" / "p-1" / "subagents" / "child" / "meta.json"
-    note.rename(tmp_path / "meta.json")
-    note.symlink_to(tmp_path / "meta.json")
+    (tmp_path / "work" / "victim").mkdir()
+    note.rename(tmp_path / place)
+    note.symlink_to(tmp_path / place)
     [session] = read_sessions(history)
     assert "parent" not in session.reading.record["vacr"]
     [error] = session.left_out

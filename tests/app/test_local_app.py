@@ -399,7 +399,7 @@ def test_app_and_another_version_of_vacr_do_not_disturb_each_other(tmp_path):
         found = search_with_other_version()
         while "another version of vacr has rebuilt it" not in app.progress.problem:
             time.sleep(0.05)
-        assert "start it again" in app.progress.problem
+        assert "restart this program" in app.progress.problem
         assert search_with_other_version() == found
     with closing(sqlite3.connect(find_index_file(state))) as index:
         assert index.execute("SELECT count(*) FROM sources").fetchone()[0] > 0

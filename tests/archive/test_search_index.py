@@ -578,7 +578,7 @@ def test_index_that_another_version_took_over_is_left_to_it(index, state, monkey
     take_over(state, monkeypatch)
     with pytest.raises(UnreadableInput, match="another version of vacr has rebuilt it") as raised:
         add(index, make_record("late"))
-    assert "start it again" in raised.value.hint
+    assert "restart this program" in raised.value.hint
     with pytest.raises(UnreadableInput, match="another version of vacr has rebuilt it"):
         SearchIndex.open(state)
     with closing(sqlite3.connect(find_index_file(state))) as file:
@@ -646,6 +646,17 @@ def test_query_that_fails_is_no_reason_to_delete_the_index(index):
     add(index, make_record("parrot"))
     with pytest.raises(UnreadableInput, match="cannot read the index") as raised, index.reading():
         index.connection.execute("SELECT absent FROM records")
+    assert not isinstance(raised.value, LostIndex)
+    assert search(index, "parrot").count == 1
+
+
+def test_full_disk_asks_for_space(index):
+    add(index, make_record("parrot"))
+    pages = index.connection.execute("PRAGMA page_count").fetchone()[0]
+    index.connection.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(UnreadableInput, match="full") as raised:
+        add(index, make_record("words " * 100_000))
+    assert raised.value.hint.startswith("The disk is full. Free some space, or set VACR_STATE")
     assert not isinstance(raised.value, LostIndex)
     assert search(index, "parrot").count == 1
 

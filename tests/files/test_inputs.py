@@ -138,3 +138,10 @@ def test_folder_error_names_the_folder_that_refused(tmp_path):
     assert (error.where, error.hint) == (str(tmp_path / "a" / "b"), "Choose another.")
     error = make_folder_error(tmp_path, denied, "Choose another.")
     assert error.message == f"cannot be written: no permission to write in {tmp_path}"
+
+
+def test_folder_error_takes_a_reason_with_braces_as_it_is(tmp_path):
+    error = make_folder_error(tmp_path, OSError("a {b}"), "Choose another.")
+    assert error.message == "cannot be written: a {b}"
+    error = make_folder_error(tmp_path, OSError(9999, "a {b}"), "Choose another.")
+    assert error.message == "cannot be written: a {b}"

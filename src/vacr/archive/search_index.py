@@ -51,8 +51,13 @@ if TYPE_CHECKING:  # The rows need the viewer; reading the index does not.
 _PART = "search"
 _REBUILD_HINT = "The index is only a cache. Delete the file; the next search builds it again."
 _BUSY_HINT = "Another program writes it. Wait until that ends, and try again."
-_TAKEN_HINT = "Use the same version of vacr everywhere, then start it again."
-_UNWRITABLE_CODES = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL)
+_TAKEN_HINT = (
+    "Two versions of vacr share this index. Install one version, then restart this program."
+)
+_FULL_HINT = (
+    f"The disk is full. Free some space, or set {STATE_VARIABLE} to a folder on another disk."
+)
+_UNWRITABLE_CODES = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 _BUSY_SECONDS = 30.0
 """How long to wait for another program; it may have to empty a large index of another version."""
 
@@ -488,7 +493,10 @@ def _choose_hint(error: Exception) -> str:
     """Return the next step after an error; a file in use must not be deleted."""
     if isinstance(error, IndexTakenOver):
         return _TAKEN_HINT
-    if getattr(error, "sqlite_errorcode", 0) & 0xFF in _UNWRITABLE_CODES:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_FULL:
+        return _FULL_HINT
+    if code in _UNWRITABLE_CODES:
         return f"Set {STATE_VARIABLE} to a folder that you can write."
     return _BUSY_HINT if "locked" in str(error) else _REBUILD_HINT
 

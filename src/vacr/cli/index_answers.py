@@ -33,9 +33,9 @@ def answer_from_index(
 ) -> T:
     """Return the answer of queries to the index of this user, after it is brought up to date.
 
-    With `paths`, the index has only the records and sessions there. A damaged index is built again,
-    and so is one that another version of vacr takes meanwhile: the latter in a folder of its own,
-    or the two versions would empty each other's tables in turn.
+    With `paths`, the index has only the records and sessions there. If the index is damaged, build
+    it again. If another version of vacr took it over, answer from a temporary index; otherwise the
+    two would empty each other's tables in turn.
 
     Raises:
         UnreadableInput: the index cannot be opened or written.

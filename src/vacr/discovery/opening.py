@@ -461,10 +461,18 @@ def make_attached_name(file: Path, path: Path) -> str:
 def is_inside_session_folder(file: Path, path: Path) -> bool:
     """Return whether a file really is in the folder of the transcript at `path`.
 
-    Return False if it is a link out of the folder. The note of a parent is in the folder above.
+    Return False if it is a link out of the folder. The note of a parent must really be in the
+    parent's own folder, and not in that of another session next to it.
     """
-    folder = _get_common_folder(Path(make_absolute(file)), path)
-    return Path(os.path.realpath(file)).is_relative_to(os.path.realpath(folder))
+    absolute = Path(make_absolute(file))
+    own_folder = Path(make_absolute(path.parent))
+    folder = Path(os.path.realpath(own_folder))
+    if not absolute.is_relative_to(own_folder):
+        if not absolute.is_relative_to(own_folder.parent):
+            return False
+        folder = Path(os.path.realpath(own_folder.parent))
+        folder /= absolute.relative_to(own_folder.parent).parts[0]
+    return Path(os.path.realpath(file)).is_relative_to(folder)
 
 
 def _get_common_folder(file: Path, path: Path) -> Path:

@@ -276,9 +276,10 @@ def make_folder_error(folder: Path, error: OSError, hint: str, prefix: str = "")
     existing = folder
     while not path_exists(existing) and existing != existing.parent:
         existing = existing.parent
-    reason = _FOLDER_ERROR_REASONS.get(error.errno or 0, error.strerror or str(error))
+    known_reason = _FOLDER_ERROR_REASONS.get(error.errno or 0)
+    reason = known_reason.format(existing=existing) if known_reason else error.strerror
     verb = "written" if is_folder(folder) else "created"
-    message = f"{prefix}cannot be {verb}: {reason.format(existing=existing)}"
+    message = f"{prefix}cannot be {verb}: {reason or error}"
     return UnreadableInput(message, where=str(folder), hint=hint)
 
 
