@@ -353,6 +353,26 @@ def test_record_is_never_verified_without_a_trusted_key(viewer):
         assert compute_verdict(viewer, without_trust)["state"] != "trusted", name
 
 
+def test_app_tells_its_reader_and_a_page_its_author_who_trusts(viewer):
+    """All other words of the checks are the same."""
+    tellings = set()
+    for vector in VECTORS.values():
+        in_page, in_app = (
+            [check["told"] for check in compute_verdict(viewer, vector, app=app)["checks"]]
+            for app in (False, True)
+        )
+        assert not any("author" in told for told in in_app)
+        assert in_app == [
+            told.replace("the author of this page trusts", "you trust").replace(
+                "the author of this page requires", "you require"
+            )
+            for told in in_page
+        ]
+        tellings.update(told for told in in_app if "you " in told)
+    assert {"you trust the key", "not checked: you require no witnesses"} <= tellings
+    assert any(told.endswith("a name that you trust") for told in tellings)
+
+
 @pytest.mark.parametrize(
     "vector",
     [

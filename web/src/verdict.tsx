@@ -309,7 +309,7 @@ function Details({ verdict, stored, isApp }: { verdict: Verdict; stored: StoredV
           <span class="mark">·</span> content hash <code>{verdict.contentHash}</code>
         </li>
         {verdict.checks.map((check) => (
-          <CheckItem check={check} isApp={isApp} />
+          <CheckItem check={check} />
         ))}
         {verdict.unsigned?.map((fact) => (
           <li>
@@ -323,7 +323,7 @@ function Details({ verdict, stored, isApp }: { verdict: Verdict; stored: StoredV
           <h3>Checked by vacr when it {isApp ? "read the record" : "made this page"}, not repeated here</h3>
           <ul>
             {others.map((check) => (
-              <CheckItem check={check} isApp={isApp} />
+              <CheckItem check={check} />
             ))}
           </ul>
         </>
@@ -363,14 +363,14 @@ function KeyComparison({ signer }: { signer: string }) {
 }
 
 /** A check with its outcome and details. */
-function CheckItem({ check, isApp }: { check: Check; isApp: boolean }) {
+function CheckItem({ check }: { check: Check }) {
   return (
     <li class={check.outcome === "failed" ? "failed" : check.outcome === "passed" ? "passed" : "open"}>
       <span class="mark" aria-hidden="true">
         {MARKS[check.outcome]}
       </span>{" "}
       <b>{check.name}</b> <span class="hidden">{OUTCOMES[check.outcome]}: </span>
-      {makeVisible(isApp ? check.told.replace("the author of this page trusts", "you trust") : check.told)}
+      {makeVisible(check.told)}
     </li>
   );
 }

@@ -56,6 +56,8 @@ export interface Policy {
   /** Whether the author trusts root certificates, too. The page does not follow certificate chains. */
   roots: boolean;
   entryRule: string;
+  /** Whether the reader is the one who trusts, as in the app; elsewhere it is the author of the page. */
+  isReaders: boolean;
 }
 
 export interface Verdict {
@@ -100,6 +102,11 @@ class Verification {
     private readonly now: number,
     readonly verdict: Verdict,
   ) {}
+
+  /** Return the words for the one who trusts, with the fitting form of a verb such as "trust". */
+  private nameTruster(verb: string): string {
+    return this.policy.isReaders ? `you ${verb}` : `the author of this page ${verb}s`;
+  }
 
   /** Run all checks; an error becomes the failure of the current check. */
   async run(statement: Bytes): Promise<void> {
@@ -241,7 +248,7 @@ class Verification {
     if (!candidates.length) {
       this.leaveOpen(
         "signature",
-        "neither the statement nor the author of this page gives a usable key; run vacr verify with --trust",
+        `no usable key is in the statement or among those that ${this.nameTruster("trust")}; run vacr verify with --trust`,
       );
       return [null, trusted];
     }
@@ -255,8 +262,8 @@ class Verification {
     const party = trusted ? findParty(policy.parties, signer) : null;
     if (party) {
       verdict.party = party.name;
-      this.pass("trust", `signed by ${party.name}, a name that the author of this page trusts`);
-    } else if (trusted) this.pass("trust", "the author of this page trusts the key");
+      this.pass("trust", `signed by ${party.name}, a name that ${this.nameTruster("trust")}`);
+    } else if (trusted) this.pass("trust", `${this.nameTruster("trust")} the key`);
     else if (mayBeCertified) this.leaveOpen("trust", "the page does not follow certificates; run vacr verify");
     else this.leaveOpen("trust", "the key is part of the statement; compare it with a key that you know");
     this.pass("signature", `${message.signature.length} bytes`);
@@ -318,7 +325,7 @@ class Verification {
     const { policy, now } = this;
     const encoded = listProofs(message);
     if (!required) {
-      if (encoded.length) this.leaveOpen("witnesses", "not checked: the author of this page requires no witnesses");
+      if (encoded.length) this.leaveOpen("witnesses", `not checked: ${this.nameTruster("require")} no witnesses`);
       return;
     }
     if (!encoded.length)

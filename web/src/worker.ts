@@ -76,6 +76,7 @@ export function createResponder(reply: (message: WorkerReply) => void): (request
       lacksSigners,
       lacksLogs,
       witnessesLeftOut,
+      isReaders: island.app ?? false,
     };
     const verdicts = await Promise.all(data.map((bytes, index) => verify(bytes, signed[index], policy, Date.now() / 1000)));
     reply({ is: "verdicts", verdicts });
