@@ -346,11 +346,6 @@ def test_verb_that_takes_no_session_says_how_to_make_its_file(vacr, project, ver
     assert vacr(*shlex.split(step)[1:], "-q", *options, cwd=project).returncode == 0
 
 
-def test_days_of_stats_are_named_as_utc_elsewhere(vacr, project):
-    assert "days: in UTC" in vacr("stats", "--by", "day", cwd=project, TZ="Asia/Tokyo").out
-    assert "days:" not in vacr("stats", "--by", "day", cwd=project, TZ="UTC").out
-
-
 @pytest.mark.parametrize(("verb", "shown"), [("acp", "VACR_ACP_QUIET"), ("lsp", "")])
 def test_help_names_only_variables_that_exist(vacr, verb, shown):
     found = re.findall(r"VACR_\w+", vacr(verb, "--help").out)

@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import pty
+import shutil
 import struct
 import subprocess
 import sys
@@ -58,9 +59,29 @@ def test_stats_count_tokens_tools_and_time(vacr):
     ],
 )
 def test_sessions_are_grouped(vacr, by, keys):
-    found = read_groups(vacr("stats", CLAUDE, CODEX, "--by", by, "--format", "json"))
+    found = read_groups(vacr("stats", CLAUDE, CODEX, "--by", by, "--format", "json", TZ="UTC"))
     assert list(found) == keys
     assert sum(group["tokens"]["output"] for group in found.values()) == 606 + 291
+
+
+@pytest.mark.parametrize(
+    ("zone", "day"), [("UTC", "14"), ("Etc/GMT+10", "13"), ("Etc/GMT-14", "14"), ("XXX-20", "15")]
+)
+def test_days_are_those_of_the_time_zone(vacr, tmp_path, zone, day):
+    """The session is from 09:26 to 09:27 UTC."""
+    store = tmp_path / "home/.claude/projects/-home-mira-invoice"
+    store.mkdir(parents=True)
+    shutil.copy(CLAUDE, store / "6f0d1c52.jsonl")
+    for paths in ((), (CLAUDE,)):
+        done = vacr("stats", *paths, "--by", "day", "--format", "json", TZ=zone)
+        found = read_groups(done)
+        assert list(found) == [f"2026-03-{day}"], paths
+        totals = found[f"2026-03-{day}"]
+        counted = totals["calls"], totals["tokens"]["output"], totals["milliseconds"]
+        assert counted == (4, 606, 18_750)
+    shown = vacr("stats", "--by", "day", TZ=zone).out
+    assert shown.split("\n")[1].startswith(f"2026-03-{day}  ")
+    assert "UTC" not in shown
 
 
 def test_models_of_one_session_are_counted_separately(vacr):

@@ -35,10 +35,9 @@ _ENTRY_KEYS = {
     "project": "ifnull(nullif(records.project, ''), records.repo)",
     "repo": "records.repo",
     "model": "ifnull(nullif(entries.model, ''), records.model)",
-    "day": "date(ifnull(entries.time_ms, records.start_ms) / 1000, 'unixepoch')",
 }
-_USAGE_KEYS = {**_ENTRY_KEYS, "model": "usage.model", "day": "usage.day"}
-INDEX_GROUPINGS = tuple(_ENTRY_KEYS)
+_USAGE_KEYS = {**_ENTRY_KEYS, "model": "usage.model"}
+INDEX_GROUPINGS = (*_ENTRY_KEYS, BY_DAY)
 """How totals from the index can be grouped."""
 
 
@@ -56,6 +55,8 @@ class TotalsQuery:
     until_ms: int | None = None
     model: str = ""
     """A part of the names of models; only groups by model can be chosen by it."""
+    has_local_days: bool = False
+    """Whether days are those of this machine's time zone, and not of UTC."""
 
 
 def sum_totals(connection: sqlite3.Connection, query: TotalsQuery) -> dict[str, Totals]:
@@ -125,13 +126,36 @@ def _build_entry_conditions(query: TotalsQuery) -> tuple[str, list[Any]]:
     return " AND ".join(conditions), values
 
 
+def _name_entry_key(query: TotalsQuery) -> str:
+    """Return the SQL expression for the group of an entry."""
+    if query.by == BY_DAY:
+        return _name_day(query, "ifnull(entries.time_ms, records.start_ms)")
+    return _ENTRY_KEYS[query.by]
+
+
+def _name_usage_key(query: TotalsQuery) -> str:
+    """Return the SQL expression for the group of tokens and cost.
+
+    They have the quarter of an hour; the days of all time zones begin with one.
+    """
+    if query.by == BY_DAY:
+        return f"ifnull({_name_day(query, 'usage.time_ms')}, usage.day)"
+    return _USAGE_KEYS[query.by]
+
+
+def _name_day(query: TotalsQuery, time: str) -> str:
+    """Return the SQL expression for the day of a time in milliseconds."""
+    zone = ", 'localtime'" if query.has_local_days else ""
+    return f"date({time} / 1000, 'unixepoch'{zone})"
+
+
 def _add_entries(
     connection: sqlite3.Connection, query: TotalsQuery, groups: defaultdict[str, Totals]
 ) -> None:
     """Add sessions, prompts, answers, calls and errors to the groups."""
     where, values = _build_entry_conditions(query)
     rows = connection.execute(
-        f"SELECT {_ENTRY_KEYS[query.by]}, count(DISTINCT record), sum(is_prompt), "
+        f"SELECT {_name_entry_key(query)}, count(DISTINCT record), sum(is_prompt), "
         "sum(kind = 'assistant'), sum(tool <> ''), sum(entries.is_error), count(*) "
         f"FROM entries JOIN records USING (record) WHERE {where} GROUP BY 1",
         values,
@@ -148,7 +172,7 @@ def _add_tools(
     """Add the calls and failures of each tool to the groups."""
     where, values = _build_entry_conditions(query)
     rows = connection.execute(
-        f"SELECT {_ENTRY_KEYS[query.by]}, tool, count(*), sum(entries.is_error) "
+        f"SELECT {_name_entry_key(query)}, tool, count(*), sum(entries.is_error) "
         f"FROM entries JOIN records USING (record) WHERE {where} AND tool <> '' GROUP BY 1, 2",
         values,
     )
@@ -163,7 +187,7 @@ def _add_files(
     """Add the changed files, and the lines that calls added and removed, to the groups."""
     where, values = _build_entry_conditions(query)
     rows = connection.execute(
-        f"SELECT {_ENTRY_KEYS[query.by]}, path, count(*), sum(files.added), sum(files.removed) "
+        f"SELECT {_name_entry_key(query)}, path, count(*), sum(files.added), sum(files.removed) "
         "FROM files JOIN entries USING (record, n) JOIN records USING (record) "
         f"WHERE {where} AND how <> 'read' GROUP BY 1, 2",
         values,
@@ -188,7 +212,7 @@ def _add_usage(
         values.append(query.until_ms)
     sums = ", ".join(f"sum(usage.{name})" for name in COUNTED_TOKENS)
     rows = connection.execute(
-        f"SELECT {_USAGE_KEYS[query.by]}, usage.model, {sums}, sum(usage.stated), "
+        f"SELECT {_name_usage_key(query)}, usage.model, {sums}, sum(usage.stated), "
         "sum(usage.cost - usage.stated), sum(usage.is_estimated), sum(usage.unpriced) "
         f"FROM usage JOIN records USING (record) WHERE {' AND '.join(conditions)} GROUP BY 1, 2",
         values,
@@ -217,7 +241,7 @@ def _add_durations(
     a session has one duration everywhere. By model, it counts for the main model of the session.
     """
     where, values = _build_entry_conditions(query)
-    group = "records.model" if query.by == BY_MODEL else _ENTRY_KEYS[query.by]
+    group = "records.model" if query.by == BY_MODEL else _name_entry_key(query)
     begins_here, ends_here = (_build_span_condition(query, name) for name in ("start_ms", "end_ms"))
     own = "FROM entries WHERE entries.record = spans.record AND NOT is_copy"
     is_whole = query.by != BY_DAY and query.since_ms is None and query.until_ms is None
@@ -243,7 +267,7 @@ def _build_span_condition(query: TotalsQuery, column: str) -> str:
     """Return the condition that the time in a column is in the span of a query, and on its day."""
     conditions = [f"{column} IS NOT NULL"]
     if query.by == BY_DAY:
-        conditions.append(f"date({column} / 1000, 'unixepoch') = key")
+        conditions.append(f"{_name_day(query, column)} = key")
     if query.since_ms is not None:
         conditions.append(f"{column} >= {query.since_ms:d}")
     if query.until_ms is not None:

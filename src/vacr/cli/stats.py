@@ -69,7 +69,6 @@ from vacr.files import make_absolute
 from vacr.record import has_labels
 from vacr.viewer import (
     BY_AGENT,
-    BY_DAY,
     BY_MODEL,
     COUNTED_TOKENS,
     GROUPINGS,
@@ -211,7 +210,8 @@ def command(
     recorded several times, one recording counts: an unmodified one wins, then the agent's own, then
     the longest. Entries copied from another session are not counted twice. The column `elapsed` is
     the time from the start to the end of each session, with its pauses; with --since, --until or
-    --by day, the part in that time. A narrow terminal shows rounded numbers and fewer columns.
+    --by day, the part in that time. Days are those of your time zone; with paths, a session counts
+    for the day on which it began. A narrow terminal shows rounded numbers and fewer columns.
 
     A cost is what the agent states. If it states none, or zero for tokens used, vacr estimates it
     from the list price of the model on that day. Each cost is rounded by itself, so the last row
@@ -321,6 +321,7 @@ def _show_index_totals(
         since_ms=parse_moment(since, "--since", now) if since else None,
         until_ms=parse_moment(until, "--until", now, is_end=True) if until else None,
         model=(filters["model"] or "").lower(),
+        has_local_days=True,
     )
 
     def add_up(index: SearchIndex) -> tuple[dict[str, Totals], Totals, list[str], bool]:
@@ -413,7 +414,7 @@ def _read_sessions(
     paths: tuple[str, ...], by: str, prices: PriceTable, voice: Voice
 ) -> _ReadSessions:
     """Read and add up the sessions at paths, with a warning about each modified record."""
-    read = _ReadSessions(SessionGroups(by, prices), ModifiedRecords(voice))
+    read = _ReadSessions(SessionGroups(by, prices, has_local_days=True), ModifiedRecords(voice))
     items = (item for path in paths for item in _scan_input_path(path))
     with show_job_progress("reading sessions", voice) as progress:
         for number, item in enumerate(items, 1):
@@ -546,8 +547,6 @@ def _print_totals(
     voice.results(lines)
     if left_out:
         voice.prose(f"left out: {', '.join(left_out)}; for all columns, add --wide")
-    if by == BY_DAY and datetime.now().astimezone().utcoffset():
-        voice.prose("days: in UTC, not in your time zone")
     marks = list_cost_marks(totals.cost for _, totals in shown)
     for fact in _list_total_facts(by, total, price_date, marks):
         voice.prose(fact)

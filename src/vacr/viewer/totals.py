@@ -21,7 +21,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from vacr.edits import make_absolute_path
@@ -285,6 +287,8 @@ class SessionGroups:
     by: str
     prices: PriceTable | None = None
     """Prices instead of those of the package."""
+    has_local_days: bool = False
+    """Whether days are those of this machine's time zone, and not of UTC."""
     sessions: dict[tuple[str, str], dict[str, Totals]] = field(default_factory=dict)
     """By `get_session_key`, then by group."""
     repeated: int = 0
@@ -297,7 +301,7 @@ class SessionGroups:
     def add(self, record: JsonObject, *, is_modified: bool = False) -> None:
         """Add a record; of two recordings of the same session, keep only the better one."""
         key = get_session_key(record)
-        parts = _split_totals(record, self.by, self.prices)
+        parts = _split_totals(record, self.by, self.prices, has_local_days=self.has_local_days)
         rank = not is_modified, not get_keeping_agent(record), _count_entries(parts)
         if key in self.sessions:
             self.repeated += 1
@@ -343,28 +347,34 @@ def _count_entries(parts: dict[str, Totals]) -> int:
     return sum(totals.entries for totals in parts.values())
 
 
-def _split_totals(record: JsonObject, by: str, prices: PriceTable | None) -> dict[str, Totals]:
+def _split_totals(
+    record: JsonObject, by: str, prices: PriceTable | None, *, has_local_days: bool
+) -> dict[str, Totals]:
     """Return the totals of a record by group; only grouping by model makes several groups."""
     if by == BY_MODEL:
         return _split_by_model(record, prices)
-    return {_get_group(record, by): count_totals(record, prices=prices)}
+    group = _get_day(record, is_local=has_local_days) if by == BY_DAY else _get_group(record, by)
+    return {group: count_totals(record, prices=prices)}
 
 
 def _get_group(record: JsonObject, by: str) -> str:
-    """Return the agent, the project or the day (in UTC, `2026-03-14`) of a record.
-
-    Return `unknown` if the record does not have it.
-    """
+    """Return the agent or the project of a record; `unknown` if the record does not have it."""
     session = record["session"]
     if by == BY_AGENT:
         return str(session.get("agent-meta", {}).get("cli-name", _UNKNOWN))
-    if by == BY_PROJECT:
-        folder = session.get("environment", {}).get("working-dir")
-        return str(folder or record.get("vcs", {}).get("repository") or _UNKNOWN)
-    start = session.get("session-start")
+    folder = session.get("environment", {}).get("working-dir")
+    return str(folder or record.get("vcs", {}).get("repository") or _UNKNOWN)
+
+
+def _get_day(record: JsonObject, *, is_local: bool) -> str:
+    """Return the day on which a session began, such as `2026-03-14`, or `unknown`."""
+    start = record["session"].get("session-start")
     moment = get_epoch_milliseconds(start) if start is not None else None
     if moment is None:
         return _UNKNOWN
+    if is_local:
+        with suppress(OverflowError, OSError, ValueError):  # The system does not know all years.
+            return datetime.fromtimestamp(moment / 1000).astimezone().strftime("%Y-%m-%d")
     return (format_timestamp(moment) or _UNKNOWN)[:10]
 
 
