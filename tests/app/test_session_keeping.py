@@ -14,12 +14,8 @@ from tests.conftest import EXAMPLES
 from tests.discovery import homes
 from tests.viewer.browser import AXE, DESKTOP, NEEDS_CHROMIUM, PATIENCE, PHONE
 from vacr.app import KeepReport, LocalApp, keep_sessions, list_unkept_sessions
-from vacr.workflows import (
-    find_named_session,
-    is_session_recorded,
-    list_kept_records,
-    list_kept_sessions,
-)
+from vacr.discovery import list_kept_records, list_kept_sessions
+from vacr.workflows import find_named_session, is_session_recorded
 
 DAY = 86_400
 SESSION = "6f0d1c52-3a7e-4a53-9a52-2f1c0e8b4d11"
@@ -176,7 +172,8 @@ def test_sub_agents_are_kept_with_their_session(tmp_path):
     assert homes.CLAUDE in [session.session_id for session in sessions]
     assert keep_all(state, environment).failed == []
     assert list_unkept_sessions(state, environment) == []
-    kept = {session.session_id for session in list_kept_sessions(state)}
+    listed = list_kept_sessions({"VACR_STATE": str(state)})
+    kept = {session.session_id for session in listed if session.parent is None}
     assert kept == {session.session_id for session in sessions}
     assert len(list_kept_records(state)) > len(kept)
 
@@ -189,7 +186,11 @@ def test_command_keeps_what_search_and_show_find(vacr, tmp_path, transcript):
     assert done.returncode == 0, done.err
     answer = json.loads(done.out)
     assert (answer["kept"], answer["errors"]) == (1, [])
-    assert vacr("keep").out == "No session is deleted within 7 days.\n"
+    again = vacr("keep").out
+    folder = "~/.local/state/vacr/kept"
+    assert again == f"Nothing new to keep: 1 of 1 at risk are already kept in {folder}\n"
+    numbers = json.loads(vacr("keep", "--format", "json").out)
+    assert (numbers["kept"], numbers["at-risk"], numbers["already-kept"]) == (0, 1, 1)
     before = vacr("show", answer["sessions"][0]).out
     transcript.unlink()
     assert vacr("show", answer["sessions"][0]).out == before

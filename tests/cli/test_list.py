@@ -133,7 +133,7 @@ def test_json_lists_all_sessions(list_sessions, home):
         "title": f"Title of {SESSION}",
         "parent": None,
     }
-    assert one == about | {"sub-agents": 1, "copies": [], "schema_version": "1"}
+    assert one == about | {"sub-agents": 1, "copies": [], "kept": False, "schema_version": "1"}
     assert all(set(session) == set(one) for session in lines)
 
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from vacr.app.mcp_server import serve_mcp as serve_mcp
     from vacr.app.session_keeping import KeepReport as KeepReport
     from vacr.app.session_keeping import SessionKeeper as SessionKeeper
+    from vacr.app.session_keeping import drop_kept_sessions as drop_kept_sessions
     from vacr.app.session_keeping import keep_sessions as keep_sessions
     from vacr.app.session_keeping import list_unkept_sessions as list_unkept_sessions
 
@@ -64,6 +65,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "KeepReport",
             "SessionKeeper",
             "keep_sessions",
+            "drop_kept_sessions",
             "list_unkept_sessions",
         ),
     },

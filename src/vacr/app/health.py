@@ -253,7 +253,9 @@ def check_sessions(
     agents = sorted({session.agent for session in sessions})
     for agent in agents:
         count = sum(session.agent == agent for session in sessions)
-        yield HealthFinding("sessions", OK, f"{agent}: {format_count(count, 'session')}")
+        kept = sum(session.agent == agent and session.is_kept for session in sessions)
+        more = f", {kept:,} of them deleted by the agent and kept by you" if kept else ""
+        yield HealthFinding("sessions", OK, f"{agent}: {format_count(count, 'session')}{more}")
     for error in failed:
         yield HealthFinding("sessions", WARNING, f"cannot be read: {error}", "vacr list -v")
     endangered = list_unkept_sessions(state, environment, now)

@@ -22,13 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from vacr.capture import EndangeredSession, list_endangered_sessions
+from vacr.discovery import find_kept_folder
 from vacr.viewer import make_visible
-from vacr.workflows import (
-    abbreviate_home,
-    find_kept_folder,
-    is_session_recorded,
-    keep_session,
-)
+from vacr.workflows import abbreviate_home, is_session_recorded, keep_session
 
 _LOOK_SECONDS = 600.0
 """How often to look for sessions that are deleted soon."""
@@ -55,10 +51,15 @@ def list_unkept_sessions(
 ) -> list[EndangeredSession]:
     """Return the sessions that agents delete soon and that have no copy, the most urgent first."""
     now = time.time() if now is None else now
+    return drop_kept_sessions(state, list_endangered_sessions(state, environment, now))
+
+
+def drop_kept_sessions(
+    state: Path, sessions: Sequence[EndangeredSession]
+) -> list[EndangeredSession]:
+    """Return the sessions that have no copy, or only a copy of their beginning, in their order."""
     return [
-        endangered
-        for endangered in list_endangered_sessions(state, environment, now)
-        if not is_session_recorded(state, endangered.session)
+        endangered for endangered in sessions if not is_session_recorded(state, endangered.session)
     ]
 
 

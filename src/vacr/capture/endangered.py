@@ -63,7 +63,7 @@ def list_endangered_sessions(
         limit = find_retention_days(agent, environment)
         if limit is None:
             continue
-        for session in list_sessions(agent.name, environment, system, []):
+        for session in list_sessions(agent.name, environment, system, [], kept=False):
             written = find_write_time(Path(session.path))
             if written is None or session.parent is not None:
                 continue

@@ -21,9 +21,10 @@ from typing import TypeVar
 
 from vacr.archive import LostIndex, SearchIndex
 from vacr.console import Voice, show_job_progress
+from vacr.discovery import list_kept_records
 from vacr.errors import UsageError
 from vacr.files import find_state_folder
-from vacr.workflows import format_count, list_kept_records, refresh_search_index
+from vacr.workflows import format_count, refresh_search_index
 
 T = TypeVar("T")
 

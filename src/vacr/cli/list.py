@@ -83,7 +83,8 @@ def command(
     A session is listed with the number of its sub-agents. Other verbs take its id instead of a
     path, or `latest`, or `latest:AGENT`. Verbs that have --agent, --project, --repo, --since and
     --until take them with `latest`, too: the latest session that matches. A session that `vacr acp`
-    recorded, and that its agent keeps, too, is listed once. With -v the paths of each session are
+    recorded, and that its agent keeps, too, is listed once. A session that its agent has deleted,
+    and of which `vacr keep` made a copy, is marked `kept`. With -v the paths of each session are
     shown. vacr searches the folders of the agents, and honours their environment variables:
     CLAUDE_CONFIG_DIR, CODEX_HOME, GEMINI_CLI_HOME, XDG_CONFIG_HOME, XDG_DATA_HOME, OPENCODE_DB,
     CURSOR_DATA_DIR, PI_CODING_AGENT_DIR, OPENCLAW_STATE_DIR, QWEN_HOME, KIMI_CODE_HOME,
@@ -179,6 +180,7 @@ def build_session_document(
         "parent": session.parent,
         "sub-agents": len(sub_agents),
         "copies": list(session.copies),
+        "kept": session.is_kept,
     }
 
 
@@ -218,7 +220,8 @@ def format_session_table(sessions: list[SessionWithSubAgents], width: int | None
         size = _UNKNOWN if session.size is None else format_size(session.size)
         shown_sizes = [size] if is_wide else []
         copied = "(also by vacr acp) " if session.copies else ""
-        title = f"{more}{copied}{join_escaped_lines(session.title)}" or _UNKNOWN
+        kept = "(kept) " if session.is_kept else ""
+        title = f"{more}{kept}{copied}{join_escaped_lines(session.title)}" or _UNKNOWN
         shown_id = short_ids[session.session_id]
         shown_times = [_format_local_time(time) for time in times]
         if is_narrow:

@@ -13,8 +13,9 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
+import shlex
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -28,12 +29,17 @@ from vacr.files import STDIN, write_file_atomically
 from vacr.record import find_record_modification
 from vacr.workflows import (
     build_sealed_source_path,
+    find_restorable_records,
     format_size,
     get_source_manifest,
     make_modified_error,
     read_json_or_cbor,
     unseal_source,
 )
+
+_NativeFile = tuple[Path, bytes, Path]
+"""Where a native file goes, its bytes, and the sealed source that they come from."""
+_KEPT_HINT = "If it is elsewhere, name it with --source. The record is still here: vacr show {0}"
 
 
 @click.command(no_args_is_help=True, cls=Verb)
@@ -65,13 +71,16 @@ def command(
 ) -> None:
     """Restore the native files of a record, byte for byte.
 
-    The bytes come from the sealed source of the record. Before anything is written, vacr checks
-    that the record is unmodified and that every file matches its digest in the record.
+    The bytes come from the sealed source of the record. Instead of a record, name a session that
+    `vacr keep` copied, by its id: its own files and those of its sub-agents are restored. Before
+    anything is written, vacr checks that the record is unmodified and that every file matches its
+    digest in the record.
 
     \b
     Example:
       vacr record abc.jsonl --seal-source
       vacr restore abc.acr.json -o restored/
+      vacr restore 6f0d1c52 -o restored/  # a session of vacr keep
     """
     if output == STDIN:
         raise UsageError(
@@ -79,34 +88,64 @@ def command(
             hint="Name a folder: -o DIR/",
         )
     voice = Voice(format, quiet, verbose)
-    manifest, agent = _read_source_manifest(record)
-    main_folder = _find_main_folder((part["name"] for part in manifest), agent)
-    sealed = Path(source) if source else build_sealed_source_path(Path(record))
     folder = Path(output)
-    try:
-        parts = [
-            (folder / _place_part(name, main_folder, agent), data)
-            for name, data in unseal_source(sealed, manifest)
-        ]
-    except (InvalidRecord, UnreadableInput) as error:
-        raise type(error)(
-            error.message, where=error.where, hint=error.hint or "Nothing was restored."
-        ) from error
-    _check_part_paths(folder, [path for path, _ in parts])
-    for path, data in parts:
+    kept = find_restorable_records(record)
+    # A sealed source that the user names is that of one record.
+    main, *sub_agents = [str(path) for path in kept] or [record]
+    hint = _KEPT_HINT.format(shlex.quote(record)) if kept else ""
+    native = _unseal_record(main, source, folder, hint)
+    for sub_agent in sub_agents if source is None else ():
+        native += _drop_repeated(native, _unseal_record(sub_agent, None, folder, hint))
+    _check_part_paths(folder, [path for path, _, _ in native])
+    for path, data, _ in native:
         if path.exists() and not overwrite and (not path.is_file() or path.read_bytes() != data):
             raise UsageError(
                 f"{path} exists with different content",
                 hint="Add --overwrite to replace it, or name another folder.",
             )
-    for path, data in parts:
+    for path, data, sealed in native:
         write_file_atomically(path, [data], sealed)
         voice.result(f"{path}: {format_size(len(data))}, digest matches")
     files = [
         {"path": str(path), "bytes": len(data), "sha-256": hashlib.sha256(data).hexdigest()}
-        for path, data in parts
+        for path, data, _ in native
     ]
-    voice.data({"record": record, "files": files})
+    voice.data({"record": main, "files": files})
+
+
+def _unseal_record(
+    record: str, source: str | None, folder: Path, missing_hint: str
+) -> list[_NativeFile]:
+    """Return the native files of a record, each with its place in the folder; write nothing.
+
+    `source` names the sealed source, and `missing_hint` is the next step if it is not here; by
+    default it is next to the record.
+
+    Raises:
+        InvalidRecord: the record or its sealed source was modified, or lists no native files.
+        UnreadableInput: the record or its sealed source cannot be read.
+    """
+    manifest, agent = _read_source_manifest(record)
+    main_folder = _find_main_folder((part["name"] for part in manifest), agent)
+    sealed = Path(source) if source else build_sealed_source_path(Path(record))
+    try:
+        return [
+            (folder / _place_part(name, main_folder, agent), data, sealed)
+            for name, data in unseal_source(sealed, manifest)
+        ]
+    except (InvalidRecord, UnreadableInput) as error:
+        hint = error.hint if sealed.exists() else missing_hint or error.hint
+        raise type(error)(
+            error.message, where=error.where, hint=hint or "Nothing was restored."
+        ) from error
+
+
+def _drop_repeated(
+    earlier: Sequence[_NativeFile], files: Sequence[_NativeFile]
+) -> list[_NativeFile]:
+    """Return the files of a sub-agent, without those that its session has, too."""
+    known = {(path, data) for path, data, _ in earlier}
+    return [file for file in files if file[:2] not in known]
 
 
 def _check_part_paths(folder: Path, paths: list[Path]) -> None:

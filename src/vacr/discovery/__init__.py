@@ -6,6 +6,12 @@ from vacr.lazy import export_lazily
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from vacr.discovery.kept_records import KEPT_SUFFIX as KEPT_SUFFIX
+    from vacr.discovery.kept_records import find_kept_folder as find_kept_folder
+    from vacr.discovery.kept_records import is_kept_record as is_kept_record
+    from vacr.discovery.kept_records import list_kept_family as list_kept_family
+    from vacr.discovery.kept_records import list_kept_records as list_kept_records
+    from vacr.discovery.kept_records import split_kept_name as split_kept_name
     from vacr.discovery.opening import MapFile as MapFile
     from vacr.discovery.opening import OpenedSession as OpenedSession
     from vacr.discovery.opening import is_in_agent_store as is_in_agent_store
@@ -28,6 +34,7 @@ if TYPE_CHECKING:
     from vacr.discovery.session_stores import is_database as is_database
     from vacr.discovery.sessions import SessionSummary as SessionSummary
     from vacr.discovery.sessions import find_project_folder as find_project_folder
+    from vacr.discovery.sessions import list_kept_sessions as list_kept_sessions
     from vacr.discovery.sessions import list_sessions as list_sessions
     from vacr.discovery.sessions import list_store_roots as list_store_roots
     from vacr.discovery.sessions import make_part_name as make_part_name
@@ -39,6 +46,14 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = export_lazily(
     __name__,
     {
+        "kept_records": (
+            "KEPT_SUFFIX",
+            "find_kept_folder",
+            "is_kept_record",
+            "list_kept_family",
+            "list_kept_records",
+            "split_kept_name",
+        ),
         "opening": (
             "MapFile",
             "OpenedSession",
@@ -68,6 +83,7 @@ __getattr__, __dir__, __all__ = export_lazily(
         "sessions": (
             "SessionSummary",
             "find_project_folder",
+            "list_kept_sessions",
             "list_sessions",
             "list_store_roots",
             "make_part_name",

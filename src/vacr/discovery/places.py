@@ -34,6 +34,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vacr.agents import Agent, Source, SourcePart, load_agents, recognise_agent
+from vacr.discovery.kept_records import is_kept_record, split_kept_name
 from vacr.discovery.opening import list_attached_files
 from vacr.discovery.session_stores import (
     SQLITE_SIDE_SUFFIXES,
@@ -384,9 +385,12 @@ def derive_record_name(path: str) -> str:
     """Return the name for the record of a native file: the file's own, without its ending.
 
     Some agents give each session a folder, and its transcript always the same name. There it is the
-    name of the folder: `sessions/1f3c9a52-5e0b-…/events.jsonl` becomes `1f3c9a52-5e0b-…`.
+    name of the folder: `sessions/1f3c9a52-5e0b-…/events.jsonl` becomes `1f3c9a52-5e0b-…`. For the
+    record of a kept session, it is the id of the session.
     """
     file = Path(path)
+    if is_kept_record(path):
+        return split_kept_name(file)[0]
     name, folder = strip_native_suffix(file.name), file.parent.name
     is_usual = not any(map(str.isdigit, name))
     return folder if is_usual and _SESSION_FOLDER.search(folder) else name

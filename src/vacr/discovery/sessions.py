@@ -38,6 +38,7 @@ from vacr.agents import (
     label_speakers,
     load_agents,
 )
+from vacr.discovery.kept_records import list_kept_records, summarize_kept_record
 from vacr.discovery.session_stores import (
     SQLITE_MAGIC,
     DatabaseFile,
@@ -50,6 +51,7 @@ from vacr.errors import NotASession, UnreadableInput, UsageError
 from vacr.files import (
     describe_file_error,
     find_home_folder,
+    find_state_folder,
     format_path,
     is_file,
     is_folder,
@@ -60,6 +62,10 @@ from vacr.record import find_session_title, flatten_to_line, get_epoch_milliseco
 _HEAD_SIZE = 1 << 17
 _TAIL_SIZES = (1 << 14, 1 << 18, 1 << 22)
 _MAX_LINE_SIZE = 1 << 22
+
+_KEPT = "kept"
+"""Stands for an agent where the cache has the summaries of kept records."""
+_UNCACHED_MEMBERS = {"agent", "path", "session", "copies", "is_kept"}
 
 _JSON_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\],]', re.DOTALL)
 _CLOSING_BRACKETS = {b"{": b"}", b"[": b"]"}
@@ -86,6 +92,8 @@ class SessionSummary:
     """The id of the session that a sub-agent worked for; None for any other session."""
     copies: tuple[str, ...] = ()
     """Paths of recordings of the same session on the way to an editor."""
+    is_kept: bool = False
+    """Whether the agent no longer has it, and the path is that of the record that the user kept."""
 
 
 def list_sessions(
@@ -93,10 +101,13 @@ def list_sessions(
     environment: Mapping[str, str] = os.environ,
     system: str = sys.platform,
     failed: list[UnreadableInput] | None = None,
+    *,
+    kept: bool = True,
 ) -> Iterator[SessionSummary]:
     """Yield the sessions of all agents on this machine, or of the named one, in no order.
 
-    Errors of files and folders that cannot be read are added to `failed`. `environment` and
+    A session that the user kept, and that its agent no longer has, is one of them, unless `kept` is
+    False. Errors of files and folders that cannot be read are added to `failed`. `environment` and
     `system` (a value of `sys.platform`) decide where agents keep their sessions.
 
     Raises:
@@ -107,12 +118,55 @@ def list_sessions(
         raise UsageError(f"unknown agent {agent!r}", hint=f"Known agents: {', '.join(agents)}.")
     errors = ErrorCollector([] if failed is None else failed)
     cache = SummaryCache(environment)
+    stored: set[tuple[str, str]] = set()
     try:
         for name in agents if agent is None else [agent]:
-            yield from _list_agent_sessions(agents[name], environment, system, errors, cache)
+            for session in _list_agent_sessions(agents[name], environment, system, errors, cache):
+                stored.add((name, session.session_id))
+                yield session
             cache.forget_others(name)
+        for session in _list_kept_sessions(agent, environment, errors, cache) if kept else ():
+            if (session.agent, session.session_id) not in stored:
+                yield session
     finally:
         cache.save()
+
+
+def list_kept_sessions(environment: Mapping[str, str] = os.environ) -> Iterator[SessionSummary]:
+    """Yield the sessions that the user kept, and their sub-agents, also if the agent has them."""
+    cache = SummaryCache(environment)
+    try:
+        yield from _list_kept_sessions(None, environment, ErrorCollector([]), cache)
+    finally:
+        cache.save()
+
+
+def _list_kept_sessions(
+    agent: str | None, environment: Mapping[str, str], errors: ErrorCollector, cache: SummaryCache
+) -> Iterator[SessionSummary]:
+    """Yield the kept sessions of all agents that are installed, or of the named one.
+
+    Unchanged records that are in `cache` are not read.
+    """
+    records: list[Path] = []
+    with suppress(UsageError):  # There may be no state folder.
+        records = list_kept_records(find_state_folder(environment))
+    agents = load_agents() if agent is None else (agent,)
+    for path in records:
+        name = path.parent.name
+        version = compute_file_version(str(path), "", "")
+        with errors.collect(path):
+            rows = cache.find_rows(_KEPT, str(path), version)
+            if rows is None:
+                rows = [summarize_kept_record(path)]
+                cache.add_rows(_KEPT, str(path), version, rows)
+            if name in agents:
+                for row in rows:
+                    yield SessionSummary(
+                        agent=name, path=str(path), session=None, **row, is_kept=True
+                    )
+    if records:
+        cache.forget_others(_KEPT)
 
 
 def read_session_summary(path: Path, agent: Agent) -> SessionSummary | None:
@@ -382,7 +436,7 @@ def _list_file_sessions(
 def _make_cache_row(summary: SessionSummary) -> dict[str, Any]:
     """Return the members of a transcript's summary that its agent and path do not determine."""
     members = vars(summary)
-    return {name: members[name] for name in members.keys() - {"agent", "path", "session", "copies"}}
+    return {name: members[name] for name in members.keys() - _UNCACHED_MEMBERS}
 
 
 def _read_ends_as_source(path: Path, agent: Agent) -> tuple[Source, os.stat_result]:

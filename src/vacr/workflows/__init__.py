@@ -68,11 +68,8 @@ if TYPE_CHECKING:
     from vacr.workflows.inputs import read_input_records as read_input_records
     from vacr.workflows.inputs import read_json_or_cbor as read_json_or_cbor
     from vacr.workflows.inputs import scan_input_records as scan_input_records
-    from vacr.workflows.kept_sessions import find_kept_folder as find_kept_folder
     from vacr.workflows.kept_sessions import is_session_recorded as is_session_recorded
     from vacr.workflows.kept_sessions import keep_session as keep_session
-    from vacr.workflows.kept_sessions import list_kept_records as list_kept_records
-    from vacr.workflows.kept_sessions import list_kept_sessions as list_kept_sessions
     from vacr.workflows.line_origins import blame_one_file as blame_one_file
     from vacr.workflows.line_origins import build_line_origin as build_line_origin
     from vacr.workflows.line_origins import find_line_origin as find_line_origin
@@ -137,6 +134,7 @@ if TYPE_CHECKING:
     from vacr.workflows.session_names import LATEST as LATEST
     from vacr.workflows.session_names import complete_agent_name as complete_agent_name
     from vacr.workflows.session_names import find_named_session as find_named_session
+    from vacr.workflows.session_names import find_restorable_records as find_restorable_records
     from vacr.workflows.session_names import find_session_at as find_session_at
     from vacr.workflows.session_names import find_session_id as find_session_id
     from vacr.workflows.session_names import (
@@ -363,11 +361,8 @@ __getattr__, __dir__, __all__ = export_lazily(
             "refresh_search_index",
         ),
         "kept_sessions": (
-            "find_kept_folder",
             "is_session_recorded",
             "keep_session",
-            "list_kept_records",
-            "list_kept_sessions",
         ),
         "seal": (
             "PlannedSession",
@@ -388,6 +383,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "LATEST",
             "complete_agent_name",
             "find_named_session",
+            "find_restorable_records",
             "find_session_at",
             "find_session_id",
             "find_unsealed_session_error",

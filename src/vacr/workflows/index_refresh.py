@@ -39,6 +39,7 @@ from vacr.discovery import (
     SessionPlace,
     StoredPlace,
     fingerprint_place,
+    list_kept_records,
     list_stored_places,
     read_sessions,
 )
@@ -50,7 +51,6 @@ from vacr.workflows.inputs import (
     read_input_place,
     scan_input_records,
 )
-from vacr.workflows.kept_sessions import list_kept_records
 
 _WHOLE_DATABASE = "*"
 """Stands for a session id, in the row that has the stamp of a whole database."""

@@ -31,6 +31,7 @@ from vacr.discovery import (
     SessionPlace,
     derive_record_name,
     find_places,
+    list_kept_family,
     make_record_name,
     read_sessions,
 )
@@ -123,7 +124,8 @@ def scan_input_records(path: str, *, changed: bool = False) -> Iterator[InputRec
                 reason = describe_missing_input(path)
                 raise UnreadableInput(reason, where=path, hint=_INPUT_HINT)
             if place.path.endswith(RECORD_SUFFIXES):
-                yield from _read_input_file(place.path, changed=changed)
+                for record in list_kept_family(Path(place.path)):
+                    yield from _read_input_file(str(record), changed=changed)
             else:
                 yield from _read_native_file(place.path, session=place.session)
             return

@@ -5,8 +5,8 @@ the agent's files back. The index reads these records like the agents' files, so
 stays in the app, in searches and in `vacr show`, also after the agent has deleted it.
 
     >>> from pathlib import Path
-    >>> from vacr.discovery import SessionSummary, read_sessions
-    >>> from vacr.workflows import is_session_recorded, keep_session, list_kept_sessions
+    >>> from vacr.discovery import SessionSummary, list_kept_sessions, read_sessions
+    >>> from vacr.workflows import is_session_recorded, keep_session
     >>> [opened] = read_sessions("session.jsonl")
     >>> session = SessionSummary(
     ...     opened.agent.name, "session.jsonl", None, "6f0d1c52", "", None, None, None, "A title"
@@ -17,7 +17,7 @@ stays in the app, in searches and in `vacr show`, also after the agent has delet
     []
     >>> is_session_recorded(Path("state"), session)
     True
-    >>> [kept.session_id for kept in list_kept_sessions(Path("state"))]
+    >>> [kept.session_id[:8] for kept in list_kept_sessions()]
     ['6f0d1c52']
 
 The copy of a session has the time of its transcript. So a session that goes on is newer than its
@@ -29,10 +29,9 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
-from vacr.discovery import SessionSummary
+from vacr.discovery import KEPT_SUFFIX, SessionSummary, find_kept_folder
 from vacr.errors import UsageError
 from vacr.files import make_absolute
 from vacr.workflows.record import (
@@ -42,36 +41,10 @@ from vacr.workflows.record import (
     record_place,
 )
 
-_FOLDER_NAME = "kept"
-_SUFFIX = ".acr.json"
 _REPLACE_HINT = "Move the older copy to another folder, and run: vacr keep"
 _UNSAFE_CHARACTERS = re.compile(r"[^0-9A-Za-z_-]")
 _MAX_ID_LENGTH = 100
 _DIGEST_DIGITS = 8
-_NAME_PATTERN = re.compile(r"([0-9A-Za-z_-]+)\.[0-9a-f]{8}\.acr\.json")
-"""The record of a session; a sub-agent's record has one more part in its name."""
-
-
-def find_kept_folder(state: Path) -> Path:
-    """Return the folder of the kept sessions in the state folder; it need not exist."""
-    return state / _FOLDER_NAME
-
-
-def list_kept_records(state: Path) -> list[Path]:
-    """Return the records of all kept sessions and their sub-agents; empty if nothing was kept."""
-    return sorted(find_kept_folder(state).glob(f"*/*{_SUFFIX}"))
-
-
-def list_kept_sessions(state: Path) -> Iterator[SessionSummary]:
-    """Yield the kept sessions without their sub-agents; each path names the record."""
-    for path in list_kept_records(state):
-        name = _NAME_PATTERN.fullmatch(path.name)
-        if name is not None:
-            status = path.stat()
-            updated = status.st_mtime_ns // 1_000_000
-            yield SessionSummary(
-                path.parent.name, str(path), None, name[1], "", None, updated, status.st_size, ""
-            )
 
 
 def is_session_recorded(state: Path, session: SessionSummary) -> bool:
@@ -89,7 +62,7 @@ def keep_session(state: Path, session: SessionSummary) -> RecordingOutcome:
     Only the user can read the copy. The outcome has the errors, if the session cannot be kept.
     """
     target = _build_record_path(state, session)
-    output = str(target).removesuffix(_SUFFIX)
+    output = str(target).removesuffix(KEPT_SUFFIX)
     options = RecordingOptions(keep_source=True, agent=session.agent)
     task = RecordingTask(session.path, output, options, session=session.session)
     try:
@@ -122,4 +95,4 @@ def _build_record_path(state: Path, session: SessionSummary) -> Path:
     session_bytes = (session.session or "").encode("utf-8", "replace")
     digest = hashlib.sha256(b"\0".join([place, session_bytes])).hexdigest()[:_DIGEST_DIGITS]
     name = _UNSAFE_CHARACTERS.sub("-", session.session_id)[:_MAX_ID_LENGTH]
-    return find_kept_folder(state) / session.agent / f"{name}.{digest}{_SUFFIX}"
+    return find_kept_folder(state) / session.agent / f"{name}.{digest}{KEPT_SUFFIX}"

@@ -19,18 +19,27 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vacr.agents import pause_garbage_collector
+from vacr.agents import (
+    Reading,
+    Source,
+    SourcePart,
+    find_record_agent,
+    pause_garbage_collector,
+)
 from vacr.discovery import (
     MapFile,
     OpenedSession,
     is_in_agent_store,
+    is_kept_record,
+    list_kept_family,
     make_record_name,
     read_sessions,
+    split_kept_name,
 )
 from vacr.errors import NotASession, PluginError, UnreadableInput, UsageError, VacrError
 from vacr.files import (
@@ -45,10 +54,13 @@ from vacr.files import (
     write_files_atomically,
 )
 from vacr.record import decode, encode, encode_with_id, find_record_modification
+from vacr.workflows.inputs import read_input_records
 from vacr.workflows.sealed_source import (
     build_sealed_source_path,
     encode_sealed_source,
+    get_source_manifest,
     matches_source,
+    unseal_source,
 )
 
 _BUG_EXIT_CODE = 70
@@ -214,7 +226,6 @@ def _process_sessions(
 
     If `writes` is true, refuse a place whose record has the same name as another.
     """
-    options = task.options
     if task.missing:
         outcome.add_error(UnreadableInput(task.missing, where=task.path, hint=_LIST_HINT))
         return
@@ -222,15 +233,7 @@ def _process_sessions(
         with pause_garbage_collector():
             if writes:
                 _check_output_clash(task)
-            for session in read_sessions(
-                task.path,
-                session=task.session,
-                agent=options.agent,
-                sub_agents=options.sub_agents,
-                keep_source=options.keep_source,
-                named=options.named,
-                map_file=options.map_file,
-            ):
+            for session in read_task_sessions(task):
                 if isinstance(session, VacrError):
                     outcome.add_error(session)
                     continue
@@ -265,6 +268,59 @@ def _process_sessions(
             f"a bug in vacr: {type(error).__name__}: {error}", where=task.path, hint=hint
         )
         outcome.add_error(bug, _BUG_EXIT_CODE)
+
+
+def read_task_sessions(task: RecordingTask) -> Iterator[OpenedSession | VacrError]:
+    """Yield the sessions at the place of a task; yield errors of single sessions, too.
+
+    The place may be the record of a session that the user kept, and that its agent has deleted.
+
+    Raises:
+        UnreadableInput: the place cannot be read.
+        NotASession: the format is unknown.
+    """
+    options = task.options
+    if is_kept_record(task.path):
+        family = list_kept_family(Path(task.path))
+        for record in family if options.sub_agents else family[:1]:
+            try:
+                yield _open_kept_session(record, keep_source=options.keep_source)
+            except VacrError as error:
+                yield error
+        return
+    yield from read_sessions(
+        task.path,
+        session=task.session,
+        agent=options.agent,
+        sub_agents=options.sub_agents,
+        keep_source=options.keep_source,
+        named=options.named,
+        map_file=options.map_file,
+    )
+
+
+def _open_kept_session(path: Path, *, keep_source: bool) -> OpenedSession:
+    """Return the session of a kept record, as if it had been read from the agent's own files.
+
+    Raises:
+        UnreadableInput: the record or its sealed source cannot be read.
+        InvalidRecord: the record is invalid, or it or its source was modified.
+    """
+    [kept] = read_input_records(str(path))
+    source = None
+    if keep_source:
+        sealed = build_sealed_source_path(path)
+        manifest = get_source_manifest(kept.record)
+        parts = (SourcePart(str(name), data) for name, data in unseal_source(sealed, manifest))
+        source = Source(tuple(parts))
+    return OpenedSession(
+        path.name,
+        Reading(kept.record),
+        find_record_agent(kept.record),
+        split_kept_name(path)[1],
+        source,
+        files=(path,),
+    )
 
 
 def _check_output_clash(task: RecordingTask) -> None:

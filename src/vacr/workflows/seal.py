@@ -66,7 +66,13 @@ from vacr.workflows.attribute import (
     report_attribution_gaps,
 )
 from vacr.workflows.output_files import write_output_file
-from vacr.workflows.record import RecordingOptions, RecordingOutcome, RecordingTask, read_place
+from vacr.workflows.record import (
+    RecordingOptions,
+    RecordingOutcome,
+    RecordingTask,
+    read_place,
+    read_task_sessions,
+)
 from vacr.workflows.record_many import (
     assign_output_folders,
     plan_file_tasks,
@@ -309,16 +315,7 @@ class PlannedSession:
         Raises:
             UnreadableInput: the session no longer exists.
         """
-        options = self.task.options
-        for session in read_sessions(
-            self.task.path,
-            session=self.task.session,
-            agent=options.agent,
-            sub_agents=options.sub_agents,
-            keep_source=options.keep_source,
-            named=options.named,
-            map_file=options.map_file,
-        ):
+        for session in read_task_sessions(self.task):
             if isinstance(session, OpenedSession) and session.label == self.label:
                 return session
         raise UnreadableInput(

@@ -31,11 +31,13 @@ from vacr.discovery import (
     SessionPlace,
     SessionSummary,
     derive_record_name,
+    list_kept_family,
+    list_kept_sessions,
     list_sessions,
     make_record_name,
 )
 from vacr.errors import UnreadableInput, UsageError
-from vacr.files import find_state_folder, is_folder, make_absolute
+from vacr.files import is_folder, make_absolute
 from vacr.workflows.statement_files import STATEMENT_SUFFIX, find_sealed_record
 
 LATEST = "latest"
@@ -85,6 +87,34 @@ def find_named_session(
     if summary is None:
         return None
     return SessionPlace(summary.path, Path(summary.path).name, summary.session)
+
+
+def find_restorable_records(
+    name: str, environment: Mapping[str, str] = os.environ
+) -> tuple[Path, ...]:
+    """Return the kept record of the session with this name, then those of its sub-agents.
+
+    Return an empty tuple for the path of a file, and for a text that has not the form of a name.
+
+    Raises:
+        UnreadableInput: no session has that name, or the user has no copy of it.
+        UsageError: several sessions have it, or no agent has that name.
+    """
+    summary = None if os.path.lexists(name) else _find_summary(name, environment)
+    if summary is None:
+        return ()
+    copies = [summary] if summary.is_kept else list_kept_sessions(environment)
+    session = summary.agent, summary.session_id
+    same = [copy for copy in copies if (copy.agent, copy.session_id) == session]
+    if not same:
+        raise UnreadableInput(
+            f"no copy of this session is kept; the agent still has it: {summary.path}",
+            where=name,
+            hint="To copy it with its native bytes: "
+            f"vacr record {name} --seal-source -o records/, then vacr restore RECORD",
+        )
+    newest = max(same, key=lambda copy: copy.updated or 0)
+    return tuple(list_kept_family(Path(newest.path)))
 
 
 def remember_chosen_sessions(sessions: Iterable[tuple[str, str | None]]) -> None:
@@ -256,23 +286,16 @@ def _find_latest_session(agent: str | None, environment: Mapping[str, str]) -> S
 def _find_session_by_id(name: str, environment: Mapping[str, str]) -> SessionSummary:
     """Return the session whose id begins with `name`.
 
-    If sub-agents have ids with the same beginning, the session that started them counts. A kept
-    copy counts if the agent has no such session.
+    If sub-agents have ids with the same beginning, the session that started them counts.
 
     Raises:
         UnreadableInput: no session has such an id.
         UsageError: several sessions have one.
     """
-    from vacr.workflows.kept_sessions import list_kept_sessions
-
     found = [
         summary
         for summary in list_sessions(environment=environment)
         if summary.session_id.startswith(name)
-    ] or [
-        summary
-        for summary in list_kept_sessions(find_state_folder(environment))
-        if summary.session_id.startswith(name) and summary.agent in load_agents()
     ]
     exact = [summary for summary in found if summary.session_id == name]
     roots = [summary for summary in found if summary.parent is None]
