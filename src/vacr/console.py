@@ -30,6 +30,7 @@ import os
 import re
 import select
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
@@ -321,13 +322,15 @@ def align_columns(
     right: AbstractSet[int],
     width: int | None = None,
     paths: int | None = None,
+    whole: AbstractSet[int] = frozenset(),
 ) -> list[str]:
     """Return rows as lines with aligned columns.
 
     There must be at least one row, and all rows have the same number of cells. `right` contains the
     indexes of columns that are aligned to the right. With a `width`, the column `paths` is cut at
     its start to at least 12 columns, a long file name in its middle, and then the last column at
-    its end to at least 20, so that lines fit.
+    its end to at least 20, so that lines fit. A path stays whole, in a line of its own before the
+    rest of its row, if another path would look the same, or if `whole` has the index of its row.
     """
     cells = [[escape_unprintable(text) for text in row] for row in rows]
     widths = [max(map(measure_width, column)) for column in zip(*cells, strict=True)]
@@ -335,17 +338,41 @@ def align_columns(
         over = sum(widths) + 2 * (len(widths) - 1) - width
         if over > 0:
             widths[paths] = max(_MIN_PATH_WIDTH, widths[paths] - over)
-            for row in cells:
-                row[paths] = truncate_file(row[paths], widths[paths])
+            _shorten_paths(cells, paths, widths[paths], whole)
     if width is not None:
         space_left = width - sum(widths[:-1]) - 2 * (len(widths) - 1)
         widths[-1] = min(widths[-1], max(_MIN_LAST_COLUMN_WIDTH, space_left))
-    return [
-        "  ".join(
-            fit_to_width(text, widths[i], right=i in right) for i, text in enumerate(row)
-        ).rstrip()
-        for row in cells
-    ]
+
+    def join_cells(row: Sequence[str]) -> str:
+        """Return a row as a line."""
+        fitted = (fit_to_width(text, widths[i], right=i in right) for i, text in enumerate(row))
+        return "  ".join(fitted).rstrip()
+
+    lines = []
+    for row in cells:
+        if paths is not None and measure_width(row[paths]) > widths[paths]:
+            before = [fit_to_width(text, widths[i]) for i, text in enumerate(row[:paths])]
+            after = join_cells([*([""] * (paths + 1)), *row[paths + 1 :]])
+            lines.append("\n".join(filter(None, ("  ".join([*before, row[paths]]), after))))
+        else:
+            lines.append(join_cells(row))
+    return lines
+
+
+def _shorten_paths(
+    cells: list[list[str]], column: int, width: int, whole: AbstractSet[int]
+) -> None:
+    """Cut the paths in a column to a width, except for `whole` rows and paths that look the same.
+
+    Different paths would look the same if they differ only in the part that is cut.
+    """
+    shortened = [truncate_file(row[column], width) for row in cells]
+    meant = defaultdict[str, set[str]](set)
+    for row, text in zip(cells, shortened, strict=True):
+        meant[text].add(row[column])
+    for number, (row, text) in enumerate(zip(cells, shortened, strict=True)):
+        if number not in whole and len(meant[text]) == 1:
+            row[column] = text
 
 
 def wrap_to_width(text: str, width: int | None, *, hanging: int = 2) -> list[str]:

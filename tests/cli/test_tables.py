@@ -113,3 +113,16 @@ def test_titles_have_no_escaped_line_ends(title, shown):
 def test_a_command_stays_with_its_verb():
     lines = wrap_to_width("none of them matches. To see all of them: vacr list -v", 48)
     assert lines == ["none of them matches. To see all of them:", "  vacr list -v"]
+
+
+def test_paths_that_would_look_the_same_stay_whole():
+    rows = [("", "file", "signer")]
+    rows += [("✓", f"folder-{number}/a-session-with-a-long-name.json", "Mira") for number in "12"]
+    rows += [("✓", "folder-3/another-file-with-a-long-name.json", "Nora")]
+    lines = align_columns(rows, right=frozenset(), width=30, paths=1)
+    assert lines[1].split("\n")[0] == "✓  folder-1/a-session-with-a-long-name.json"
+    assert lines[2].split("\n")[0] == "✓  folder-2/a-session-with-a-long-name.json"
+    assert lines[1].split("\n")[1].split() == ["Mira"]
+    assert len(lines[3]) <= 30
+    whole = align_columns(rows, right=frozenset(), width=30, paths=1, whole={3})
+    assert whole[3].split("\n")[0] == "✓  folder-3/another-file-with-a-long-name.json"

@@ -158,7 +158,7 @@ def status(
     for line in align_columns(
         table, right=frozenset((2, 3)), width=get_terminal_width(sys.stdout), paths=4
     ):
-        voice.result(line)
+        voice.results(line.split("\n"))
     if errors:
         voice.notice(
             f"vacr: hooks have logged errors: see {error_log} ({format_count(errors, 'byte')})"

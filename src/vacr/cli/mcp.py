@@ -164,7 +164,7 @@ def status(agent: str, format: str, quiet: bool, verbose: int) -> int:
     for line in align_columns(
         table, right=frozenset(), width=get_terminal_width(sys.stdout), paths=2
     ):
-        voice.result(line)
+        voice.results(line.split("\n"))
     healthy = (HOOKS_INSTALLED, HOOKS_NOT_INSTALLED)
     return 0 if all(row["state"] in healthy for row in rows) else EXIT_NO_AGENT
 

@@ -299,12 +299,14 @@ def _report_verdict(verdict: dict[str, Any], voice: Voice) -> None:
 def _report_verdicts(verdicts: list[dict[str, Any]], voice: Voice) -> None:
     """Print a line about each statement, the reason of each failure below it, and the totals."""
     width = get_terminal_width(sys.stdout)
+    # The heading is row 0.
+    failed = {number for number, verdict in enumerate(verdicts, 1) if not verdict["verified"]}
     head, *rows = align_columns(
-        build_verdict_rows(verdicts), right=frozenset(), width=width, paths=1
+        build_verdict_rows(verdicts), right=frozenset(), width=width, paths=1, whole=failed
     )
     voice.result(head)
     for verdict, row in zip(verdicts, rows, strict=True):
-        voice.result(row)
+        voice.results(row.split("\n"))
         if verdict.get("message"):
             voice.prose(f"   {escape_verdict_marks(verdict['message'])}")
     voice.result(format_verdict_totals(verdicts))
