@@ -1,11 +1,14 @@
 """The tests of the pages fail when they should: for wrong output, failed commands, and so on."""
 
 import os
+import re
+import subprocess
 
 import pytest
 
+from tests.conftest import ROOT
 from tests.docs import home
-from tests.docs.pages import Step, matches_shown_output, parse_steps
+from tests.docs.pages import EVERY_PAGE, Step, matches_shown_output, parse_steps
 from tests.docs.shell import run_steps
 
 PAGE = """
@@ -117,3 +120,14 @@ def test_home_has_sessions_of_every_agent(tmp_path):
         "opencode",
         "cursor",
     }
+
+
+def test_keys_of_the_pages_are_ignored_by_git():
+    made = re.compile(r"vacr (?:key generate.* -o|log init) ([a-z-]+)/")
+    folders = {folder for page in EVERY_PAGE for folder in made.findall(page.read_text())}
+    assert {"demo-keys", "demo-log", "signer", "other", "theirlog"} <= folders
+    files = [f"{folder}/signing.pem" for folder in sorted(folders)]
+    done = subprocess.run(
+        ["git", "check-ignore", *files], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == files
