@@ -98,7 +98,7 @@ def test_line_leads_to_its_session_and_prompt_in_one_command(vacr, project):
 def test_call_behind_a_line_is_read_with_the_printed_command(vacr, project):
     done = vacr("blame", "app.py:2", cwd=project)
     _, _, command = done.out.splitlines()[-1].partition("To read a call: vacr ")
-    assert command.startswith(f"show {SESSION} --entry ")
+    assert command.startswith(f"show {SESSION[:13]} --entry ")
     shown = vacr(*shlex.split(command), cwd=project)
     assert shown.returncode == 0, shown.err
     assert "subtotal = sum" in shown.out

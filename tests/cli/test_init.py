@@ -241,3 +241,18 @@ def test_missing_sessions_are_reported_before_a_missing_key(vacr, arguments):
     assert done.returncode in (1, 3)
     assert "vacr list" in done.err
     assert "vacr init" not in done.err
+
+
+def test_own_public_key_is_named_and_shown(vacr, tmp_path):
+    done = vacr("key", "show")
+    assert (done.returncode, "you have no public key here" in done.err) == (3, True)
+    assert "vacr init" in done.err
+    assert "public key ~/.local/state/vacr/keys/signing.pub.pem: " in vacr("init", "--yes").out
+    public_key = tmp_path / "home/.local/state/vacr/keys/signing.pub.pem"
+    shown = vacr("key", "show")
+    assert shown.returncode == 0, shown.err
+    assert shown.out == vacr("key", "show", public_key).out
+    vacr("key", "generate", "-o", "keys/")
+    chosen = ("--key", "keys/signing.pem", "--name", "Nora")
+    assert vacr("init", "--yes", "--overwrite", *chosen).returncode == 0
+    assert vacr("key", "show").out.startswith(f"{tmp_path}/keys/signing.pub.pem: key ")

@@ -261,3 +261,37 @@ def test_sessions_of_a_database_in_a_named_folder_are_chosen(vacr, tmp_path, ver
     else:
         folder = next(path for path in tmp_path.iterdir() if path.name in verb.replace("/", ""))
         assert len(list(folder.iterdir())) > 1
+
+
+@pytest.mark.usefixtures("sessions")
+def test_replay_chooses_sessions(vacr):
+    named = vacr("replay", "6f0d1c52", "--format", "json")
+    assert named.returncode == 0, named.err
+    options = ("--agent", "claude-code", "--project", "/home/mira/invoice", *MARCH)
+    chosen = vacr("replay", *options, "--format", "json")
+    assert chosen.returncode == 0, chosen.err
+    paths = {file["path"] for file in json.loads(chosen.out)["files"]}
+    assert {file["path"] for file in json.loads(named.out)["files"]} <= paths
+    assert vacr("replay", "latest", *options).returncode == 0
+
+
+@pytest.mark.usefixtures("sessions")
+def test_stats_without_a_session_name_the_newest(vacr):
+    done = vacr("stats", "--agent", "codex-cli", "--since", "2027-01-01")
+    assert done.returncode == 1
+    assert "The newest at any time is of 2026-03-14." in done.err
+
+
+@pytest.mark.usefixtures("sessions")
+def test_agent_in_place_of_an_option_is_recognised(vacr):
+    done = vacr("list", "claude")
+    assert (done.returncode, "To choose an agent: --agent claude" in done.err) == (2, True)
+    assert "--agent" not in vacr("list", "parrot").err
+
+
+@pytest.mark.parametrize("option", ["--key", "--public-key"])
+def test_key_to_verify_with_is_called_trust(vacr, option):
+    done = vacr("verify", "x.acr.json", option, "signing.pub.pem")
+    assert done.returncode == 2
+    assert "Did you mean '--trust'?" in done.err
+    assert "--log-key" not in done.err

@@ -297,3 +297,26 @@ def test_time_without_a_readable_form_is_shown_as_recorded(vacr, tmp_path):
     record = build_record({"type": "user", "content": "Hi", "timestamp": 253402300799999000})
     (tmp_path / "odd.acr.json").write_text(json.dumps(record))
     assert vacr("show", "odd.acr.json", "-q", TZ="Asia/Tokyo").returncode in (0, 1)
+
+
+def test_all_arguments_are_resolved_before_anything_is_shown(vacr):
+    done = vacr("show", CODEX, "claude")
+    assert (done.returncode, done.out) == (3, "")
+    assert "latest:claude" in done.err
+    assert "--agent claude" in done.err
+
+
+def test_damaged_record_is_called_damaged(vacr, tmp_path):
+    assert vacr("key", "generate", "-q").returncode == 0
+    assert vacr("seal", CODEX, "--key", "signing.pem").returncode == 0
+    record = tmp_path / "codex-cli.acr.json"
+    record.write_bytes(b"{\xff" + record.read_bytes()[2:])
+    verbs = ["show", "view", "stats", "validate"]
+    for verb in verbs:
+        done = vacr(verb, record.name)
+        assert done.returncode != 0
+        assert "the record is damaged: " in done.out + done.err
+        assert "vacr verify codex-cli.acr.json" in done.out + done.err
+        assert "native session" not in done.out + done.err
+    record.with_name(f"{record.name}.cose").unlink()
+    assert "Get it again, or record the session again" in vacr("show", record.name).err

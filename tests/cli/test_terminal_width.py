@@ -61,6 +61,7 @@ def screen(tmp_path_factory):
     def run(width, *arguments):
         return run_in_terminal(arguments, clone, home, width)
 
+    run.folder = clone
     return run
 
 
@@ -148,6 +149,30 @@ def test_verify_shows_each_reason_whole(screen, width):
     assert words.count("Mira Example (key") == 3
 
 
+@pytest.mark.parametrize("width", [80, 100])
+def test_verify_tells_files_of_the_same_name_apart(screen, width):
+    session = "examples/claude-code.jsonl"
+    folders = [f"same-name/{letter * 40}" for letter in "abc"]
+    for folder in folders:
+        screen(200, "seal", session, "-o", folder)
+    names = [f"{folder}/claude-code.acr.json" for folder in folders]
+    lines = screen(width, "verify", "same-name")
+    assert [line[3:] for line in lines if line[:1] in "✓✗"] == names
+    assert sum("Mira Example (key" in line for line in lines) == 3
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_verify_shows_the_whole_path_of_a_failure(screen, width):
+    folder = f"{'long-folder-' * 4}/sealed"
+    sessions = [f"examples/{name}.jsonl" for name in ("claude-code", "codex-cli")]
+    clone = screen.folder
+    screen(200, "seal", *sessions, "-o", folder)
+    record = clone / folder / "codex-cli.acr.json"
+    record.write_bytes(record.read_bytes().replace(b"gpt", b"GPT"))
+    lines = screen(width, "verify", folder)
+    assert f"✗  {folder}/codex-cli.acr.json" in lines
+
+
 def test_answer_that_is_too_wide_is_listed(screen):
     query = "select agent, title, session, source_path from records order by agent limit 2"
     lines = screen(80, "sql", query)
@@ -196,3 +221,35 @@ def test_results_on_a_terminal_name_the_next_command(screen, tmp_path):
     assert "To verify" not in "".join(screen(80, "search", "cent", "-q"))
     shown = screen(80, "show", "6f0d1c52")
     assert shown[-1] != ""
+
+
+def test_seal_says_how_others_verify(screen, tmp_path):
+    lines = screen(200, "seal", "6f0d1c52", "-o", f"{tmp_path}/sealed/")
+    (line,) = [line for line in lines if line.startswith("Others verify with: ")]
+    key = line.partition("vacr verify FILE --trust ")[2]
+    assert key == "~/.local/state/vacr/keys/signing.pub.pem"
+    key = str(screen.folder.parent / key.removeprefix("~/"))
+    elsewhere = tmp_path / "elsewhere"
+    for file in (tmp_path / "sealed").iterdir():
+        homes.put(file, elsewhere / file.name)
+    command = ["verify", "claude-code.acr.json", "--trust", key]
+    record = next(elsewhere.glob("*.acr.json"))
+    record.rename(elsewhere / "claude-code.acr.json")
+    record.with_name(f"{record.name}.cose").rename(elsewhere / "claude-code.acr.json.cose")
+    assert "verified: a key you gave" in " ".join(
+        run_in_terminal(command, elsewhere, tmp_path / "stranger", 300)
+    )
+
+
+def test_files_with_a_conversation_come_with_a_caution(screen, tmp_path):
+    for command in ("seal", "view", "export --to markdown"):
+        verb, *more = command.split()
+        lines = screen(200, verb, "6f0d1c52", *more, "-o", f"{tmp_path}/{verb}/")
+        (line,) = [line for line in lines if line.startswith("Before you share it: ")]
+        assert line.endswith(": it contains the whole conversation, secrets included.")
+    homes.opencode(tmp_path / "home/.local/share/opencode")
+    shared = ["view", "ses_1b7Nora", "-o", "shared.html"]
+    lines = run_in_terminal(shared, tmp_path, tmp_path / "home", 200)
+    assert "secrets included (1 known: see vacr.secrets)." in "".join(lines)
+    nothing = ["export", "6f0d1c52", "--to", "agent-trace", "-o", f"{tmp_path}/"]
+    assert "Before you share" not in "".join(screen(200, *nothing))

@@ -1,6 +1,8 @@
 """Sessions by name: an id, the beginning of one, `latest`."""
 
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,33 @@ def test_ambiguous_name_lists_the_candidates(environment):
     with pytest.raises(UsageError, match="2 sessions have an id that begins with ses_1b") as caught:
         find_named_session("ses_1b", environment)
     assert "ses_1b7Nora" in caught.value.hint
+
+
+def test_ambiguous_name_counts_all_sessions_that_the_list_shows(environment):
+    folder = Path(environment["HOME"], ".claude/projects/x")
+    for number in range(8):
+        homes.claude_session(folder / f"feed0000-000{number}.jsonl", number)
+    with pytest.raises(UsageError, match="8 sessions have an id that begins with feed") as caught:
+        find_named_session("feed0000", environment)
+    assert caught.value.hint.count("feed0000-000") == 5
+    assert caught.value.hint.endswith(" and 3 more")
+
+
+def test_sub_agent_without_its_session_counts_as_a_session(environment):
+    database = Path(environment["HOME"], ".local/share/opencode/opencode.db")
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("update session set parent_id = 'ses_0gone' where parent_id <> ''")
+        connection.commit()
+    with pytest.raises(UsageError, match="3 sessions have an id") as caught:
+        find_named_session("ses_1b", environment)
+    assert "ses_1b6Helper" in caught.value.hint
+
+
+def test_agent_is_suggested_by_its_short_name():
+    for typed, meant in (("clod", "claude-code"), ("codx", "codex-cli"), ("gemni", "gemini-cli")):
+        with pytest.raises(UsageError) as caught:
+            find_named_session(f"latest:{typed}")
+        assert f"Did you mean {meant}?" in caught.value.hint
 
 
 def test_unknown_names_are_reported(environment, tmp_path):

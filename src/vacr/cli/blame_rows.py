@@ -20,6 +20,8 @@ from vacr.errors import escape_unprintable
 from vacr.files import STDIN
 from vacr.workflows import EVIDENCE_NOTED, shorten_prompt
 
+_NAMING_LENGTH = 13
+"""How much of an id names a session: ids that begin with the time have its milliseconds there."""
 _MAX_PROMPT_WIDTH = 40
 _MIN_PROMPT_WIDTH = 12
 _MIN_TEXT_WIDTH = 40
@@ -185,6 +187,9 @@ def _format_show_command(calls: Sequence[tuple[str, str]], records: Sequence[str
     source = session.partition("/")[0]
     if records:
         source = records[0] if len(records) == 1 and records[0] != STDIN else ""
+    else:
+        # In full, the command would break in the middle of a narrow terminal.
+        source = source[:_NAMING_LENGTH]
     return shlex.join(["vacr", "show", source or "SESSION", "--entry", entry or "ENTRY"])
 
 

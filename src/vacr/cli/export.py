@@ -35,6 +35,7 @@ from vacr.cli.options import (
     voice_options,
 )
 from vacr.cli.selection import Selection, selection_options
+from vacr.cli.sharing import SharingCaution
 from vacr.console import Voice, format_error_place, write_bytes
 from vacr.errors import NotASession, UnreadableInput, UsageError, VacrError
 from vacr.exchange import (
@@ -223,8 +224,9 @@ class _ExportRun:
     count: int = 0
 
     def __post_init__(self) -> None:
-        """Prepare the warnings about modified records; keep them out of a document on stdout."""
+        """Prepare the warnings about records; keep them out of a document on standard output."""
         self.modified = ModifiedRecords(self.voice, in_results=self.output != STDIN)
+        self.caution = SharingCaution(self.voice)
 
     def export_path(self, path: str) -> None:
         """Export the records at a path; an unreadable one does not stop the others."""
@@ -317,6 +319,8 @@ class _ExportRun:
                 "bytes": len(document.data),
                 "sha-256": hash_pieces([document.data]),
             }
+        if self.to.of_rows:
+            self.caution.add((recording.record,))
         if self.voice.json:
             self.documents.append(described)
         self.losses.update(document.losses)
@@ -364,4 +368,5 @@ class _ExportRun:
                 hint="To find sessions: vacr list -v",
             )
             self._fail(self.paths[0], error)
+        self.caution.print_tip()
         return self.exit_code

@@ -3,6 +3,7 @@
 >>> from vacr.cli import run_command_line
 >>> run_command_line(["init", "--yes", "--name", "Mira Example"])
 key ...signing.pem: key ..., yours as Mira Example
+public key ...signing.pub.pem: give it to those who verify
 trust store ...trust.toml: trusts Mira Example
 log: none; vacr init --overwrite --service URL adds one
 settings ...vacr.toml: written
@@ -51,6 +52,7 @@ from vacr.workflows import (
     ensure_machine_key,
     find_own_name,
     find_own_store,
+    find_public_key_file,
     get_machine_key_paths,
     is_project_store,
     load_trust_stores,
@@ -287,6 +289,10 @@ def _report(plan: SetupPlan, path: Path, voice: Voice, *, is_default_name: bool)
     thumbprint = _format_thumbprint(plan.public_key)
     shown_key = abbreviate_home(plan.key)
     voice.result(f"key {shown_key}: key {thumbprint}, yours as {plan.name}")
+    public_key = find_public_key_file(plan.key, plan.public_key)
+    if public_key is not None:
+        shown_public_key = abbreviate_home(str(public_key))
+        voice.result(f"public key {shown_public_key}: give it to those who verify")
     if is_default_name:
         voice.result(f"name: {plan.name}; vacr init --overwrite --name NAME changes it")
     also = f", and {plan.trust_store}" if plan.trust_store else ""
@@ -302,6 +308,7 @@ def _report(plan: SetupPlan, path: Path, voice: Voice, *, is_default_name: bool)
         {
             "settings": str(path),
             "key": plan.key,
+            "public-key": str(public_key) if public_key is not None else None,
             "thumbprint": compute_thumbprint(plan.public_key).hex(),
             "name": plan.name,
             "trust-store": str(find_own_store()),

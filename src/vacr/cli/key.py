@@ -9,6 +9,7 @@ keys/signing.pub.pem: public key, for verifiers; urn:ietf:params:oauth:ckt:sha-2
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -17,6 +18,7 @@ from vacr.cli.options import PATH, voice_options
 from vacr.cli.verbs import OrderedVerbGroup
 from vacr.console import Voice
 from vacr.errors import UnreadableInput, UsageError
+from vacr.files import find_state_folder
 from vacr.signing import (
     NEW_KEY_ALGORITHMS,
     PublicKey,
@@ -31,6 +33,7 @@ from vacr.signing import (
     read_trust_file,
     write_key_pair,
 )
+from vacr.workflows import STORE_OWN, get_machine_key_paths, read_settings_files
 
 
 @click.group(cls=OrderedVerbGroup, no_args_is_help=True)
@@ -121,7 +124,7 @@ def generate(
 
 
 @command.command(short_help="Show the thumbprints of public keys and certificates.")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
+@click.argument("files", nargs=-1, metavar="[FILE]...", type=PATH)
 @voice_options
 def show(
     files: tuple[str, ...],
@@ -131,15 +134,17 @@ def show(
 ) -> int:
     """Show the thumbprints of public keys and certificates.
 
-    Statements name the key of their signer by its thumbprint.
+    Statements name the key of their signer by its thumbprint. Without a file, your own key is
+    shown: the public half of the one that vacr init chose, or of this machine's.
 
     \b
     Example:
+      vacr key show
       vacr key show keys/signing.pub.pem
     """
     voice = Voice(format, quiet, verbose)
     shown = []
-    for path in files:
+    for path in files or (_find_own_public_key(),):
         for key in _read_public_keys(path):
             voice.result(
                 f"{path}: key {compute_thumbprint(key).hex()[:16]}: {compute_thumbprint_uri(key)}"
@@ -153,6 +158,31 @@ def show(
             )
     voice.data({"keys": shown})
     return 0
+
+
+def _find_own_public_key() -> str:
+    """Return the path of the user's own public key.
+
+    Raises:
+        UnreadableInput: there is none, or the settings cannot be read.
+    """
+    chosen = [
+        str(setting.value)
+        for file in read_settings_files()
+        if file.state == STORE_OWN
+        for setting in file.find_options(("seal",))
+        if setting.name == "key"
+    ]
+    private, public = get_machine_key_paths(find_state_folder(os.environ))
+    if chosen and chosen[0] != str(private):
+        public = Path(chosen[0]).with_suffix(".pub.pem")
+    if not public.is_file():
+        raise UnreadableInput(
+            "you have no public key here",
+            where=str(public),
+            hint="To make a key: vacr init. For another key: vacr key show FILE",
+        )
+    return str(public)
 
 
 def _read_public_keys(path: str) -> list[PublicKey]:

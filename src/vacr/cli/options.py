@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -70,6 +71,11 @@ _MAX_UNGROUPED_OPTIONS = 9
 _GENERAL_NAMES = frozenset(("format", "quiet", "verbose"))
 
 
+_MEANT_OPTIONS = {"--key": "--trust", "--public-key": "--trust", "--pubkey": "--trust"}
+"""Options by the names that people type for them in a verb that has no such option."""
+_EXTRA_WORD = re.compile(r"unexpected extra arguments? \(([^) ]+)")
+
+
 _ARGUMENTS_KEY = "vacr.arguments"
 
 
@@ -95,6 +101,11 @@ class Verb(click.Command):
             has_format = any(param.name == "format" for param in self.params)
             near = ["--format json"] if error.option_name == "--json" and has_format else None
             names = [name for param in self.params for name in param.opts]
+            meant = _MEANT_OPTIONS.get(error.option_name)
+            if meant in names:
+                # click suggests only names that look alike.
+                reason = f"No such option {error.option_name!r}. Did you mean {meant!r}?"
+                raise click.NoSuchOption(error.option_name, reason, None, ctx) from error
             near = near or get_close_matches(error.option_name, names, 1)
             raise click.NoSuchOption(error.option_name, None, near, ctx) from error
         except click.MissingParameter as error:
@@ -102,6 +113,13 @@ class Verb(click.Command):
                 raise
             hint = "To choose a key for all commands: vacr init"
             raise click.MissingParameter(hint, ctx, error.param) from error
+        except click.UsageError as error:
+            word = _EXTRA_WORD.search(error.message)
+            has_agent = any(param.name == "agent" for param in self.params)
+            if word is None or not has_agent or not complete_agent(ctx, self.params[0], word[1]):
+                raise
+            reason = f"{error.message}. To choose an agent: --agent {word[1]}"
+            raise click.UsageError(reason, ctx) from error
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write where the options can also be set."""

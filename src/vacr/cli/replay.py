@@ -25,6 +25,7 @@ from vacr.blame import (
     rebuild_files,
 )
 from vacr.cli.options import PATH, Verb, voice_options
+from vacr.cli.selection import Selection, selection_options
 from vacr.console import Voice, show_job_progress
 from vacr.edits import is_inside_git_folder
 from vacr.errors import UsageError, VacrError
@@ -48,7 +49,7 @@ _COMMIT_STATES = {
 
 
 @click.command(no_args_is_help=True, cls=Verb)
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
+@click.argument("files", nargs=-1, metavar="[RECORD|SESSION|FOLDER]...", type=PATH)
 @click.option(
     "--base",
     metavar="REPOSITORY[@REVISION]",
@@ -74,6 +75,7 @@ _COMMIT_STATES = {
     help="Folder for the rebuilt files; vacr writes only completely known files.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace files that exist with different content.")
+@selection_options
 @voice_options
 def command(
     files: tuple[str, ...],
@@ -82,15 +84,21 @@ def command(
     run_formatters: bool,
     out: str | None,
     overwrite: bool,
+    agent: str | None,
+    project: str | None,
+    repo: str | None,
+    since: str | None,
+    until: str | None,
     format: str,
     quiet: bool,
     verbose: int,
 ) -> int:
     """Rebuild the files that sessions changed.
 
-    vacr applies the edits in the sessions to the files in --base. FILE is a record, a native
-    session, or a folder of them; `vacr list -v` shows the files of sessions on this machine.
-    Several are replayed together, in order of time. The report lists every changed file,
+    vacr applies the edits in the sessions to the files in --base. Name records, native sessions,
+    folders of them, or sessions on this machine: `latest`, or an id that `vacr list` shows. Without
+    paths, --agent, --project, --repo, --since and --until choose among all sessions on this
+    machine. Several are replayed together, in order of time. The report lists every changed file,
     whether it is complete, partial or deleted, and the evidence. A file is written only if every
     byte of it is known. The report names a doubt where the file may differ from that: a formatter
     or another command ran since, only a part was shown after a change from outside, a part is
@@ -110,6 +118,8 @@ def command(
 
     \b
     Example:
+      vacr replay latest
+      vacr replay --project . --since yesterday --out tree/
       vacr replay a.jsonl b.jsonl --base ~/repo@HEAD~3 --out tree/
       vacr replay a.jsonl --at HEAD
       vacr replay a.jsonl --base ~/repo@HEAD~3 --at HEAD~1 --out tree/
@@ -117,6 +127,7 @@ def command(
         jq '.files[] | select(.complete | not)'
     """
     voice = Voice(format, quiet, verbose)
+    files = Selection(agent, project, repo, since, until).choose(files, voice)
     replay_base = load_replay_base(base, at)
     errors: list[VacrError] = []
     with show_job_progress("reading sessions", voice) as progress:

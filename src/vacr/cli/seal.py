@@ -41,6 +41,7 @@ from vacr.cli.options import (
 from vacr.cli.register import report_registration
 from vacr.cli.report import RecordingReport
 from vacr.cli.selection import Selection, asks_for_latest, selection_options
+from vacr.cli.sharing import SharingCaution
 from vacr.console import Voice, show_job_progress, show_progress
 from vacr.errors import UsageError, VacrError
 from vacr.files import STDIN, is_folder, path_exists
@@ -51,10 +52,12 @@ from vacr.workflows import (
     RecordingOutcome,
     Sealer,
     SealResult,
+    abbreviate_home,
     build_failure_documents,
     combine_exit_codes,
     complete_agent_name,
     find_named_session,
+    find_public_key_file,
     format_count,
     plan_sealing,
 )
@@ -141,6 +144,7 @@ def command(
         )
     if options["key"] is None:
         raise _make_missing_key_error(paths)
+    key = options["key"]
     signing = load_signing_settings(**pop_signing_options(options))
     registrar = None
     if service is not None:
@@ -167,16 +171,25 @@ def command(
         groups = plan_sealing(paths, Path(output), recording, add_outcome)
     documents: list[dict[str, Any]] = []
     reasons: set[str] = set()
+    caution = SharingCaution(voice)
     with show_progress(lambda: len(groups), voice, "sealing") as advance:
         for group, result in sealer.seal_planned(groups):
             documents += _report_group(group, result, service, voice, reasons)
+            if not isinstance(result, VacrError):
+                caution.add(sealed.record for sealed in result)
             advance()
     if not documents and not report.failed:
         voice.error(
             f"vacr: {', '.join(paths)}: no sessions found", "To find sessions: vacr list -v"
         )
         return EXIT_NO_SESSION
-    return _report_run(documents, report, service, voice)
+    exit_code = _report_run(documents, report, service, voice)
+    if any(document.get("statement") for document in documents):
+        public_key = find_public_key_file(key, signing.signer.public_key)
+        shown = abbreviate_home(str(public_key)) if public_key is not None else "YOUR-PUBLIC-KEY"
+        voice.tip(f"Others verify with: vacr verify FILE --trust {shown}")
+    caution.print_tip()
+    return exit_code
 
 
 def _make_missing_key_error(paths: Sequence[str]) -> UsageError:

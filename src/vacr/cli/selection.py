@@ -79,7 +79,11 @@ def selection_options(function: F, *, times: bool = True, agent: bool = True) ->
             click.option(
                 "--since", metavar="TIME", help=f"Only sessions used since then: {_TIME_FORMS}."
             ),
-            click.option("--until", metavar="TIME", help="Only sessions that began until then."),
+            click.option(
+                "--until",
+                metavar="TIME",
+                help="Only sessions that began until then; a day or `last-week` with all of it.",
+            ),
         ]
     for option in reversed(options):
         function = option(function)

@@ -67,7 +67,14 @@ from vacr.viewer import (
     make_visible_line,
     tell_story,
 )
-from vacr.workflows import InputRecord, abbreviate_home, format_count, read_input_records
+from vacr.workflows import (
+    InputRecord,
+    abbreviate_home,
+    check_input_name,
+    format_count,
+    is_agent_name,
+    read_input_records,
+)
 
 _ANSI_STYLES = {
     "head": "1",
@@ -142,6 +149,7 @@ def command(
     paths = Selection(agent, project, repo, since, until).choose(paths, voice)
     row_filter = build_filter(**filters)
     run = _ShowRun(paths, row_filter, load_prices(prices), voice)
+    run.drop_missing_paths()
     if voice.json:
         run.print_rows()
     else:
@@ -184,6 +192,25 @@ class _ShowRun:
         in_head = row_filter == RowFilter()
         self.modified = ModifiedRecords(voice, in_results=False, in_own_results=in_head)
         self.tools: set[str] = set()
+
+    def drop_missing_paths(self) -> None:
+        """Report the paths that do not exist, before pages of another conversation, and drop them.
+
+        Raises:
+            VacrError: one of several paths is the name of an agent, so the others are hardly meant.
+        """
+        found = []
+        for path in self.paths if self.are_several else ():
+            try:
+                check_input_name(path)
+            except VacrError as error:
+                if is_agent_name(path):
+                    raise
+                self._report_failure(error)
+            else:
+                found.append(path)
+        if self.are_several:
+            self.paths = found
 
     def print_rows(self) -> None:
         """Print the matching rows as JSON."""

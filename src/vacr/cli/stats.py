@@ -324,12 +324,19 @@ def _show_index_totals(
         has_local_days=True,
     )
 
+    newest = ""
+
     def add_up(index: SearchIndex) -> tuple[dict[str, Totals], Totals, list[str], bool]:
         """Return the totals of groups and of all, the models, and whether there are no sessions."""
+        nonlocal newest
         groups = sum_totals(index.connection, query)
         total = add_up_groups(groups, count_sessions(index.connection, query))
         unchosen = replace(query, model="")
         models = [*sum_totals(index.connection, unchosen)] if query.model and not groups else []
+        if not groups and (since or until) and not query.model:
+            at_any_time = replace(query, by=BY_DAY, since_ms=None, until_ms=None)
+            days = (day for day in sum_totals(index.connection, at_any_time) if day[:1].isdigit())
+            newest = max(days, default="")
         return groups, total, models, index.is_empty
 
     groups, total, models, is_empty = answer_from_index(add_up, voice)
@@ -345,7 +352,8 @@ def _show_index_totals(
     if is_empty:
         return EXIT_NO_SESSION
     if not groups:
-        voice.notice(f"vacr: no sessions match. {_suggest_models(models)}")
+        latest = f"The newest at any time is of {newest}. " if newest else ""
+        voice.notice(f"vacr: no sessions match. {latest}{_suggest_models(models)}")
         return EXIT_NO_SESSION
     _print_totals(by, groups, total, date, voice, wide=wide)
     return 0

@@ -35,6 +35,7 @@ from vacr.cli.options import (
     voice_options,
 )
 from vacr.cli.selection import Selection, selection_options
+from vacr.cli.sharing import SharingCaution
 from vacr.console import Voice, write_bytes
 from vacr.errors import InvalidRecord, UsageError, VacrError
 from vacr.files import STDIN
@@ -170,8 +171,12 @@ def command(
     run.report_page = lambda page: voice.result(page.describe())
     run.write(output, overwrite=overwrite)
     _point_to_sealed_record(run, voice)
+    caution = SharingCaution(voice)
+    for page in run.pages:
+        caution.add(part.record for part in page.conversation.parts)
     if run.is_archive:
         voice.result(f"{run.index}: {format_count(len(run.pages), 'conversation')}")
+    caution.print_tip()
     voice.data(
         {
             "results": [page.build_document() for page in run.pages],

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from vacr.workflows.index_refresh import refresh_search_index as refresh_search_index
     from vacr.workflows.inputs import MODIFIED_RECORD_HINT as MODIFIED_RECORD_HINT
     from vacr.workflows.inputs import InputRecord as InputRecord
+    from vacr.workflows.inputs import check_input_name as check_input_name
     from vacr.workflows.inputs import drop_duplicate_recordings as drop_duplicate_recordings
     from vacr.workflows.inputs import make_modified_error as make_modified_error
     from vacr.workflows.inputs import name_failed_input as name_failed_input
@@ -140,6 +141,7 @@ if TYPE_CHECKING:
     from vacr.workflows.session_names import (
         find_unsealed_session_error as find_unsealed_session_error,
     )
+    from vacr.workflows.session_names import is_agent_name as is_agent_name
     from vacr.workflows.session_names import join_relayed_sessions as join_relayed_sessions
     from vacr.workflows.session_names import (
         remember_chosen_sessions as remember_chosen_sessions,
@@ -164,6 +166,7 @@ if TYPE_CHECKING:
     from vacr.workflows.sign import SignableFile as SignableFile
     from vacr.workflows.sign import SigningSettings as SigningSettings
     from vacr.workflows.sign import ensure_machine_key as ensure_machine_key
+    from vacr.workflows.sign import find_public_key_file as find_public_key_file
     from vacr.workflows.sign import get_machine_key_paths as get_machine_key_paths
     from vacr.workflows.sign import load_named_signer as load_named_signer
     from vacr.workflows.sign import read_signable_file as read_signable_file
@@ -282,6 +285,7 @@ __getattr__, __dir__, __all__ = export_lazily(
         "inputs": (
             "InputRecord",
             "MODIFIED_RECORD_HINT",
+            "check_input_name",
             "drop_duplicate_recordings",
             "make_modified_error",
             "name_failed_input",
@@ -382,6 +386,7 @@ __getattr__, __dir__, __all__ = export_lazily(
         "session_names": (
             "LATEST",
             "complete_agent_name",
+            "is_agent_name",
             "find_named_session",
             "find_restorable_records",
             "find_session_at",
@@ -415,6 +420,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "SigningSettings",
             "VERIFIER_KEY_NAME",
             "ensure_machine_key",
+            "find_public_key_file",
             "get_machine_key_paths",
             "load_named_signer",
             "read_signable_file",

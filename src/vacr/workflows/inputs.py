@@ -19,6 +19,7 @@ contradicts its content.
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -36,15 +37,16 @@ from vacr.discovery import (
     read_sessions,
 )
 from vacr.errors import InvalidRecord, NotASession, PluginError, UnreadableInput, VacrError
-from vacr.files import STDIN, is_folder, read_bytes
+from vacr.files import STDIN, is_file, is_folder, read_bytes
 from vacr.record import assign_record_id, detect_and_decode, get_keeping_agent
 from vacr.workflows.session_names import describe_missing_input, find_named_session
-from vacr.workflows.statement_files import RECORD_SUFFIXES
+from vacr.workflows.statement_files import RECORD_SUFFIXES, STATEMENT_SUFFIX
 
 if TYPE_CHECKING:
     from vacr.record import RecordEncoding, RecordModification
 
 _STDIN_STEM = "stdin"
+_NATIVE_HINT = "If this is a native session, record it first: vacr record FILE."
 MODIFIED_RECORD_HINT = (
     "Do not rely on it. Record the session again (vacr record SESSION), or find an unmodified copy."
 )
@@ -133,6 +135,18 @@ def scan_input_records(path: str, *, changed: bool = False) -> Iterator[InputRec
         return
     for place in list_input_places(path):
         yield from read_input_place(place, changed=changed)
+
+
+def check_input_name(path: str) -> None:
+    """Check that an input is a file or folder, or names a session; nothing is opened.
+
+    Raises:
+        UnreadableInput: there is neither a file nor a session of that name.
+        UsageError: several sessions have the name.
+    """
+    is_missing = path != STDIN and not os.path.lexists(path)
+    if is_missing and find_named_session(path) is None:
+        raise UnreadableInput(describe_missing_input(path), where=path, hint=_INPUT_HINT)
 
 
 def list_input_places(folder: str) -> Iterator[SessionPlace]:
@@ -438,7 +452,17 @@ def read_json_or_cbor(path: str) -> tuple[Any, RecordEncoding]:
     Raises:
         UnreadableInput: the file does not exist, or is not exactly one value in JSON or CBOR.
     """
-    return _decode_json_or_cbor(read_bytes(path))
+    data = read_bytes(path)
+    try:
+        return _decode_json_or_cbor(data)
+    except UnreadableInput as error:
+        if not path.endswith(RECORD_SUFFIXES):
+            raise
+        hint = "Get it again, or record the session again."
+        if is_file(f"{path}{STATEMENT_SUFFIX}"):
+            hint = f"To check it: vacr verify {shlex.quote(path)}"
+        reason = f"the record is damaged: {error.message}"
+        raise UnreadableInput(reason, where=error.where, hint=hint) from error
 
 
 def _decode_json_or_cbor(data: bytes) -> tuple[Any, RecordEncoding]:
@@ -450,7 +474,7 @@ def _decode_json_or_cbor(data: bytes) -> tuple[Any, RecordEncoding]:
     try:
         return detect_and_decode(data)
     except UnreadableInput as error:
-        hint = error.hint or "If this is a native session, record it first: vacr record FILE."
+        hint = error.hint or _NATIVE_HINT
         if "ends in the middle" in error.message:
             hint = "The file is damaged. Get it again, or record the session again."
         raise UnreadableInput(error.message, where=error.where, hint=hint) from error

@@ -247,14 +247,20 @@ def complete_agent_name(name: str) -> str:
     if name in agents:
         return name
     if len(found) != 1:
-        close = get_close_matches(name, agents) or get_close_matches(
-            name, [agent.split("-")[0] for agent in agents]
-        )
+        short_names = [agent.split("-")[0] for agent in agents]
+        # The best matches come first, and people rarely mistype the first letters.
+        close = get_close_matches(name, [*agents, *short_names], len(agents))
+        close.sort(key=lambda other: -_count_shared(name, other))
         near = next((agent for agent in agents if close and agent.startswith(close[0])), "")
         guess = f"Did you mean {near}? " if near else ""
         hint = f"{guess}Known agents: {', '.join(agents)}."
         raise UsageError(f"unknown agent {name!r}", hint=hint)
     return found[0]
+
+
+def is_agent_name(name: str) -> bool:
+    """Return whether a name is that of an agent, or the beginning of one."""
+    return any(agent.startswith(name) for agent in load_agents())
 
 
 def _find_summary(name: str, environment: Mapping[str, str]) -> SessionSummary | None:
@@ -292,21 +298,28 @@ def _find_session_by_id(name: str, environment: Mapping[str, str]) -> SessionSum
         UnreadableInput: no session has such an id.
         UsageError: several sessions have one.
     """
-    found = [
-        summary
-        for summary in list_sessions(environment=environment)
-        if summary.session_id.startswith(name)
-    ]
+    listed = list(list_sessions(environment=environment))
+    found = [summary for summary in listed if summary.session_id.startswith(name)]
     exact = [summary for summary in found if summary.session_id == name]
-    roots = [summary for summary in found if summary.parent is None]
+    # Like in `vacr list`, a session whose parent is not there is a session of its own.
+    listed_ids = {summary.session_id for summary in listed}
+    roots = [
+        summary
+        for summary in found
+        if summary.parent not in listed_ids or summary.parent == summary.session_id
+    ]
     candidates = _drop_repeated(exact or roots or found)
     if not candidates:
         hint = _choose_hint(environment)
         if get_close_matches(name, [LATEST]):
             hint = f"Did you mean {LATEST}? {hint}"
+        if is_agent_name(name):
+            hint = f"For its latest session: {LATEST}:{name}. Or choose by --agent {name}."
         raise UnreadableInput(f"{_NO_FILE}, and no session with this id", where=name, hint=hint)
     if len(candidates) > 1:
         ids = ", ".join(summary.session_id for summary in candidates[:_MAX_CANDIDATES])
+        if len(candidates) > _MAX_CANDIDATES:
+            ids += f" and {len(candidates) - _MAX_CANDIDATES} more"
         raise UsageError(
             f"{len(candidates)} sessions have an id that begins with {name}",
             hint=f"Type more of the id: {ids}",

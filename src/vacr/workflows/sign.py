@@ -43,10 +43,12 @@ from vacr.signing import (
     HEADER_COSE_THEN_TIMESTAMP,
     HEADER_TRACE_METADATA,
     PKCS11_PREFIX,
+    PublicKey,
     Sign1,
     Signer,
     StatementClaims,
     build_trace_metadata,
+    compute_thumbprint,
     encode_private_pem,
     encode_public_pem,
     generate_key,
@@ -54,10 +56,12 @@ from vacr.signing import (
     is_encrypted_pem,
     load_signer,
     parse_private_key,
+    parse_public_keys,
     parse_sign1,
     read_certificate_file,
     read_key_file,
     read_passphrase,
+    read_trust_file,
     sign,
 )
 from vacr.workflows.statement_files import RECORD_SUFFIXES
@@ -389,6 +393,19 @@ def load_named_signer(
 def get_machine_key_paths(state: Path, name: str = SIGNING_KEY_NAME) -> tuple[Path, Path]:
     """Return the paths of this machine's private and public key, which need not exist."""
     return state / "keys" / f"{name}.pem", state / "keys" / f"{name}.pub.pem"
+
+
+def find_public_key_file(key: str, public_key: PublicKey) -> Path | None:
+    """Return the file with the public half of a private key, if it is next to it; or None."""
+    if key.startswith(PKCS11_PREFIX):
+        return None
+    public = Path(key).with_suffix(".pub.pem")
+    try:
+        found = parse_public_keys(read_trust_file(str(public)))
+    except VacrError:
+        return None
+    thumbprint = compute_thumbprint(public_key)
+    return public if thumbprint in map(compute_thumbprint, found) else None
 
 
 def ensure_machine_key(state: Path, name: str = SIGNING_KEY_NAME) -> str:
