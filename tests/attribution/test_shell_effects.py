@@ -19,6 +19,7 @@ from vacr.attribution.shell.effects import derive_shell_events
 from vacr.edits.actions import (
     FileDeletion,
     FileMove,
+    FileRewrite,
     FileWrite,
     GitStateChange,
     ObservedLines,
@@ -202,6 +203,83 @@ def test_command_has_exactly_these_effects(command, events):
         for effect in list_effects(command)
     ]
     assert effects == events
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sed s/a/b/ f.txt >> n.txt && mv n.txt f.txt",
+        "sed s/a/b/ f.txt > n.txt; mv n.txt f.txt",
+        "sed s/a/b/ f.txt > n.txt & mv n.txt f.txt",
+        "sed s/a/b/ f.txt > m.txt > n.txt && mv n.txt f.txt",
+        "sed s/a/b/ f.txt > n.txt > m.txt && mv n.txt f.txt",
+        "sed s/a/b/ f.txt &> n.txt && mv n.txt f.txt",
+        "ls || sed s/a/b/ f.txt > n.txt && mv n.txt f.txt",
+        "sed s/a/b/ f.txt > n.txt && mv -n n.txt f.txt",
+        "sed s/a/b/ f.txt | sort > n.txt && mv n.txt f.txt",
+    ],
+)
+def test_uncertain_output_of_a_filter_is_not_a_rewrite(command):
+    effects = list_effects(command)
+    assert likely("f.txt") in effects
+    assert not any(isinstance(effect, FileRewrite | FileMove) for effect in effects)
+
+
+@pytest.mark.parametrize("options", ["", "-f ", "-v ", "-- "])
+@pytest.mark.parametrize("operator", [">", ">|"])
+def test_output_of_a_filter_rewrites_its_file(operator, options):
+    command = f"sed s/a/b/ f.txt {operator} n.txt && mv {options}n.txt f.txt"
+    rewrite, deletion = list_effects(command)[1:]
+    assert (type(rewrite), rewrite.path) == (FileRewrite, "f.txt")
+    assert deletion == FileDeletion("n.txt")
+
+
+def test_move_of_two_outputs_is_no_filter():
+    assert FileMove("A", "F.txt/A") in list_effects("sed s/a/b/ F.txt > A > B && mv A B F.txt")
+
+
+@pytest.mark.parametrize(
+    ("command", "path", "kinds"),
+    [
+        ("rm {a,b}/{c,d}.py", "b/d.py", None),
+        ("rm $DIR/{a,b}.py", "", ("/b.py",)),
+        ("rm $D/[ab].py", "", (".py",)),
+        ("rm {a,b}/[cd].py", "b", (".py",)),
+    ],
+)
+def test_every_unknown_part_of_a_word_counts(command, path, kinds):
+    effects = [event for event in run_shell(make_call(command)) if event.path == path]
+    if kinds is None:
+        assert likely(path) in effects
+    else:
+        assert PossibleChange(path, folder=True, kinds=kinds) in effects
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "IFS=/; D=a/b.txt; rm $D",
+        "D=a/b.txt; IFS=/; rm $D",
+        "export IFS=/; D=a/b.txt; rm $D",
+        "read -r IFS; D=a/b.txt; rm $D",
+    ],
+)
+def test_other_separators_split_unquoted_variables(script):
+    assert not any(isinstance(effect, FileDeletion) for effect in list_effects(script))
+    quoted = script.replace("rm $D", 'rm "$D"')
+    assert FileDeletion("a/b.txt") in list_effects(quoted)
+
+
+@pytest.mark.parametrize("target", ["docs/ab:c/f.txt", "mira@example.org:docs/f.txt"])
+def test_only_a_host_at_the_start_is_removed(target):
+    events = list(run_shell(make_call(f"rsync -a src/x.py {target}")))
+    assert (likely("docs/f.txt") in events) == target.startswith("mira@")
+    assert likely("docs/c/f.txt") not in events
+    assert any("f.txt" in event.named for event in events if isinstance(event, PossibleChange))
+
+
+def test_operand_after_two_dashes_may_begin_with_one():
+    assert FileMove("-a", "b") in list_effects("git mv -- -a b")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from vacr.agents.file_tools import parse_shell_result
 from vacr.agents.registry import find_agent
 from vacr.agents.tool_calls import CALL_DONE, CALL_FAILED, ToolCall
 from vacr.attribution.shell.effects import derive_shell_events
-from vacr.edits.actions import FileDeletion, ObservedLines
+from vacr.edits.actions import FileDeletion, ObservedLines, PossibleChange
 
 
 def make_call(output, *, name="shell", command="cat f", state=CALL_DONE, **native):
@@ -168,6 +168,24 @@ def powershell(command, output=""):
 )
 def test_powershell_output_shows_lines(command, expected):
     assert powershell(command, "a\r\nb\r\n") == expected
+
+
+@pytest.mark.parametrize(
+    ("command", "named", "folder"),
+    [
+        ("Get-Content a.txt; if ($true) { Remove-Item src\\b.txt }", "b.txt", True),
+        ("if (Test-Path b.txt) { Set-Content b.txt 'x' }", "b.txt", False),
+        ("dir *.py | % { ri $_ }", "*.py", True),
+        ("'x' > b.txt", "b.txt", False),
+        ("python .\\make.py $x; ls b.txt", "b.txt", False),
+    ],
+)
+def test_unread_powershell_may_change_files(command, named, folder):
+    call = make_call("", name="PowerShell", command=command)
+    *_, last = derive_shell_events(call, find_agent("claude-code").shell_run(call))
+    assert isinstance(last, PossibleChange)
+    assert named in last.named
+    assert last.folder == folder
 
 
 def test_powershell_removes_files():

@@ -23,9 +23,7 @@ from functools import cache
 from itertools import pairwise
 
 from vacr.attribution.shell.stream_program import may_sed_program_write
-
-CommandWords = Sequence[str | None]
-"""The words of a command, `None` where only the shell knows the value."""
+from vacr.attribution.shell.words import CommandWords, is_file_like, saves_by_name
 
 # The options of commands that only read: letters, then names. An option that ends in `=` takes a
 # value, which may be the next word.
@@ -205,11 +203,9 @@ _SED_NAMES = frozenset(["gsed", "sed"])
 _OUTPUT_OPTION = re.compile(r"-(?:[oO]|-ou\w*(?:-\w+)*)")
 _GLUED_OUTPUT_OPTION = re.compile(r"-[oO](?P<file>[^-=].*)")
 _PATH_NAME = re.compile(r"[^\s'\"`\\:=,;()<>|&{}\[\]$]+")
-_OUTPUT_PATH = re.compile(r"[^:=\s]*(?:/|\.[A-Za-z0-9]+$)[^:=\s]*(?<!/)")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^?#]*/(?P<name>[^/?#]+)(?:[?#].*)?")
 # The letters before `o` are options without a value.
 _DOWNLOAD_OPTION = re.compile(r"-[#0-9acfgGiIjJkLlmnNpqrRsSvVZ]*[oO](?P<file>.*)")
-_SAVES_BY_NAME = re.compile(r"-\w*O\w*|--remote-name(?:-all)?")
 _DOWNLOADERS = frozenset(["curl", "wget"])
 
 PROGRAM_READERS = _SED_NAMES | _AWK_NAMES
@@ -416,7 +412,7 @@ def find_output_files(words: CommandWords, *, long_only: bool = False) -> list[s
             found = joined if sign else value
         elif glued and not long_only:
             found = glued["file"]
-        if found and _OUTPUT_PATH.fullmatch(found):
+        if found and is_file_like(found):
             files.append(found)
     return files
 
@@ -431,7 +427,7 @@ def has_unknown_output(words: CommandWords) -> bool:
 
 def _list_downloaded_files(words: CommandWords) -> Iterator[str]:
     """Yield the files that a download command may write, from its options and its URLs."""
-    saves = words[0] != "curl" or any(_SAVES_BY_NAME.fullmatch(word or "") for word in words)
+    saves = words[0] != "curl" or any(saves_by_name(word or "") for word in words)
     for option, value in pairwise([*words, None]):
         url = _URL.fullmatch(option or "") if saves else None
         name, sign, joined = (option or "").partition("=")

@@ -24,16 +24,17 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import NamedTuple
 
 from vacr.agents import RunShell, ShellResult, ToolCall, is_absolute_path, parse_patch_actions
 from vacr.attribution.shell.command_outputs import (
     PROGRAM_READERS,
-    CommandWords,
     find_output_files,
     find_written_files,
     has_unknown_output,
 )
 from vacr.attribution.shell.command_results import (
+    CommandCertainty,
     assess_certainty,
     derive_output_events,
     predict_output,
@@ -42,9 +43,6 @@ from vacr.attribution.shell.file_commands import (
     EVENT_DERIVERS,
     FILE_CHANGING_COMMANDS,
     doubt_possible_targets,
-    is_file_like,
-    list_operands,
-    list_options,
     touch_command_targets,
     touch_likely_files,
     touch_named_files,
@@ -52,6 +50,7 @@ from vacr.attribution.shell.file_commands import (
 from vacr.attribution.shell.git_commands import derive_git_events
 from vacr.attribution.shell.parser import (
     UNKNOWN_PART,
+    Redirect,
     ShellCommand,
     ShellScript,
     parse_inner_commands,
@@ -63,10 +62,12 @@ from vacr.attribution.shell.read_only import (
     is_read_only_command,
 )
 from vacr.attribution.shell.rewriters import (
+    can_powershell_change_unnamed_files,
     can_rewrite_unnamed_files,
     collect_base_names,
     derive_sweep_events,
     find_in_place_files,
+    find_names_in_powershell,
     find_names_in_program,
     find_names_in_script,
     is_path_pattern,
@@ -82,6 +83,7 @@ from vacr.attribution.shell.unknown_targets import (
     doubt_unknown_words,
     doubt_unpacked_files,
 )
+from vacr.attribution.shell.words import CommandWords, is_file_like, list_operands, list_options
 from vacr.attribution.shell.working_folder import WorkingFolder, has_cd_error
 from vacr.edits import (
     FileAction,
@@ -123,6 +125,9 @@ _PLAIN_TEE_OPTIONS = frozenset(["-a", "--append", "-i", "--ignore-interrupts"])
 # With these words, a `find` may select other files than its `-name` says.
 _FIND_OTHER_TEST_NAMES = "! -not -o -or , -path -iname -regex -iregex -wholename -iwholename"
 _FIND_WORDS_BESIDES_NAMES = frozenset(_FIND_OTHER_TEST_NAMES.split())
+_MOVE_OPERANDS = 2
+_OVERWRITING_OPTIONS = frozenset(["-f", "-v", "--force", "--verbose"])
+"""Options of `mv` with which it always replaces its target."""
 _DIFF_FILE_HEADER = re.compile(r"^(?:---|\+\+\+) ([^\t\n]+)", re.MULTILINE)
 
 # A command inside of a word that redirects its output to a file, as in `echo $(make > log)`.
@@ -138,23 +143,21 @@ def derive_shell_events(call: ToolCall, run: RunShell) -> Iterator[FileAction]:
     For the part of the script that is not parsed, yield possible changes.
     """
     script, result, folder = parse_run_script(run), run.result, run.folder
-    if script.opaque and parse_apply_patch(run.script):
-        script = replace(script, unread="")  # The patch itself is applied.
+    applies_patch = script.opaque and bool(parse_apply_patch(run.script))
     if run.is_powershell:
         result = replace(result, text=result.text.replace("\r\n", "\n"))
     lost = call.lost and not (folder and is_absolute_path(folder))
     start = None if lost else folder or ""
-    yield from derive_script_events(script, result, start, call.folder, call.top)
+    yield from derive_script_events(
+        script, result, start, call.folder, call.top, skips_unread=applies_patch
+    )
     writes_inside = _WRITING_SUBSTITUTION.search(run.script) and any(
         None in command.words for command in script.commands
     )
     if writes_inside or any(map(_has_unknown_target, script.commands)):
         yield PossibleChange("", named=find_names_in_script(run.script))
-    if script.opaque and script.unread:
-        named = find_names_in_script(script.unread)
-        is_whole = parse_inner_commands(script.unread)[1]
-        changes_any = can_rewrite_unnamed_files(script.unread) or (named and not is_whole)
-        yield PossibleChange("", folder=bool(changes_any), named=named)
+    if script.unread and not applies_patch:
+        yield _doubt_unread_part(script)
 
 
 def parse_run_script(run: RunShell) -> ShellScript:
@@ -162,6 +165,17 @@ def parse_run_script(run: RunShell) -> ShellScript:
     if run.is_powershell:
         return parse_powershell_script(run.script)
     return parse_shell_script(run.script)
+
+
+def _doubt_unread_part(script: ShellScript) -> PossibleChange:
+    """Return the possible change of the files that the unread part of a script may change."""
+    text = script.unread
+    if script.is_powershell:
+        folder = can_powershell_change_unnamed_files(text)
+        return PossibleChange("", folder=folder, named=find_names_in_powershell(text))
+    named = find_names_in_script(text)
+    is_whole = not named or parse_inner_commands(text)[1]
+    return PossibleChange("", folder=not is_whole or can_rewrite_unnamed_files(text), named=named)
 
 
 def _has_unknown_target(command: ShellCommand) -> bool:
@@ -178,27 +192,32 @@ def _has_unknown_target(command: ShellCommand) -> bool:
 
 
 def derive_script_events(
-    script: ShellScript, result: ShellResult, folder: str | None, session: str = "", top: str = ""
+    script: ShellScript,
+    result: ShellResult,
+    folder: str | None,
+    session: str = "",
+    top: str = "",
+    *,
+    skips_unread: bool = False,
 ) -> Iterator[FileAction]:
     """Yield the effects of a script that ran in a folder, and the lines of files that it printed.
 
     The folder is `None` if it is unknown. `session` is the session's folder at that time, `top` the
-    session's first folder.
+    session's first folder. With `skips_unread`, the unread part has no effect of its own, because
+    it is the text of a patch.
     """
     certainties = assess_certainty(script, result)
     observations = derive_output_events(script, result, certainties)
     place = WorkingFolder(folder, session, top, lost=has_cd_error(result))
     stdin, printed = None, result.text + result.errors
-    filters = _find_replacing_filters(script.commands)
+    filters = _find_replacing_filters(script.commands, certainties)
     for number, wrapped in enumerate(script.commands):
         command = _unwrap_file_command(wrapped)
         stdin = _find_stdin_text(command, stdin)
         certainty = certainties[number]
         here = place.enter_git_folder(command)
         if number in filters:
-            for event in _derive_filter_events(
-                filters[number], command, succeeded=certainty.succeeded
-            ):
+            for event in _derive_filter_events(filters[number]):
                 yield from here.resolve_paths(event)
         elif not place.follow(command, ran=certainty.ran):
             for event in _derive_command_events(
@@ -207,6 +226,8 @@ def derive_script_events(
                 yield from here.resolve_paths(event)
         yield from _resolve_observations(here, command, observations.get(number, ()))
         stdin = predict_output(command.words, stdin)
+    if skips_unread or script.is_powershell:  # Inside of PowerShell, nothing is parsed.
+        return
     for inner in parse_inner_commands(script.unread)[0]:
         yield from _derive_inner_events(inner, place, printed)
 
@@ -222,47 +243,72 @@ def _derive_inner_events(
             yield from here.resolve_paths(event)
 
 
-def _find_replacing_filters(commands: Sequence[ShellCommand]) -> dict[int, list[ShellCommand]]:
+class _ReplacingFilter(NamedTuple):
+    """A pipeline, and the `mv` after it that replaces a file with its output."""
+
+    pipeline: Sequence[ShellCommand]
+    new: str
+    """The file with the output."""
+    target: str
+    is_moved: bool
+    """Whether the `mv` surely succeeded."""
+    is_output: bool
+    """Whether the file surely has the output of this run and nothing else."""
+
+
+def _find_replacing_filters(
+    commands: Sequence[ShellCommand], certainties: Sequence[CommandCertainty]
+) -> dict[int, _ReplacingFilter]:
     """Return the pipelines whose output replaces a file that they read, by the index of the `mv`.
 
     That is the idiom `sed s/a/b/ FILE > NEW && mv NEW FILE`. Other moves are left out.
     """
-    found: dict[int, list[ShellCommand]] = {}
+    found: dict[int, _ReplacingFilter] = {}
     pipeline: list[ShellCommand] = []
     for number, command in enumerate(commands):
         if command.joined == "|":
             pipeline.append(command)
             continue
         operands = list_operands(command.words) if command.name == "mv" else []
-        redirects = pipeline[-1].redirects if pipeline else []
-        outputs = [redirect.target for redirect in redirects if redirect.writes]
-        is_plain = None not in command.words and command.joined in ("&&", ";")
-        if is_plain and outputs and outputs[0] not in operands[1:]:
-            readers = [before for before in pipeline if _reads_file(before, operands[1:])]
-            if readers and operands[:-1] == outputs:
-                found[number] = pipeline
+        if len(operands) == _MOVE_OPERANDS and pipeline and None not in command.words:
+            new, target = operands
+            outputs = [redirect for redirect in pipeline[-1].redirects if redirect.writes]
+            is_new = any(output.target == new for output in outputs) and new != target
+            if is_new and any(_reads_file(before, target) for before in pipeline):
+                is_moved = certainties[number].succeeded and not pipeline[-1].background
+                is_moved = is_moved and list_options(command.words) <= _OVERWRITING_OPTIONS
+                is_output = command.joined == "&&" and _writes_new_file(pipeline, outputs)
+                found[number] = _ReplacingFilter(pipeline, new, target, is_moved, is_output)
         pipeline = [command]
     return found
 
 
-def _reads_file(command: ShellCommand, paths: Sequence[str]) -> bool:
-    """Return whether a command names one of these files as an argument or as its input."""
+def _writes_new_file(pipeline: Sequence[ShellCommand], outputs: Sequence[Redirect]) -> bool:
+    """Return whether a pipeline surely ran, and wrote its output alone to a file.
+
+    After `||` it may not have run; `>>` adds to a file, and `&>` adds error messages.
+    """
+    [output, *others] = outputs
+    is_alone = output.operator in (">", ">|") and output.descriptor != "&" and not others
+    return is_alone and pipeline[0].joined != "||"
+
+
+def _reads_file(command: ShellCommand, path: str) -> bool:
+    """Return whether a command names a file as an argument or as its input."""
     inputs = [redirect.target for redirect in command.redirects if redirect.operator == "<"]
-    return any(path in (*command.words[1:], *inputs) for path in paths)
+    return path in (*command.words[1:], *inputs)
 
 
-def _derive_filter_events(
-    pipeline: Sequence[ShellCommand], move: ShellCommand, *, succeeded: bool
-) -> Iterator[FileAction]:
+def _derive_filter_events(filter_: _ReplacingFilter) -> Iterator[FileAction]:
     """Yield the change of a file that the output of a pipeline replaces."""
-    new, target = list_operands(move.words)
+    pipeline, new, target, is_moved, is_output = filter_
     words = [*pipeline[0].words[:1], "-i", *pipeline[0].words[1:]]
     rewrites: list[FileAction] = []
-    if succeeded and len(pipeline) == 1 and words[0] in ("sed", "gsed"):
+    if is_moved and is_output and len(pipeline) == 1 and words[0] in ("sed", "gsed"):
         rewrites = list(_derive_rewrites(words, ()))
     is_known = len(rewrites) == 1 and rewrites[0].path == target
     yield rewrites[0] if is_known else PossibleChange(target, likely=True)
-    yield FileDeletion(new)
+    yield FileDeletion(new) if is_moved else PossibleChange(new, likely=True)
 
 
 def _unwrap_file_command(command: ShellCommand) -> ShellCommand:

@@ -16,16 +16,22 @@ Otherwise the files that they name, or may name, have possibly changed.
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from vacr.attribution.shell.command_outputs import CommandWords, is_abbreviation
+from vacr.attribution.shell.command_outputs import is_abbreviation
 from vacr.attribution.shell.parser import ShellCommand
 from vacr.attribution.shell.rewriters import collect_base_names
 from vacr.attribution.shell.unknown_targets import (
     doubt_files_in_folder,
     doubt_shapes,
     doubt_unknown_words,
+)
+from vacr.attribution.shell.words import (
+    CommandWords,
+    is_file_like,
+    list_operands,
+    list_options,
+    remove_remote_host,
 )
 from vacr.edits import FileAction, FileDeletion, FileMove, PossibleChange
 
@@ -40,8 +46,6 @@ _PLAIN_MOVE_OPTIONS = frozenset(_PLAIN_MOVE_OPTION_NAMES.split())
 _COPYING_COMMANDS = frozenset(["cp", "install", "ln", "mv", "rsync", "scp"])
 _FOLDER_COPY_OPTIONS = frozenset(["-r", "-R", "-a", "--recursive", "--archive"])
 _TARGET_OPTIONS = frozenset(["-t", "--target-directory"])
-_REMOTE_HOST = re.compile(r"[\w.@-]{2,}:")
-_PATH_LIKE_WORD = re.compile(r"[^:=\s]*(?:/|\.[A-Za-z0-9]+$)[^:=\s]*")
 
 
 # --- certain effects ---
@@ -121,7 +125,7 @@ def touch_named_files(
     name = words[0]
     files = [path.removeprefix("of=") for path in list_operands(words)]
     if name in ("rsync", "scp"):
-        files = [_REMOTE_HOST.sub("", path) for path in files]
+        files = [remove_remote_host(path) for path in files]
     yield from touch_likely_files(files, patterns)
     if name in _COPYING_COMMANDS:
         yield from _doubt_copies(command)
@@ -202,35 +206,3 @@ def _doubt_copies(command: ShellCommand) -> Iterator[PossibleChange]:
             yield from doubt_shapes(targets)
     elif None in words or options & _FOLDER_COPY_OPTIONS:
         yield from doubt_files_in_folder(target, shapes)
-
-
-def is_file_like(path: str) -> bool:
-    """Return whether a word looks like the path of a file: with a slash or an extension."""
-    return bool(_PATH_LIKE_WORD.fullmatch(path)) and not path.endswith("/")
-
-
-# --- words ---
-
-
-def list_operands(words: CommandWords) -> list[str]:
-    """Return the known words after the command's name that are not options."""
-    operands, options_ended = [], False
-    for word in words[1:]:
-        if word == "--" and not options_ended:
-            options_ended = True
-        elif word and (options_ended or not word.startswith("-")):
-            operands.append(word)
-    return operands
-
-
-def list_options(words: CommandWords) -> set[str]:
-    """Return the options of a command: `-rf --mode=x` becomes `-r`, `-f` and `--mode`."""
-    options: set[str] = set()
-    for word in words[1:]:
-        if word == "--":
-            break
-        if word and word.startswith("--"):
-            options.add(word.partition("=")[0])
-        elif word and word.startswith("-"):
-            options |= {"-" + letter for letter in word[1:]}
-    return options

@@ -20,6 +20,7 @@ from itertools import pairwise, takewhile
 
 from vacr.attribution.shell.command_outputs import find_output_files, is_abbreviation
 from vacr.attribution.shell.parser import ShellCommand
+from vacr.attribution.shell.words import list_operands, list_options
 from vacr.edits import (
     FileAction,
     FileDeletion,
@@ -38,12 +39,12 @@ help log ls-files ls-remote ls-tree merge-base name-rev push reflog remote rev-l
 shortlog show show-ref status tag var version whatchanged
 """
 _READ_ONLY_VERBS = frozenset(_READ_ONLY_VERB_NAMES.split())
-# Verbs that write no file of the work tree, except a new one or one that an option names.
+# Verbs that change only the files that they name, or whose effect on files is derived elsewhere.
 _OBJECT_VERB_NAMES = """
 archive bundle check-attr check-mailmap check-ref-format cherry clean clone commit-graph commit-tree
 column diff-files diff-index diff-tree fmt-merge-msg format-patch fsck hash-object init
 interpret-trailers maintenance merge-tree mktag mktree mv multi-pack-index pack-objects pack-refs
-patch-id prune prune-packed range-diff repack replace request-pull rerere reset restore rev-list rm
+patch-id prune prune-packed range-diff repack replace request-pull rerere reset restore rm
 show-branch show-index stripspace symbolic-ref unpack-objects update-ref verify-commit verify-pack
 verify-tag worktree write-tree
 """
@@ -178,9 +179,9 @@ def _may_change_any_file(verb: str | None, rest: Sequence[str], printed: str) ->
     """
     if verb in _OBJECT_VERBS:
         return "" in rest and verb in ("mv", "restore", "rm")
-    operands = _list_operands(rest)
+    operands = list_operands(["git", *rest])
     if verb in ("checkout", "switch"):
-        if _BRANCH_MAKING_OPTIONS & _list_options(rest):
+        if _BRANCH_MAKING_OPTIONS & list_options(["git", *rest]):
             return len(operands) > 1  # Without a start point, files stay as they are.
         names_paths = "--" in rest or (bool(operands[1:]) and "--track" not in rest)
         is_path = len(operands) == 1 and bool(_FILE_EXTENSION.search(operands[0]))
@@ -248,26 +249,8 @@ def _derive_certain_events(verb: str, rest: Sequence[str]) -> Iterator[FileActio
         case "reset":
             if set(rest) <= {"--hard", "HEAD", "-q"} and "--hard" in rest:
                 yield Revert(".", everything=True)
-            elif _list_options(rest) <= _PLAIN_RESET_OPTIONS:
+            elif list_options(["git", *rest]) <= _PLAIN_RESET_OPTIONS:
                 yield GitStateChange(".")
-
-
-def _list_operands(rest: Sequence[str]) -> list[str]:
-    """Return the words after a verb that are not options; `--` is left out."""
-    return [word for word in rest if word != "--" and not word.startswith("-")]
-
-
-def _list_options(rest: Sequence[str]) -> set[str]:
-    """Return the options among the words after a verb: `-rf` becomes `-r` and `-f`."""
-    options: set[str] = set()
-    for word in rest:
-        if word == "--":
-            break
-        if word.startswith("--"):
-            options.add(word)
-        elif word.startswith("-"):
-            options |= {"-" + letter for letter in word[1:]}
-    return options
 
 
 def _is_dry_run(rest: Sequence[str]) -> bool:
@@ -280,8 +263,8 @@ def _derive_mv_events(rest: Sequence[str]) -> Iterator[FileAction]:
 
     `rest` are the words after `mv`.
     """
-    files = _list_operands(rest)
-    if not files[1:] or not _list_options(rest) <= _PLAIN_MV_OPTIONS:
+    files = list_operands(["git", *rest])
+    if not files[1:] or not list_options(["git", *rest]) <= _PLAIN_MV_OPTIONS:
         return
     *sources, target = files
     into_folder = len(sources) > 1 or target.endswith("/") or target == "."
@@ -296,11 +279,11 @@ def _derive_rm_events(rest: Sequence[str]) -> Iterator[FileAction]:
 
     `rest` are the words after `rm`. With `--cached`, no file is deleted.
     """
-    options = _list_options(rest)
+    options = list_options(["git", *rest])
     if not options <= _PLAIN_RM_OPTIONS:
         return
     if "--cached" not in options:
-        for path in _list_operands(rest):
+        for path in list_operands(["git", *rest]):
             yield FileDeletion(path, folder="-r" in options, pattern="*" in path)
     yield GitStateChange(".")
 
@@ -339,7 +322,7 @@ def _restores_only_index(rest: Sequence[str]) -> bool:
 
     `rest` are the words after `restore`.
     """
-    options = _list_options(rest)
+    options = list_options(["git", *rest])
     return bool(options & {"--staged", "-S"}) and options <= _INDEX_OPTIONS
 
 
@@ -357,7 +340,7 @@ def _derive_possible_events(verb: str | None, rest: Sequence[str]) -> Iterator[F
     if verb == "checkout-index":
         if not {"-a", "--all", "--stdin"}.isdisjoint(rest):
             yield PossibleChange("", folder=True)
-        yield from (PossibleChange(path, likely=True) for path in _list_operands(rest))
+        yield from (PossibleChange(path, likely=True) for path in list_operands(["git", *rest]))
     if verb == "clean" and not _is_dry_run(rest):
         yield Revert(".", new=True)
     if verb not in _VERBS_THAT_KEEP_STATE:
@@ -369,7 +352,7 @@ def _derive_possible_reverts(verb: str | None, rest: Sequence[str]) -> Iterator[
 
     `rest` are the words after the verb, with an empty text for an unknown one.
     """
-    resets_files = verb == "reset" and not _list_options(rest) <= _PLAIN_RESET_OPTIONS
+    resets_files = verb == "reset" and not list_options(["git", *rest]) <= _PLAIN_RESET_OPTIONS
     if verb == "revert" or resets_files:
         yield GitStateChange(".")
         yield Revert(".", everything=True)
@@ -378,10 +361,11 @@ def _derive_possible_reverts(verb: str | None, rest: Sequence[str]) -> Iterator[
     checks_out = verb == "checkout" and not makes_branch
     restores = verb == "restore" and not _restores_only_index(rest)
     plain_options = {"mv": _PLAIN_MV_OPTIONS, "rm": _PLAIN_RM_OPTIONS}.get(verb or "")
-    removes = plain_options is not None and not _list_options(rest) <= plain_options
+    removes = plain_options is not None and not list_options(["git", *rest]) <= plain_options
     removes = removes and not _is_dry_run(rest)
     if checks_out or restores or removes:
-        for path in _list_operands(rest[rest.index("--") :] if "--" in rest else rest):
+        start = rest.index("--") if "--" in rest else 0
+        for path in list_operands(["git", *rest[start:]]):
             yield PossibleChange(path, likely=True, pattern=True)
             if path in (".", "./", ":/"):
                 yield PossibleChange("", folder=True)

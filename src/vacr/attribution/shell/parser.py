@@ -54,7 +54,20 @@ _OPEN_BRACE = "\3"
 _BRACKET_SHAPE = re.compile(rf"{_OPEN_BRACKET}[^\]]*\]")
 _BRACE_SHAPE = re.compile(rf"{_OPEN_BRACE}(?:.*\}})?", re.DOTALL)
 _BRACE_LIST = re.compile(rf"{_OPEN_BRACE}([^{_OPEN_BRACE}{{}}]*)\}}")
+_SPECIAL_MARKS = {
+    "*": WILDCARD_PART,
+    "?": WILDCARD_PART,
+    "[": _OPEN_BRACKET,
+    "{": _OPEN_BRACE,
+    "~": UNKNOWN_PART,
+}
 _MAX_SHAPES = 64
+# Values of variables are followed up to this length, and all of them together up to the total:
+# `a=$a$a` in each line would double the text again and again.
+_MAX_VALUE_LENGTH = 4096
+_MAX_EXPANDED_TEXT = 1 << 18
+# A longer word with unknown parts does not name a file.
+_MAX_SHAPE_LENGTH = 4096
 _FOLDER_VARIABLE = re.compile(r"\$(?:\{(?:PWD|OLDPWD|HOME|TMPDIR)\}|(?:PWD|OLDPWD|HOME|TMPDIR)\b)")
 """A variable that always names a folder."""
 _VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
@@ -147,6 +160,7 @@ class ShellScript:
     """Whether the script goes on with a construct that is not parsed."""
     unread: str = ""
     """The text from that construct on."""
+    is_powershell: bool = False
 
 
 def parse_shell_script(text: str) -> ShellScript:
@@ -168,21 +182,19 @@ def parse_inner_commands(text: str) -> tuple[list[ShellCommand], bool]:
 def parse_powershell_script(text: str) -> ShellScript:
     """Parse a PowerShell script up to the first token that is not a word, a quote, `;` or `|`.
 
-    From there on, the script is `opaque`, and the command with that token is left out. `unread`
-    stays empty.
+    From there on, the script is `opaque`, and the command with that token is left out. `unread` has
+    the text from its pipeline on.
     """
-    script, command, at = ShellScript(), ShellCommand(""), 0
-    blank = True
+    script, command, at = ShellScript(is_powershell=True), ShellCommand(""), 0
+    start, blank = 0, True
     while at < len(text):
         token = _POWERSHELL_TOKEN.match(text, at)
         after_blank, blank = blank, token is not None and token.lastgroup is None
-        if token is None:
-            script.opaque = True
-            return script
-        kind = token.lastgroup
+        kind = token.lastgroup if token is not None else None
         is_text = kind in ("single", "double", "word")
-        if is_text and not after_blank and command.words:
-            script.opaque = True  # Two tokens without a blank between them are one word.
+        # Two tokens without a blank between them are one word.
+        if token is None or (is_text and not after_blank and command.words):
+            script.opaque, script.unread = True, text[start:]
             return script
         at = token.end()
         if kind == "operator":
@@ -190,6 +202,7 @@ def parse_powershell_script(text: str) -> ShellScript:
             if command.words:
                 script.commands.append(command)
             command = ShellCommand("|" if token[0] == "|" else ";")
+            start = start if token[0] == "|" else at
         elif kind == "merge":
             command.redirects.append(Redirect(">&", "2", "1"))
         elif is_text:
@@ -234,7 +247,10 @@ class _Word:
     @property
     def shapes(self) -> tuple[str, ...]:
         """The texts that the word may stand for, with marks in place of unknown parts."""
-        text = _BRACKET_SHAPE.sub(WILDCARD_PART, "".join(self.shape))
+        text = "".join(self.shape)
+        if len(text) > _MAX_SHAPE_LENGTH:
+            return (UNKNOWN_PART,)
+        text = _BRACKET_SHAPE.sub(WILDCARD_PART, text)
         text = text.replace(_OPEN_BRACKET, WILDCARD_PART)
         if self.quoted or _OPEN_BRACE not in text:
             return (_BRACE_SHAPE.sub(UNKNOWN_PART, text),)
@@ -248,8 +264,10 @@ class _Word:
     @property
     def glob(self) -> str | None:
         """The pattern, if the word is unknown only for its `*` and `?`, or else `None`."""
-        is_plain_pattern = self.known and self.pattern and not self.quoted
-        return "".join(self.parts) if is_plain_pattern else None
+        if not self.known or not self.pattern or self.quoted:
+            return None
+        text = "".join(self.parts)
+        return text if len(text) <= _MAX_SHAPE_LENGTH else None
 
 
 def _expand_braces(text: str) -> list[str]:
@@ -279,6 +297,8 @@ class _Lexer:
         self.pending_heredocs: list[tuple[Redirect, str, bool]] = []
         self.variables: dict[str, str] = {}  # The ones that the script has set to known texts.
         self.listed_variables: set[str] = set()  # Those of them that only this list has set.
+        self.expanded_length = 0  # How much text the variables stood for.
+        self.separators_at = text.find("IFS")  # Where the script may change the separators.
 
     def parse_script(self) -> ShellScript:
         """Parse commands up to the end, or up to a construct that is not supported."""
@@ -316,6 +336,7 @@ class _Lexer:
                 return commands, True
             command, start = ShellCommand(";"), self.at
             parsed = self._parse_command(command)
+            self.at = max(self.at, start)
             following = self.text[self.at : self.at + 1]
             is_label = not parsed and (following == "(" or (following == ")" and not depth))
             if not is_label and _strip_keywords(command):
@@ -370,7 +391,8 @@ class _Lexer:
                 values[variable.rstrip("+")] = None if computes or variable[-1:] == "+" else text
         is_certain = operator not in ("|", "|&", "&") and command.joined not in ("|", "||")
         for variable, value in values.items():
-            if is_certain and value is not None and not _SHELL_VARIABLE.fullmatch(variable):
+            is_followed = is_certain and not _SHELL_VARIABLE.fullmatch(variable)
+            if is_followed and value is not None and len(value) <= _MAX_VALUE_LENGTH:
                 self.variables[variable] = value
                 if command.joined == "&&":
                     self.listed_variables.add(variable)
@@ -486,26 +508,27 @@ class _Lexer:
 
         It may make the word unknown or a pattern. The word begins at offset `start`.
         """
+        if char not in _SPECIAL_MARKS or self._is_literal(char, start):
+            word.add_text(char)
+        else:
+            word.add_mark(char, _SPECIAL_MARKS[char])
+            if char in "*?":
+                word.pattern = True
+            else:
+                word.known = False
+        self.at += 1
+
+    def _is_literal(self, char: str, start: int) -> bool:
+        """Return whether a special character stands for itself, in the word that begins there."""
         following = self.text[self.at + 1 : self.at + 2]
-        was_known, mark = word.known, char
-        if char in "*?":
-            word.pattern = True
-            mark = WILDCARD_PART
-        elif char == "[":
+        if char == "[":
             # `[` and `[[` are commands when they stand alone.
             alone = self.text[start : self.at] in ("", "[")
-            word.known = word.known and alone and following in ("", "[", *_WORD_ENDS)
-            mark = _OPEN_BRACKET
-        elif char == "{":
-            literal = following in ("", *_WORD_ENDS)
-            empty_braces = following == "}" and not self._is_brace_list()
-            word.known = word.known and (literal or empty_braces)
-            mark = _OPEN_BRACE
-        elif char == "~":
-            word.known = word.known and self.at > start and self.text[self.at - 1] not in "=:"
-            mark = UNKNOWN_PART
-        word.add_mark(char, char if was_known == word.known and char not in "*?" else mark)
-        self.at += 1
+            return alone and following in ("", "[", *_WORD_ENDS)
+        if char == "{":
+            is_empty = following == "}" and not self._is_brace_list()
+            return is_empty or following in ("", *_WORD_ENDS)
+        return char == "~" and self.at > start and self.text[self.at - 1] not in "=:"
 
     def _is_brace_list(self) -> bool:
         """Return whether `{}` may begin a list, because the word has another closing brace."""
@@ -528,9 +551,9 @@ class _Lexer:
             return self._expand_variable(word) or self._skip_expansion(word)
         word.quoted = True
         if char == "'":
-            end = self.text.find("'", self.at + 1)
-            word.add_text(self.text[self.at + 1 : end])
-            self.at = end + 1
+            start, end = self.at + 1, self.text.find("'", self.at + 1)
+            self.at = len(self.text) if end < 0 else end + 1
+            word.add_text(self.text[start:end] if end >= 0 else "")
             return end >= 0
         if char == "$":
             # `$'…'` has escapes as in C, `$"…"` is translated: neither value is computed.
@@ -568,13 +591,18 @@ class _Lexer:
     def _expand_variable(self, word: _Word, *, quoted: bool = False) -> bool:
         """Add the value of a variable to the word; return whether its value is known.
 
-        Outside of quotes, a value with blanks or wildcards is not one word.
+        Outside of quotes, a value with blanks or wildcards is not one word, nor is one with other
+        separators that the script may have set.
         """
         variable = _VARIABLE.match(self.text, self.at)
         value = self.variables.get(variable[1] or variable[2]) if variable else None
         if variable is None or value is None:
             return False
-        if not quoted and not _PLAIN_VALUE.fullmatch(value):
+        has_separators = 0 <= self.separators_at < self.at
+        if not quoted and (has_separators or not _PLAIN_VALUE.fullmatch(value)):
+            return False
+        self.expanded_length += len(value)
+        if self.expanded_length > _MAX_EXPANDED_TEXT:
             return False
         word.add_text(value)
         self.at = variable.end()

@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from vacr.attribution.shell.command_outputs import CommandWords
+from vacr.attribution.shell.words import CommandWords
 
 # Commands that change no file of a project, except with some options and programs.
 _READ_ONLY_NAMES = """

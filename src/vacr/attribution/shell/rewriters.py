@@ -17,8 +17,9 @@ files unchanged has rewritten none.
 import re
 from collections.abc import Iterable, Iterator
 
-from vacr.attribution.shell.command_outputs import CommandWords, is_abbreviation
+from vacr.attribution.shell.command_outputs import is_abbreviation
 from vacr.attribution.shell.read_only import RTK_READING_VERBS
+from vacr.attribution.shell.words import CommandWords
 from vacr.edits import PossibleChange
 
 # Words that make a formatter write; one of them is enough. A formatter without such words writes,
@@ -197,6 +198,11 @@ _FILE_WRITING_CODE = re.compile(
     r"|subprocess|exec|open\([^)\n]{0,200}[\"'][rbt]*[wax+]"
 )
 _PATH_PART = re.compile(r"[^\s'\"`/\\:=,;()<>|&{}\[\]$]+")
+_POWERSHELL_CHANGE = re.compile(
+    r"\b(?:Remove|Set|Add|Clear|Move|Copy|Rename|Out|Tee)-(?:Item|Content|File|Object)\b"
+    r"|\b(?:WriteAll|AppendAll|rm|del|ri|mv|move|cp|copy|ren|git)|>",
+    re.IGNORECASE,
+)
 _NON_WILDCARD = re.compile(r"[^*?.]")
 
 
@@ -430,6 +436,16 @@ def find_names_in_script(text: str) -> frozenset[str]:
         _INTERPRETER_NAME.search(text) and _FILE_WRITING_CODE.search(text)
     )
     return collect_base_names(_PATH_PART.findall(text)) if changes_files else frozenset()
+
+
+def can_powershell_change_unnamed_files(text: str) -> bool:
+    """Return whether PowerShell code may change a file whose name is in a variable."""
+    return "$" in text and bool(_POWERSHELL_CHANGE.search(text))
+
+
+def find_names_in_powershell(text: str) -> frozenset[str]:
+    """Return all words of PowerShell code that may be names of files that it changes."""
+    return collect_base_names(_PATH_PART.findall(text))
 
 
 def find_names_in_program(words: CommandWords, stdin: str | None) -> frozenset[str]:

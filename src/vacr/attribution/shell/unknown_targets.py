@@ -22,8 +22,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from vacr.attribution.shell.command_outputs import CommandWords
 from vacr.attribution.shell.parser import UNKNOWN_PART, WILDCARD_PART, ShellCommand
+from vacr.attribution.shell.words import CommandWords, saves_by_name
 from vacr.edits import PossibleChange
 
 _UNKNOWN_TEXT = re.compile(f"[{UNKNOWN_PART}{WILDCARD_PART}]+")
@@ -61,7 +61,6 @@ _UNPACKING_WORDS = {
 }
 _TAR_WORDS = re.compile(r"-?[A-Za-z]*x[A-Za-z]*|--(?:extract|get)")
 _UNPACKING_WORDS |= dict.fromkeys(["bsdtar", "gtar", "tar"], _TAR_WORDS)
-_SAVES_BY_NAME = re.compile(r"-\w*O\w*|--remote-name(?:-all)?")
 # With one of these words the command only lists, checks, or prints.
 _LISTING_WORDS = {
     "bsdtar": re.compile(r"-\w*O\w*|--to-stdout"),
@@ -121,7 +120,7 @@ def doubt_unpacked_files(words: CommandWords) -> Iterator[PossibleChange]:
     known = [word[:_MAX_OPTION_LENGTH] for word in words[1:] if word is not None]
     unpacks, lists = _UNPACKING_WORDS.get(name), _LISTING_WORDS.get(name)
     if unpacks is not None and not any(map(unpacks.fullmatch, known)):
-        is_unknown = None in words and (name != "curl" or any(map(_SAVES_BY_NAME.fullmatch, known)))
+        is_unknown = None in words and (name != "curl" or any(map(saves_by_name, known)))
         if not is_unknown:
             return
     if lists is not None and any(map(lists.fullmatch, known)):
