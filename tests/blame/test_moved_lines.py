@@ -7,6 +7,7 @@ import pytest
 import vacr
 from tests.attribution.working_agent import Agent, commit, git, repository
 from vacr.blame import Repository, blame_commit, blame_file, dated_versions, find_repository_file
+from vacr.blame.blocks import MovedLine
 from vacr.blame.dated_versions import _list_runs
 
 TOTAL = (
@@ -65,6 +66,30 @@ def test_lines_that_a_person_moves_do_not_become_those_of_a_copy(repo):
     (repo / "a.py").write_text(f"import sys\n\nx = 1\n\n\n{TOTAL}")
     commit(repo, date=AFTER)
     assert list_agent_lines(repo, agent) == ([], [])
+
+
+def test_moved_lines_with_a_missing_history_are_unknown(repo):
+    """A partial clone may lack an old version of the file that the lines were in."""
+    old_blob = git(repo, "rev-parse", "HEAD:util.py").strip()
+    (repo / "util.py").write_text(f"import os\nimport re\n\n{TOTAL}\n\n{REST}")
+    commit(repo, date=BEFORE)
+    agent = Agent(repo).write("copy.py", f"{TOTAL}\nprint('copy')\n")
+    commit(repo, date=MORNING)
+    (repo / "util.py").write_text(f"import os\nimport re\n\n{REST}")
+    (repo / "a.py").write_text(f"import sys\n\nx = 1\n\n\n{TOTAL}")
+    commit(repo, date=AFTER)
+    (repo / ".git/objects" / old_blob[:2] / old_blob[2:]).unlink()
+    assert list_agent_lines(repo, agent) == ([], [])
+
+
+def test_many_places_of_moved_lines_are_asked_in_parts(repo, monkeypatch):
+    monkeypatch.setattr(dated_versions, "_RANGES_PER_CALL", 2)
+    lines = [f"value_{number} = compute_value({number})\n" for number in range(9)]
+    (repo / "b.py").write_text("\n".join(lines))
+    commit(repo, date=BEFORE)
+    places = [MovedLine("HEAD", "b.py", number) for number in range(1, 18, 2)]
+    origins = dated_versions._find_origins(Repository(str(repo)), places)
+    assert [origins[place].text + "\n" for place in places] == lines
 
 
 @pytest.mark.parametrize("moves", [1, 2])

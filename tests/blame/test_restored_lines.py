@@ -100,6 +100,43 @@ def test_message_cannot_make_a_line_newer(repo):
     assert {line.type for line in lines} == {"unknown"}
 
 
+class CountingRepository(Repository):
+    """A repository that counts the processes of git besides `git blame`."""
+
+    def __init__(self, path):
+        self.calls = 0
+        super().__init__(path)
+
+    def run_git(self, *arguments, **options):
+        self.calls += "blame" not in arguments
+        return super().run_git(*arguments, **options)
+
+
+def test_named_commit_is_read_once_for_all_files(tmp_path):
+    def count_calls(count):
+        repo = repository(tmp_path / f"repo-{count}")
+        totals = [TOTAL.replace("total", f"total_{number}") for number in range(count)]
+        for number, total in enumerate(totals):
+            (repo / f"util_{number}.py").write_text(f"import os\n\n{total}\n\n{REST}")
+        commit(repo, "Start", date=BEFORE)
+        for number in range(count):
+            (repo / f"util_{number}.py").write_text(f"import os\n\n{REST}")
+        commit(repo, "Remove totals", date=EVENING)
+        agent = Agent(repo)
+        for number, total in enumerate(totals):
+            agent.write(f"scratch_{number}.py", total)
+            (repo / f"scratch_{number}.py").unlink()
+        git(repo, "revert", "--no-edit", "HEAD", date=AFTER)
+        records = list(vacr.read(agent.save(tmp_path / f"s-{count}")))
+        counting = CountingRepository(repo)
+        added = blame_commit(counting, "HEAD", records)
+        assert len(added.files) == count
+        assert {line.type for _, lines in added.files for line in lines} == {"unknown"}
+        return counting.calls
+
+    assert count_calls(12) == count_calls(3)
+
+
 def test_commits_that_a_message_names():
     assert find_named_commits("Say that this reverts commit abc1234") == []
     assert find_named_commits("This reverts commit zzzzzzz.") == []

@@ -8,7 +8,7 @@ import pytest
 from tests.attribution.working_agent import Agent, commit, git, repository
 from vacr import read
 from vacr.attribution import BaseFiles
-from vacr.blame import FormattedText, rebuild_files
+from vacr.blame import CommitFiles, FormattedText, Repository, rebuild, rebuild_files
 
 
 @pytest.fixture
@@ -675,6 +675,33 @@ def test_later_edits_count_on_a_base_that_has_the_earlier_ones(vacr, repo, tmp_p
     git(repo, "commit", "-q", "-a", "--amend", "-m", "Both")
     _, files = replay_at(vacr, tmp_path / "s/session-one.jsonl", repo, "HEAD")
     assert files["a.py"]["commit"] == "different"
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_later_edits_that_give_the_same_text_are_applied_once(repo, tmp_path, monkeypatch, whole):
+    """Steps grow with the edits, not with the edits times the places where they may start."""
+    (repo / "a.py").write_text("line = 0\n")
+    commit(repo)
+    agent, count = Agent(repo), 30
+    for number in range(count):
+        text = f"line = {number}\n"
+        if whole:
+            agent.write("a.py", text)
+        else:
+            agent.edit("a.py", (repo / "a.py").read_text(), f"line = {number + 1}\n")
+    records = list(read(agent.save(tmp_path / "s")))
+    (repo / "a.py").write_text("another = 1\n")
+    name = commit(repo)
+    steps = []
+    apply_step = rebuild._EditReplay.step
+    monkeypatch.setattr(
+        rebuild._EditReplay, "step", lambda *words: (steps.append(1), apply_step(*words))[1]
+    )
+    place = Repository(repo)
+    files = CommitFiles(place.load_base(name))
+    [file] = rebuild_files(records, place.load_base(f"{name}~1"), files)
+    assert file.match.state == "different"
+    assert len(steps) < 5 * count
 
 
 def test_file_whose_changes_the_base_has_is_left_alone(vacr, repo, tmp_path):

@@ -34,6 +34,9 @@ from vacr.errors import UnreadableInput
 # Like git, a file with a NUL among these first bytes counts as binary.
 _BINARY_PROBE_SIZE = 8000
 
+# So many ranges of lines fit into a command line on every system.
+_RANGES_PER_CALL = 500
+
 _LFS_POINTER_START = "version https://git-lfs.github.com/spec/v1"
 
 OLDER_THAN_ANY_CALL = CommitTimes(authored=0, committed=0)
@@ -72,8 +75,8 @@ def date_by_origins(
     """Set the times of claimed lines that were moved to those of the commit that added them.
 
     The parent of a commit that moved a line may be much newer than the line. A line that the commit
-    found by `git blame` only moved too counts as moved from there. Return whether any line got a
-    new time or place.
+    found by `git blame` only moved too counts as moved from there. A line whose history is missing
+    is older than any call. Return whether any line got a new time or place.
     """
     wanted = [
         (version, version.moved.keys() & blame.keys())
@@ -88,11 +91,10 @@ def date_by_origins(
         line_times, moved = dict(version.line_times), dict(version.moved)
         for number in numbers:
             origin = origins.get(moved.pop(number))
-            if origin is None:  # The line keeps the time of the parent.
-                continue
-            is_changed |= line_times.get(number) != times[origin.commit]
-            line_times[number] = times[origin.commit]
-            if old_place := earlier.get(origin[:2], {}).get(origin.number):
+            time = OLDER_THAN_ANY_CALL if origin is None else times[origin.commit]
+            is_changed |= line_times.get(number) != time
+            line_times[number] = time
+            if origin is not None and (old_place := earlier.get(origin[:2], {}).get(origin.number)):
                 moved[number] = old_place
                 is_changed = True
         version.line_times, version.moved = line_times, moved
@@ -102,15 +104,23 @@ def date_by_origins(
 def _find_origins(
     repository: Repository, places: Iterable[MovedLine]
 ) -> dict[MovedLine, LineOrigin]:
-    """Return where `git blame` finds each line, by its place in the parent of a commit."""
+    """Return where `git blame` finds each line, by its place in the parent of a commit.
+
+    Leave out lines whose history the repository does not have.
+    """
     numbers: dict[tuple[str, str], list[int]] = {}
     for place in places:
         numbers.setdefault((place.parent, place.path), []).append(place.number)
-    origins = {}
+    origins: dict[MovedLine, LineOrigin] = {}
     for (parent, path), own in numbers.items():
-        ranges = tuple(f"{first},{last}" for first, last in _list_runs(own))
-        for line in run_git_blame(repository, path, BlameSelection(parent, ranges=ranges)).lines:
-            origins[MovedLine(parent, path, line.line)] = line
+        runs = [f"{first},{last}" for first, last in _list_runs(own)]
+        for start in range(0, len(runs), _RANGES_PER_CALL):
+            selection = BlameSelection(parent, ranges=tuple(runs[start : start + _RANGES_PER_CALL]))
+            try:
+                found = run_git_blame(repository, path, selection)
+            except UnreadableInput:  # A partial clone lacks an older version of the file.
+                break
+            origins |= {MovedLine(parent, path, line.line): line for line in found.lines}
     return origins
 
 
@@ -134,7 +144,9 @@ def date_lines_of_other_files(
     for commit, files in _list_readable_additions(repository, several):
         for version in (versions[key] for key in versions if key[0] == commit):
             before, parent = version.line_times, parents[commit]
-            _date_lines_by_changes(version, files, parent, times[parent])
+            moves = _find_moves(version, files, parent)
+            version.moved = {**version.moved, **moves}
+            version.line_times = {**before, **dict.fromkeys(moves, times[parent])}
             is_changed = is_changed or version.line_times != before
     return is_changed
 
@@ -145,7 +157,7 @@ def _find_earlier_places(
     """Return where the lines were that commits only moved into files, by their numbers now."""
     parents = list_parents(repository, sorted({commit for commit, _ in keys}))
     times = repository.read_commit_times(parents)
-    places = {}
+    places: dict[VersionKey, Mapping[int, MovedLine]] = {}
     moving = [commit for commit, own in parents.items() if len(own) == 1]
     for commit, files in _list_readable_additions(repository, moving):
         for file in files:
@@ -153,28 +165,31 @@ def _find_earlier_places(
                 continue
             version = read_version(repository, file, times[commit])
             if version is not None:
-                _date_lines_by_changes(version, files, parents[commit][0], times[commit])
-                places[commit, file.path] = version.moved
+                places[commit, file.path] = _find_moves(version, files, parents[commit][0])
     return places
 
 
-def _date_lines_by_changes(
-    version: FileVersion, files: Iterable[FileAdditions], parent: str, times: CommitTimes
-) -> None:
-    """Set the times of lines that a commit moved into a version; `files` are all that it changed.
+def _find_moves(
+    version: FileVersion, files: Sequence[FileAdditions], parent: str
+) -> dict[int, MovedLine]:
+    """Return where the lines were that a commit moved into a version, by their numbers now.
 
-    `times` are those of the parent.
+    `files` are all that the commit changed in comparison with its parent.
     """
     own = [file for file in files if file.path == version.path and file.hunks]
+    if not own:
+        return {}
     others = [
         file
         for file in files
         if file.path != version.path and any(removed for _, removed, _, _ in file.hunks)
     ]
-    changes = [read_change(file, version) for file in own]
-    changes += [read_removed_lines(file) for file in others]
-    old_paths = [file.before or file.path for file in (*own, *others)]
-    date_moved_lines([version] * len(own), changes, old_paths, parent, times)
+    changes = [read_change(own[0], version), *map(read_removed_lines, others)]
+    old_paths = [file.before or file.path for file in (own[0], *others)]
+    return {
+        number: MovedLine(parent, old_paths[source], origin)
+        for number, (source, origin) in find_moved_lines(changes)[0].items()
+    }
 
 
 def _list_readable_additions(

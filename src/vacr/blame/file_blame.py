@@ -233,17 +233,9 @@ def blame_added_files(repository: Repository, read: AddedFiles, claims: PlacedCl
     """Return the added lines of files that were read, each with its writer."""
     additions = read.additions
     commit, parents = additions.commit, additions.parents
-    blames = claims.joiner.join(read.versions)
-    if additions.since is None:
-        claimed = {
-            (commit, version.path): version
-            for version, blame in zip(read.versions, blames, strict=True)
-            if blame
-        }
-        if date_restored_lines(repository, claimed):
-            blames = claims.joiner.join(read.versions)
-    while date_by_origins(repository, read.versions, blames):
-        blames = claims.joiner.join(read.versions)
+    versions = {(commit, version.path): version for version in read.versions}
+    daters = (date_restored_lines,) if additions.since is None else ()
+    blames = _join_dated_versions(repository, claims.joiner, versions, daters)
     if additions.since is None and len(parents) == 1:
         from vacr.blame.exclusion import CommitWindow, blame_people
 
@@ -305,7 +297,9 @@ def blame_file(
     if data is not None and any(not origin.is_committed for origin in origins.lines):
         _date_filtered_lines(repository, path, versions)
     claims = gather_placed_claims(repository, records, list(versions.values()), commit, tree)
-    blames = _join_versions(repository, versions, claims.joiner)
+    daters = (date_lines_of_other_files, date_restored_lines)
+    joined = _join_dated_versions(repository, claims.joiner, versions, daters, one_file=True)
+    blames = dict(zip(versions, joined, strict=True))
     lines = origins.lines
     if selection.ranges:
         shown = {origin.line for origin in run_git_blame(repository, path, selection).lines}
@@ -488,28 +482,39 @@ def _date_filtered_lines(
                 version.times = OLDER_THAN_ANY_CALL
 
 
-def _join_versions(
-    repository: Repository, versions: Mapping[VersionKey, FileVersion], joiner: ClaimJoiner
-) -> dict[VersionKey, BlameByLine]:
-    """Join versions of one file, without claims about lines that came from other files.
+_LineDater = Callable[[Repository, Mapping[VersionKey, FileVersion]], bool]
+"""Sets the times of lines that are older than their commits; returns whether any is new."""
 
-    A commit may have moved a line from another file; a call after that line was first committed
-    did not write it. Comparing all files of a commit is slow, so this looks for moved lines only in
-    commits with claimed lines. After it found some, it joins the versions again.
+
+def _join_dated_versions(
+    repository: Repository,
+    joiner: ClaimJoiner,
+    versions: Mapping[VersionKey, FileVersion],
+    daters: Sequence[_LineDater],
+    *,
+    one_file: bool = False,
+) -> list[BlameByLine]:
+    """Join versions, without claims about lines that are older than their commits.
+
+    A commit may have moved a line from another file, or restored it; a call after that line was
+    first committed did not write it. To find such lines is slow, so the `daters` look only at
+    versions with claimed lines, and the versions are joined again after they found some.
+
+    This ends: the daters see each version once, and `date_by_origins` follows every line to
+    earlier and earlier commits. `one_file` states that the versions are of one file.
     """
-    compared: set[VersionKey] = set()
+    dated: set[VersionKey] = set()
     while True:
-        joined = joiner.join(list(versions.values()), one_file=True)
-        blames = dict(zip(versions, joined, strict=True))
+        blames = joiner.join(list(versions.values()), one_file=one_file)
         claimed = {
             key: version
-            for key, version in versions.items()
-            if key not in compared and version.times is not None and blames[key]
+            for (key, version), blame in zip(versions.items(), blames, strict=True)
+            if blame and key not in dated and version.times is not None
         }
-        found = bool(claimed) and date_lines_of_other_files(repository, claimed)
-        found = (bool(claimed) and date_restored_lines(repository, claimed)) or found
-        compared |= claimed.keys()
-        if not date_by_origins(repository, versions.values(), joined) and not found:
+        dated |= claimed.keys()
+        changes = [date_lines(repository, claimed) for date_lines in daters if claimed]
+        changes.append(date_by_origins(repository, versions.values(), blames))
+        if not any(changes):
             return blames
 
 

@@ -203,14 +203,14 @@ def rebuild_files(
         edits.compare_later_edits(commit, replay.agents)
     rebased = replay.rebase_files(commit) if isinstance(replay, _RebuildingReplay) else {}
     matched = commit.matches if commit is not None else ()
-    changed = list(list_changed_files(replay, roots))
+    changed = [_ChangedFile(*file) for file in list_changed_files(replay, roots)]
     joined = _join_worktrees(changed, base, matched)
     files = []
-    for (name, _, _), (path, data, facts) in zip(changed, joined, strict=True):
-        evidence = {*facts["evidence"], *formatted.get(name, ())}
+    for (worktree_path, _, _), (path, data, facts) in zip(changed, joined, strict=True):
+        evidence = {*facts["evidence"], *formatted.get(worktree_path, ())}
         file = RebuiltFile(path, data, facts | {"evidence": sorted(evidence)})
-        if (name, path) in rebased and data is not None:
-            merged = encode_file_text(rebased[name, path])
+        if (worktree_path, path) in rebased and data is not None:
+            merged = encode_file_text(rebased[worktree_path, path])
             file = replace(file, data=merged, facts=file.facts | {"doubt": DOUBT_REBASED})
         files.append(file)
     if commit is None:
@@ -218,7 +218,12 @@ def rebuild_files(
     return [_match_commit(file, commit, base, records) for file in files]
 
 
-_ChangedFile = tuple[str, bytes | None, dict[str, Any]]
+class _ChangedFile(NamedTuple):
+    """A file that sessions changed: its path, its bytes if they are known, and its facts."""
+
+    path: str
+    data: bytes | None
+    facts: dict[str, Any]
 
 
 def _join_worktrees(
@@ -233,19 +238,21 @@ def _join_worktrees(
     A work tree may have another revision than the base. So a file that no session changed keeps
     its path, and a known text has a doubt.
     """
-    inner = [_leave_worktree(path, base) for path, _, _ in files]
-    counts = Counter(inner)
-    taken = {path for path, _, _ in files}
+    project_paths = [_leave_worktree(file.path, base) for file in files]
+    counts = Counter(project_paths)
+    taken = {file.path for file in files}
     joined = []
-    for inside, (path, data, about) in zip(inner, files, strict=True):
-        is_linked = inside != path and data is not None
-        facts = {"doubt": DOUBT_UNSEEN, **about} if is_linked else about
-        is_only = counts[inside] == 1 and bool(facts["evidence"])
-        if inside not in taken and (is_only or inside in matched):
-            taken.add(inside)
-            joined.append((inside, data, facts))
+    for project_path, file in zip(project_paths, files, strict=True):
+        worktree_path, data, facts = file
+        if project_path != worktree_path and data is not None:
+            facts = {"doubt": DOUBT_UNSEEN, **facts}
+        is_only = counts[project_path] == 1 and bool(facts["evidence"])
+        is_free = project_path not in taken
+        if is_free and (is_only or project_path in matched):
+            taken.add(project_path)
+            joined.append(_ChangedFile(project_path, data, facts))
         else:
-            joined.append((path, data, facts))
+            joined.append(_ChangedFile(worktree_path, data, facts))
     return joined
 
 
@@ -304,21 +311,46 @@ class _EditReplay(_WorktreeReplay):
         The base may have the earlier edits of a session already, in a form that the session never
         showed: after a formatter, or after a person changed them.
         """
-        for key, changes in self.changes.items():
+        for changes in self.changes.values():
             first = changes[0]
             self.record = first.record
             path = self.find_base_path(make_absolute_path(first.edit.path, first.step.folder))
             if path is None or path in commit.matches or path not in commit.files.names:
                 continue
+            seen: set[tuple[int, str]] = set()
             for start in range(1, min(len(changes), _MAX_EDIT_STARTS)):
-                later = _EditReplay(self.base, self.roots)
-                for change in changes[start:]:
-                    later.record, later.agent = change.record, agents[change.record]
-                    later.checked = later.agent.checks_files
-                    later.step(change.step, [change.edit])
-                    commit.compare(path, later.files[key], change.record, change.step.entry)
+                self._compare_edits_from(start, changes, path, seen, commit, agents)
                 if path in commit.matches:
                     break
+
+    def _compare_edits_from(
+        self,
+        start: int,
+        changes: Sequence[_FileChange],
+        path: str,
+        seen: set[tuple[int, str]],
+        commit: CommitFiles,
+        agents: Sequence[Agent],
+    ) -> None:
+        """Apply the changes of a file from one on to the base, and compare each text.
+
+        Stop at a text that is in `seen`, which has the texts after each change: the same changes
+        follow, so the texts after it are the same as well.
+        """
+        later = _EditReplay(self.base, self.roots)
+        key = make_path_key(make_absolute_path(changes[0].edit.path, changes[0].step.folder))
+        for number, change in enumerate(changes[start:], start):
+            later.record, later.agent = change.record, agents[change.record]
+            later.checked = later.agent.checks_files
+            later.step(change.step, [change.edit])
+            tracked = later.files[key]
+            commit.compare(path, tracked, change.record, change.step.entry)
+            text = None if tracked.gone else tracked.file.best_text
+            if text is None:
+                continue
+            if path in commit.matches or (number, text) in seen:
+                return
+            seen.add((number, text))
 
 
 class _FileChange(NamedTuple):

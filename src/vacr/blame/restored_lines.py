@@ -12,7 +12,8 @@ there.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 from vacr.blame.additions import FileAdditions, list_commit_additions, list_parents
 from vacr.blame.blocks import FileVersion, MovedLine
@@ -45,15 +46,16 @@ def date_restored_lines(
     `versions` are given by commit and path. Return whether any line got a new time.
     """
     is_changed = False
-    sources = _read_sources(repository, {commit for commit, _ in versions})
+    named = _read_sources(repository, {commit for commit, _ in versions})
+    sources = _SourceReader(repository)
     for (commit, _), version in versions.items():
-        for source, is_revert in sources.get(commit, ()):
-            found = _find_source_lines(repository, source, version, is_revert=is_revert)
-            if found is None:
+        for name, is_revert in named.get(commit, ()):
+            source = sources.read_source(name, is_revert=is_revert)
+            if source is None:
                 continue
-            places, times = found
-            if version.times is None or times.committed > version.times.committed:
+            if version.times is None or source.times.committed > version.times.committed:
                 continue
+            places = source.find_lines(version)
             new = {
                 number: places[text]
                 for number in version.added
@@ -62,7 +64,7 @@ def date_restored_lines(
                 and text in places
             }
             version.moved = {**version.moved, **new}
-            version.line_times = {**version.line_times, **dict.fromkeys(new, times)}
+            version.line_times = {**version.line_times, **dict.fromkeys(new, source.times)}
             is_changed = is_changed or bool(new)
     return is_changed
 
@@ -82,33 +84,55 @@ def _read_sources(
     return {commit: find_named_commits(message) for commit, _, message in rows}
 
 
-def _find_source_lines(
-    repository: Repository, source: str, version: FileVersion, *, is_revert: bool
-) -> tuple[dict[str, MovedLine], CommitTimes] | None:
-    """Return where the lines of a file were that a commit removed or added, and the time there.
+class _Source(NamedTuple):
+    """What a commit removed or added, and the time when the lines were there."""
 
-    Return `None` if the repository lacks the commit, or it has not exactly one parent.
-    """
-    try:
-        commit = repository.resolve_commit(source)
-        parents = list_parents(repository, [commit])[commit]
+    place: str
+    """The commit that has the lines: the parent of a reverted commit."""
+    times: CommitTimes
+    files: Sequence[FileAdditions]
+    is_revert: bool
+
+    def find_lines(self, version: FileVersion) -> dict[str, MovedLine]:
+        """Return where each line was that the commit removed from a file or added to it."""
+        found: dict[str, MovedLine] = {}
+        for file in self.files:
+            path = (file.before or file.path) if self.is_revert else file.path
+            if version.is_named(file.path) or version.is_named(path):
+                lines = file.removed if self.is_revert else file.added
+                for number, line in lines.items():
+                    text = strip_line_end(decode_file_text(line))
+                    found.setdefault(text, MovedLine(self.place, path, number))
+        return found
+
+
+class _SourceReader:
+    """The commits that messages name, each read once."""
+
+    def __init__(self, repository: Repository) -> None:
+        self.repository = repository
+        self.known: dict[tuple[str, bool], _Source | None] = {}
+
+    def read_source(self, name: str, *, is_revert: bool) -> _Source | None:
+        """Return what a commit removed, if it was reverted, or what it added.
+
+        Return `None` if the repository lacks the commit, or it has not exactly one parent.
+        """
+        key = name, is_revert
+        if key not in self.known:
+            try:
+                self.known[key] = self._load_source(name, is_revert=is_revert)
+            except UnreadableInput:
+                self.known[key] = None
+        return self.known[key]
+
+    def _load_source(self, name: str, *, is_revert: bool) -> _Source | None:
+        """Read a source from the repository; return `None` unless it has exactly one parent."""
+        commit = self.repository.resolve_commit(name)
+        parents = list_parents(self.repository, [commit])[commit]
         if len(parents) != 1:
             return None
         place = parents[0] if is_revert else commit
-        files = list_commit_additions(repository, [commit])[commit]
-        times = repository.read_commit_times([place])[place]
-    except UnreadableInput:
-        return None
-    found: dict[str, MovedLine] = {}
-    for file in files:
-        path = (file.before or file.path) if is_revert else file.path
-        if version.is_named(file.path) or version.is_named(path):
-            for number, line in _list_source_lines(file, is_revert=is_revert).items():
-                text = strip_line_end(decode_file_text(line))
-                found.setdefault(text, MovedLine(place, path, number))
-    return found, times
-
-
-def _list_source_lines(file: FileAdditions, *, is_revert: bool) -> Mapping[int, bytes]:
-    """Return the lines that a commit removed from a file, or those that it added."""
-    return file.removed if is_revert else file.added
+        files = list_commit_additions(self.repository, [commit])[commit]
+        times = self.repository.read_commit_times([place])[place]
+        return _Source(place, times, files, is_revert)

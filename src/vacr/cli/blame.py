@@ -316,8 +316,8 @@ def _report_shallow_commit(repository: Repository, added: AddedLines, voice: Voi
     if cut:
         names = ", ".join(sorted(commit[:_SHORT_COMMIT_LENGTH] for commit in cut))
         voice.notice(
-            f"The clone is shallow: the parent of {names} is missing, so its lines may be older, "
-            f"and no call with a time is proven for them. {_FETCH_HISTORY}"
+            f"The clone is shallow: the parent of {names} is missing, so git cannot tell how old "
+            f"its lines are. vacr does not attribute them to calls with a time. {_FETCH_HISTORY}"
         )
 
 
@@ -328,15 +328,17 @@ def _report_undated_lines(place: RepositoryFile, lines: list[BlamedLine], voice:
     older = sum(line.commit in cut for line in lines)
     if older:
         voice.notice(
-            f"The clone is shallow: {format_count(older, 'line')} of its oldest commit may be "
-            f"older, so no call with a time is proven for them. {_FETCH_HISTORY}"
+            f"The clone is shallow, so git cannot tell how old {format_count(older, 'line')} of "
+            "its oldest commit are. vacr does not attribute them to calls with a time. "
+            f"{_FETCH_HISTORY}"
         )
     new = sum(not line.commit.strip("0") for line in lines)
     name = repository.find_filter(place.path) if new else ""
     if name:
         voice.notice(
             f"The git filter {name} converts this file: {format_count(new, 'line')} of the work "
-            "tree may be committed in another form, so no call with a time is proven for them. "
+            "tree may be committed in another form. vacr does not attribute them to calls with a "
+            "time. "
             f"To blame the stored text: vacr blame HEAD -- {shlex.quote(place.path)}"
         )
 
