@@ -9,7 +9,7 @@ import pytest
 from tests.attribution.working_agent import commit, git, repository
 from vacr.blame.additions import list_commit_additions
 from vacr.blame.dated_versions import read_version
-from vacr.blame.git import CommitTimes, Repository, load_git_base
+from vacr.blame.git import _MAX_REQUESTED_OBJECTS, CommitTimes, Repository, load_git_base
 from vacr.blame.git_blame import BlameSelection, run_git_blame, unquote_git_name
 from vacr.blame.history import list_range_commits
 from vacr.blame.notes_ref import NotesRef
@@ -386,3 +386,8 @@ def test_malformed_date_of_a_commit_is_no_time_after_a_call(repo, date):
     assert found.read_commit_times([name]) == {name: CommitTimes(0, 0)}
     assert found.load_base(name).time == 0
     assert [commit.time for commit in list_range_commits(found, f"{parent}..{name}")] == [0]
+
+
+def test_requested_names_fit_into_the_smallest_pipe():
+    line_of_sha256 = 64 + len("\n")
+    assert _MAX_REQUESTED_OBJECTS * line_of_sha256 <= 4096

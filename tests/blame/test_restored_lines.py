@@ -1,5 +1,7 @@
 """Attacks: old lines of a person come back, and an agent has written the same ones elsewhere."""
 
+import re
+
 import pytest
 
 import vacr
@@ -115,7 +117,8 @@ class CountingRepository(Repository):
 def test_named_commit_is_read_once_for_all_files(tmp_path):
     def count_calls(count):
         repo = repository(tmp_path / f"repo-{count}")
-        totals = [TOTAL.replace("total", f"total_{number}") for number in range(count)]
+        words = re.compile("total|amounts|line|currency|price|count|Money")
+        totals = [words.sub(rf"\g<0>_{number}", TOTAL) for number in range(count)]
         for number, total in enumerate(totals):
             (repo / f"util_{number}.py").write_text(f"import os\n\n{total}\n\n{REST}")
         commit(repo, "Start", date=BEFORE)

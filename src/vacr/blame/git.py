@@ -62,8 +62,8 @@ _SETTING_COUNT = "GIT_CONFIG_COUNT"
 _RANGE_DOTS = re.compile(r"\.\.\.?")
 _HASH = re.compile(r"[0-9a-f]{4,64}")
 _MISSING_PROMISED_OBJECT = re.compile(r"could not fetch ([0-9a-f]{40,64}) from promisor remote")
-_MAX_REQUESTED_OBJECTS = 100
-"""So many names of objects fit into a pipe on every system."""
+_MAX_REQUESTED_OBJECTS = 60
+"""So many names of objects fit into a pipe of 4,096 bytes; one of SHA-256 takes 65 bytes."""
 _OBJECT_HEADER_WORDS = 3  # name, type and size; a missing object has name and `missing`
 
 # Programs that propose newer versions of dependencies; agents have other names.

@@ -61,7 +61,7 @@ _UP_TO_DATE = re.compile(
     r"^(?:Already up to date\.|Current branch .* is up to date\.)", re.MULTILINE
 )
 _UPDATED = re.compile(r"^(?:Updating |Merge made by |Successfully rebased )", re.MULTILINE)
-_FILE_EXTENSION = re.compile(r"(?<!\bv)(?<!\d)\.[A-Za-z]\w*$")
+_EXTENSION_NOT_VERSION = re.compile(r"(?<!\bv)(?<!\d)\.[A-Za-z]\w*$")
 _STAGING_VERBS = frozenset(["add", "commit", "stage", "update-index", "gc", "notes"])
 _VERBS_THAT_KEEP_STATE = ("mv", "rm", "clean", "apply", "worktree")
 _OPTIONS_WITH_VALUE = frozenset(
@@ -184,7 +184,7 @@ def _may_change_any_file(verb: str | None, rest: Sequence[str], printed: str) ->
         if _BRANCH_MAKING_OPTIONS & list_options(["git", *rest]):
             return len(operands) > 1  # Without a start point, files stay as they are.
         names_paths = "--" in rest or (bool(operands[1:]) and "--track" not in rest)
-        is_path = len(operands) == 1 and bool(_FILE_EXTENSION.search(operands[0]))
+        is_path = len(operands) == 1 and bool(_EXTENSION_NOT_VERSION.search(operands[0]))
         return "" in rest or not (names_paths or is_path) or verb == "switch"
     if verb in _READING_SUB_VERBS and operands[:1]:
         return operands[0] not in _READING_SUB_VERBS[verb]

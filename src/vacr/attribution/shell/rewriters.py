@@ -119,7 +119,7 @@ _VALUELESS_FLAG_NAMES = """
 """
 _VALUELESS_FLAGS = frozenset(_VALUELESS_FLAG_NAMES.split())
 _WILDCARD = re.compile(r"[*?\[{]|\.\.\.")
-_FILE_EXTENSION = re.compile(r"[^/.]\.[A-Za-z]\w*$")
+_EXTENSION_AFTER_NAME = re.compile(r"[^/.]\.[A-Za-z]\w*$")
 
 # Commands that run another one; for those with a second word, only together with it.
 _COMMAND_WRAPPER_NAMES = """
@@ -366,7 +366,7 @@ def is_path_pattern(word: str) -> bool:
 
 def _is_formatted_file(path: str, suffixes: tuple[str, ...]) -> bool:
     """Return whether a path is a file, not a folder: it ends in a suffix or has an extension."""
-    return path.endswith(suffixes) if suffixes else bool(_FILE_EXTENSION.search(path))
+    return path.endswith(suffixes) if suffixes else bool(_EXTENSION_AFTER_NAME.search(path))
 
 
 def _is_rewriting_task(words: CommandWords) -> bool:
