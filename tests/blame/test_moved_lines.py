@@ -88,7 +88,8 @@ def test_many_places_of_moved_lines_are_asked_in_parts(repo, monkeypatch):
     (repo / "b.py").write_text("\n".join(lines))
     commit(repo, date=BEFORE)
     places = [MovedLine("HEAD", "b.py", number) for number in range(1, 18, 2)]
-    origins = dated_versions._find_origins(Repository(str(repo)), places)
+    origins, missing = dated_versions._find_origins(Repository(str(repo)), places)
+    assert missing == set()
     assert [origins[place].text + "\n" for place in places] == lines
 
 

@@ -83,18 +83,22 @@ def date_by_origins(
         for version, blame in zip(versions, blames, strict=True)
     ]
     places = {version.moved[number] for version, numbers in wanted for number in numbers}
-    origins = _find_origins(repository, places)
+    origins, missing = _find_origins(repository, places)
     times = read_line_times(repository, {origin.commit for origin in origins.values()})
     earlier = _find_earlier_places(repository, {origin[:2] for origin in origins.values()})
     is_changed = False
     for version, numbers in wanted:
         line_times, moved = dict(version.line_times), dict(version.moved)
         for number in numbers:
-            origin = origins.get(moved.pop(number))
+            place = moved.pop(number)
+            origin = origins.get(place)
+            if origin is None and place not in missing:  # The line keeps the time of the parent.
+                continue
             time = OLDER_THAN_ANY_CALL if origin is None else times[origin.commit]
             is_changed |= line_times.get(number) != time
             line_times[number] = time
-            if origin is not None and (old_place := earlier.get(origin[:2], {}).get(origin.number)):
+            old_place = origin and earlier.get(origin[:2], {}).get(origin.number)
+            if old_place:
                 moved[number] = old_place
                 is_changed = True
         version.line_times, version.moved = line_times, moved
@@ -103,15 +107,16 @@ def date_by_origins(
 
 def _find_origins(
     repository: Repository, places: Iterable[MovedLine]
-) -> dict[MovedLine, LineOrigin]:
+) -> tuple[dict[MovedLine, LineOrigin], set[MovedLine]]:
     """Return where `git blame` finds each line, by its place in the parent of a commit.
 
-    Leave out lines whose history the repository does not have.
+    Also return the places whose history the repository does not have.
     """
     numbers: dict[tuple[str, str], list[int]] = {}
     for place in places:
         numbers.setdefault((place.parent, place.path), []).append(place.number)
     origins: dict[MovedLine, LineOrigin] = {}
+    missing: set[MovedLine] = set()
     for (parent, path), own in numbers.items():
         runs = [f"{first},{last}" for first, last in _list_runs(own)]
         for start in range(0, len(runs), _RANGES_PER_CALL):
@@ -119,9 +124,10 @@ def _find_origins(
             try:
                 found = run_git_blame(repository, path, selection)
             except UnreadableInput:  # A partial clone lacks an older version of the file.
+                missing |= {MovedLine(parent, path, number) for number in own}
                 break
             origins |= {MovedLine(parent, path, line.line): line for line in found.lines}
-    return origins
+    return origins, missing
 
 
 def date_lines_of_other_files(
