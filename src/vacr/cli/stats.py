@@ -69,6 +69,7 @@ from vacr.files import make_absolute
 from vacr.record import has_labels
 from vacr.viewer import (
     BY_AGENT,
+    BY_DAY,
     BY_MODEL,
     COUNTED_TOKENS,
     GROUPINGS,
