@@ -67,7 +67,7 @@ def test_summary_names_the_prompt_of_the_last_answer(vacr, tmp_path):
     record = build_record(*say)
     (tmp_path / "a.acr.json").write_text(json.dumps(record))
     lines = vacr("show", "a.acr.json").out.splitlines()
-    assert lines[lines.index("Outcome") + 1] == "  to: Commit it, please."
+    assert lines[lines.index("Outcome") + 1] == '  answer to "Commit it, please."'
     call = {"type": "tool-call", "call-id": "x", "name": "Bash", "input": {"command": "ls"}}
     (tmp_path / "b.acr.json").write_text(json.dumps(build_record(*say, call)))
     assert "Last answer" in vacr("show", "b.acr.json").out.splitlines()

@@ -105,7 +105,7 @@ class RowFormatter:
             if lines:
                 yield TerminalLine(name, "head")
             if lines and prompt:
-                yield TerminalLine(f"  to: {_format_prompt(prompt)}", "dim")
+                yield TerminalLine(f'  answer to "{_format_prompt(prompt)}"', "dim")
             for line in lines[:_MAX_SUMMARY_LINES]:
                 yield TerminalLine(f"  {line}")
             yield from _format_hidden_lines(len(lines), _MAX_SUMMARY_LINES, "  ")
