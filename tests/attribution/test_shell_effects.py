@@ -595,3 +595,11 @@ def test_time_grows_linearly(piece, line):
     start = time.process_time()
     list(run_shell(make_call(command, output)))
     assert time.process_time() - start < 3
+
+
+@slow
+@pytest.mark.parametrize("wrapper", ["env ", "sudo -n ", "timeout 5 "])
+def test_many_wrappers_of_a_command_take_linear_time(wrapper):
+    start = time.process_time()
+    list(run_shell(make_call(wrapper * 60_000 + "ls", "")))
+    assert time.process_time() - start < 6

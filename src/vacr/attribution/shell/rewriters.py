@@ -215,27 +215,28 @@ def strip_command_wrappers(words: CommandWords) -> list[str | None]:
     Its name loses the folder and the version, as in `bin/prettier@3`. An unknown word is `None`,
     and ends the search.
     """
-    rest = list(words)
-    while rest and rest[0] is not None:
-        name, second = rest[0], rest[1] if rest[1:] else None
+    at, end = 0, len(words)
+    while at < end and (name := words[at]) is not None:
+        second = words[at + 1] if at + 1 < end else None
         if name == "rtk" and second in RTK_READING_VERBS:
             break
         if name == "rtk" and second in _RTK_RUNNING_VERBS:
-            rest = rest[2:]
+            at += 2
         elif name in _COMMAND_WRAPPERS:
-            rest = rest[1:]
+            at += 1
         elif name == "direnv" and second == "exec":
-            rest = rest[3:]
+            at += 3
         elif name == "fvm" and second in ("dart", "flutter"):
-            rest = rest[1:]
+            at += 1
         elif name in ("timeout", "gtimeout", "chroot", "flock") or second in _WRAPPER_VERBS.get(
             name, ()
         ):
-            rest = rest[2:]
+            at += 2
         else:
             break
-        while rest and _is_option_or_assignment(rest[0]):
-            rest = rest[2:] if name in ("nice", "timeout") and rest[0] in ("-n", "-k") else rest[1:]
+        while at < end and _is_option_or_assignment(words[at]):
+            at += 2 if name in ("nice", "timeout") and words[at] in ("-n", "-k") else 1
+    rest = list(words[at:])
     if rest and rest[0]:
         rest[0] = rest[0].rpartition("/")[2].partition("@")[0] or rest[0]
     return rest
