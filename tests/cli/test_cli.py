@@ -272,13 +272,19 @@ def rezip(path, name, data):
         archive.writestr(name, data)
 
 
-@pytest.mark.parametrize("name", ["../out.jsonl", "/vacr-out.jsonl", "a/../../b", ""])
-def test_restore_never_leaves_its_folder(vacr, tmp_path, name):
+def record_with_part_name(vacr, folder, name):
+    """Record a session with its sealed source, and give its native file another name."""
     vacr("record", CLAUDE, "--seal-source")
-    record = json.loads((tmp_path / "claude-code.acr.json").read_bytes())
+    path = folder / "claude-code.acr.json"
+    record = json.loads(path.read_bytes())
     record["vacr"]["source"]["parts"][0]["name"] = name
     record["id"] = compute_record_id(record)
-    (tmp_path / "claude-code.acr.json").write_text(json.dumps(record))
+    path.write_text(json.dumps(record))
+
+
+@pytest.mark.parametrize("name", ["../out.jsonl", "/vacr-out.jsonl", "a/../../b", ""])
+def test_restore_never_leaves_its_folder(vacr, tmp_path, name):
+    record_with_part_name(vacr, tmp_path, name)
     done = vacr("restore", "claude-code.acr.json", "-o", "deep/back/")
     assert done.returncode == 1
     assert "leads out of the folder" in done.err
@@ -287,11 +293,7 @@ def test_restore_never_leaves_its_folder(vacr, tmp_path, name):
 
 @pytest.mark.parametrize("name", [".git/config", "a/.GIT/hooks/x", "git~1/config"])
 def test_restore_writes_into_no_git_folder(vacr, tmp_path, name):
-    vacr("record", CLAUDE, "--seal-source")
-    record = json.loads((tmp_path / "claude-code.acr.json").read_bytes())
-    record["vacr"]["source"]["parts"][0]["name"] = name
-    record["id"] = compute_record_id(record)
-    (tmp_path / "claude-code.acr.json").write_text(json.dumps(record))
+    record_with_part_name(vacr, tmp_path, name)
     rezip(tmp_path / "claude-code.acr.source.zip", name, CLAUDE.read_bytes())
     done = vacr("restore", "claude-code.acr.json", "-o", "back/")
     assert (done.returncode, "lies in a .git folder" in done.err) == (1, True)

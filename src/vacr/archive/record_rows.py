@@ -34,7 +34,7 @@ from typing import Any
 from vacr.agents import PATH_ARGUMENTS, ToolEffect, find_tool_effect, get_text_argument
 from vacr.blame import name_repository
 from vacr.model import JsonObject
-from vacr.record import get_epoch_milliseconds, get_keeping_agent, walk_entries
+from vacr.record import get_epoch_milliseconds, get_keeping_agent, list_secret_places, walk_entries
 from vacr.viewer import (
     COUNTED_TOKENS,
     EVENT_ROW,
@@ -306,10 +306,8 @@ def _withhold_secrets(record: JsonObject) -> JsonObject:
     A prompt that vacr took from an entry with a secret is withheld, too. An event stands for an
     entry that is secret as a whole.
     """
-    marks = record.get("vacr")
-    pointers = marks.get("secrets") if isinstance(marks, dict) else None
-    for pointer in pointers if isinstance(pointers, list) else ():
-        if isinstance(pointer, str) and pointer.startswith("/"):
+    for pointer in list_secret_places(record):
+        if pointer.startswith("/"):
             names = [name.replace("~1", "/").replace("~0", "~") for name in pointer[1:].split("/")]
             match names:
                 case ["session", "entries", _]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from vacr.console import Voice
+from vacr.record import list_secret_places
 
 
 class SharingCaution:
@@ -24,7 +25,7 @@ class SharingCaution:
         """Count the known secrets of records in a file that was written."""
         for record in records:
             self._is_needed = True
-            self._places += len(record.get("vacr", {}).get("secrets", ()))
+            self._places += len(list_secret_places(record))
 
     def print_tip(self) -> None:
         """Print the caution on a terminal, if files with a conversation were written."""

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from vacr.record.encoding import get_keeping_agent as get_keeping_agent
     from vacr.record.encoding import get_vacr_metadata as get_vacr_metadata
     from vacr.record.encoding import is_made_by_vacr as is_made_by_vacr
+    from vacr.record.encoding import list_secret_places as list_secret_places
     from vacr.record.json_text import MAX_DEPTH as MAX_DEPTH
     from vacr.record.json_text import canonicalize_number as canonicalize_number
     from vacr.record.json_text import count_opening_brackets as count_opening_brackets
@@ -128,6 +129,7 @@ __getattr__, __dir__, __all__ = export_lazily(
             "encode_with_id",
             "get_keeping_agent",
             "get_vacr_metadata",
+            "list_secret_places",
             "is_made_by_vacr",
         ),
         "json_text": (

@@ -184,6 +184,12 @@ def get_vacr_metadata(record: Any) -> dict[str, Any]:
     return ours if isinstance(ours, dict) else {}
 
 
+def list_secret_places(record: Any) -> list[str]:
+    """Return the pointers in `vacr.secrets` of a record; other values there are left out."""
+    places = get_vacr_metadata(record).get("secrets")
+    return [place for place in places if type(place) is str] if type(places) is list else []
+
+
 def get_keeping_agent(record: Any) -> str:
     """Return the agent that keeps a session of its own under the record's session id.
 

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 
 from vacr.agents import UNKNOWN, find_agent
 from vacr.model import JsonObject
-from vacr.record import format_timestamp
+from vacr.record import format_timestamp, list_secret_places
 from vacr.viewer.content import make_visible
 from vacr.viewer.costs import PriceTable, format_cost
 from vacr.viewer.diffs import format_line_counts
@@ -186,11 +186,10 @@ def _strip_markdown(text: str) -> str:
 
 def withhold_secret_entries(record: JsonObject) -> JsonObject:
     """Return the record without the entries at the places in `vacr.secrets`."""
-    marks = record.get("vacr")
-    places = marks.get("secrets") if isinstance(marks, dict) else None
+    places = list_secret_places(record)
     if not places:
         return record
-    numbers = {"".join(str(place).split("/")[3:4]) for place in places}
+    numbers = {"".join(place.split("/")[3:4]) for place in places}
     session = record["session"]
     # Without the whole entry: a part of a text could still tell the secret.
     kept = [entry for at, entry in enumerate(session["entries"]) if str(at) not in numbers]
