@@ -241,3 +241,10 @@ def test_unclear_commit_is_not_recorded_only_without_an_output(output, told):
     (line,) = RowFormatter().summarize(tell_story([record]))
     assert line.text == f"  (git commit: result {told})"
     assert f">commit: result {told}<" in draw_summary([record], "Title", "unsigned")
+
+
+@pytest.mark.parametrize("ours", [5, [1], {"resolved-by": 5}, {"native": 3}])
+def test_odd_marks_of_a_result_are_passed_over(ours):
+    call, result = run_command("uv run pytest -q", "3 passed")
+    story = tell_story([build_record(call, {**result, "vacr": ours})])
+    assert story.tests is not None

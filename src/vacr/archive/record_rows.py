@@ -34,7 +34,13 @@ from typing import Any
 from vacr.agents import PATH_ARGUMENTS, ToolEffect, find_tool_effect, get_text_argument
 from vacr.blame import name_repository
 from vacr.model import JsonObject
-from vacr.record import get_epoch_milliseconds, get_keeping_agent, list_secret_places, walk_entries
+from vacr.record import (
+    get_epoch_milliseconds,
+    get_keeping_agent,
+    get_vacr_metadata,
+    list_secret_places,
+    walk_entries,
+)
 from vacr.viewer import (
     COUNTED_TOKENS,
     EVENT_ROW,
@@ -104,7 +110,7 @@ def _build_record(record: JsonObject, totals: Totals) -> dict[str, Any]:
     session = record["session"]
     meta = session.get("agent-meta", {})
     repository = record.get("vcs", {})
-    parent = record.get("vacr", {}).get("parent")
+    parent = get_vacr_metadata(record).get("parent")
     return {
         "id": str(record.get("id", "")),
         "session": str(session.get("session-id", "")),

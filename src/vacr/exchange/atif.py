@@ -382,5 +382,5 @@ def _get_native_members(entry: JsonObject) -> JsonObject:
     A native member with a canonical member's name was set aside in `vacr.native`.
     """
     kept = {name: value for name, value in entry.items() if name not in CANONICAL_ENTRY_MEMBERS}
-    set_aside: JsonObject = entry.get("vacr", {}).get("native", {})
-    return kept | set_aside
+    set_aside = get_vacr_metadata(entry).get("native")
+    return kept | set_aside if isinstance(set_aside, dict) else kept

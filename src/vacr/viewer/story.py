@@ -29,6 +29,7 @@ from vacr.agents import (
     find_tool_effect,
 )
 from vacr.model import JsonObject
+from vacr.record import get_vacr_metadata
 from vacr.viewer.content import ContentPart, TextPart, split_thoughts
 from vacr.viewer.rows import ASSISTANT_ROW, EVENT_ROW, TOOL_ROW, USER_ROW, Row, build_rows
 
@@ -205,8 +206,7 @@ def _add_shell_facts(story: Story, row: Row, agent: str, commands_by_end: dict[s
     command = command or _find_command(row, agent)
     if not command:
         return
-    marks = row.result.entry.get("vacr", {}) if row.result is not None else {}
-    end = marks.get("resolved-by")
+    end = row.result and get_vacr_metadata(row.result.entry).get("resolved-by")
     is_resolved = isinstance(end, str) and end != ""
     runs_on = is_resolved and row.status == RUNNING
     if runs_on:
