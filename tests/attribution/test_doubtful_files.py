@@ -67,13 +67,7 @@ def test_reading_command_keeps_the_ranges(tmp_path):
 def test_command_that_may_have_changed_a_file_is_reported_as_doubt(
     tmp_path, command, complete, doubt
 ):
-    claude = Claude()
-    claude.call(
-        "Write",
-        {"file_path": f"{ROOT}/x.py", "content": "one\ntwo\n"},
-        "File created successfully at: x.py",
-    )
-    claude.call("Bash", {"command": command}, "")
+    claude = write_and_run(command, "")
     (record,) = attribute_records(read_records(tmp_path, claude.data()))
     proof = record["vacr"]["attribution"]["files"]["x.py"]
     assert (proof["complete"], proof.get("doubt")) == (complete, doubt)
@@ -107,15 +101,21 @@ mypy --output json x.py
 """
 
 
-@pytest.mark.parametrize("command", READ_ONLY_COMMANDS.strip().split("\n"))
-def test_checker_leaves_no_doubt(tmp_path, command):
+def write_and_run(command, printed):
+    """Return an agent that wrote x.py, and then ran a command."""
     claude = Claude()
     claude.call(
         "Write",
         {"file_path": f"{ROOT}/x.py", "content": "one\ntwo\n"},
         "File created successfully at: x.py",
     )
-    claude.call("Bash", {"command": command}, "ok")
+    claude.call("Bash", {"command": command}, printed)
+    return claude
+
+
+@pytest.mark.parametrize("command", READ_ONLY_COMMANDS.strip().split("\n"))
+def test_checker_leaves_no_doubt(tmp_path, command):
+    claude = write_and_run(command, "ok")
     (record,) = attribute_records(read_records(tmp_path, claude.data()))
     proof = record["vacr"]["attribution"]["files"]["x.py"]
     assert (proof["complete"], proof.get("doubt")) == (True, None)
@@ -520,13 +520,7 @@ ls -o x.py
 
 @pytest.mark.parametrize("command", READING_OPTIONS.strip().split("\n"))
 def test_reading_option_casts_no_doubt(tmp_path, command):
-    claude = Claude()
-    claude.call(
-        "Write",
-        {"file_path": f"{ROOT}/x.py", "content": "one\ntwo\n"},
-        "File created successfully at: x.py",
-    )
-    claude.call("Bash", {"command": command}, "")
+    claude = write_and_run(command, "")
     replay, _ = replay_records(read_records(tmp_path, claude.data()))
     tracked = replay.files[f"{ROOT}/x.py"]
     assert (tracked.text, tracked.doubt) == ("one\ntwo\n", "")
